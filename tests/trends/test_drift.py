@@ -19,8 +19,9 @@ from elsinore.local import run
 from elsinore.model.window import Window
 from elsinore.operators import plan
 from elsinore.plan import Granularity
-from elsinore.plan.epochs import TURNS, epoch_of, epochs_at, turn_of, turns_of
+from elsinore.plan.epochs import TURNS, Epochs, epoch_in_turn, epoch_of, turn_of, turns_of
 from elsinore.runtime.options import RunOptions
+from elsinore.trends.deviating import Rows
 from elsinore.trends.kind import spec_of
 from elsinore.trends.shifts import Shifts
 from support.units import UnitInput, unit_inputs
@@ -47,8 +48,10 @@ STREAMS = {
     "far": quantized(1e9 + NOISE),
 }
 TUMBLING = "WITHIN 40"
+LENGTH = 40_000_000  # of these windows, in ticks
 TWICE = "WITHIN 40 SLIDE 20"
 OFTEN = "WITHIN 40 SLIDE 7"
+MANY = "WITHIN 160 SLIDE 40"  # all of three have some events in common
 APART = "WITHIN 20 SLIDE 40"
 # where values jump, or a window has but two, windows of which many overlap may lose digits
 CASES = [
@@ -91,6 +94,22 @@ def test_values_far_from_those_of_other_windows_keep_their_digits(
 ) -> None:
     text = text_of(window, grouped=grouped)
     check(rows_of(text, table(stream)), text, stream)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_so_do_values_that_jump_while_many_windows_hold_them(stream: str) -> None:
+    text = text_of(MANY, grouped=False)
+    check(rows_of(text, table(stream)), text, stream)
+
+
+@pytest.mark.parametrize("window", ["", TUMBLING, TWICE, MANY])
+def test_equal_values_have_no_variance(window: str) -> None:
+    levels = table("drift").set_column(1, "v", pa.array(25.3 + TIMES // 240 * 0.1))
+    text = text_of(window, grouped=False).replace("COUNT(*)", "MIN(A.v), MAX(A.v)")
+    rows = rows_of(text, levels)
+    equal = [row["variance"] for row in rows if row["min(A.v)"] == row["max(A.v)"]]
+    assert bool(equal) == bool(window)
+    assert all(variance in {0.0, None} for variance in equal)
 
 
 @pytest.mark.parametrize("stream", ["drift", "clusters"])
@@ -206,7 +225,8 @@ def test_an_event_is_in_the_epochs_of_its_windows_each_of_another_turn(
     turns = {turn_of(window, index): epoch_of(window, index) for index in indices}
     assert len(turns) == len(epochs) <= turns_of(window) <= TURNS
     for turn in range(turns_of(window)):
-        (epoch,), (held,) = epochs_at(window, np.array([time]), turn)
+        epoch = epoch_in_turn(epoch_of(window, window.first(time)), turn, turns_of(window))
+        held = epoch <= epoch_of(window, window.last(time))
         assert held == (turn in turns)
         assert not held or epoch == turns[turn]
 
@@ -216,19 +236,35 @@ def shifts_of(window: str) -> Shifts:
     return Shifts(spec_of(unit))
 
 
+def deviations(
+    shifts: Shifts, window: str, groups: Any, times: Any, values: Any
+) -> NDArray[np.float64]:
+    """Return the deviation of each value in each turn, 0 where it is in no epoch of that."""
+    (unit,) = plan(parse_workload(text_of(window, grouped=False))).units
+    epochs, size = Epochs.of(spec_of(unit).squared[0].window), len(values)
+    cells = shifts.cells(np.zeros(size, np.int64), np.array(groups, np.int64))
+    times, values = np.array(times, np.int64), np.array(values, np.float64)
+    found, turns = np.zeros((2 * epochs.turns, size)), np.arange(epochs.turns)
+    rows = Rows(cells, times, values, np.ones(size, np.uint8))
+    shifts.deviate(rows, epochs, turns + epochs.turns, turns, found)
+    deviated, squares = np.split(found, 2)
+    assert (squares == deviated**2).all()
+    return deviated
+
+
 def test_shifts_stay_as_they_are_chosen_and_are_forgotten_with_their_windows() -> None:
     shifts = shifts_of(TUMBLING)
-    groups, epochs = np.array([7, 7, 8, 7, 2**31 - 1]), np.array([0, 0, 0, 1, -(2**60)])
+    groups, epochs = np.array([7, 7, 8, 7, 2**31 - 1]), np.array([0, 0, 0, 1, -(2**30)])
     values = np.array([3.0, 1.0, 5.0, 9.0, -1.0])
-    place, usable = np.zeros(5, np.int64), np.array([True, True, True, True, True])
-    chosen = shifts.take(place, groups, epochs, values, usable)
-    assert chosen.tolist() == [3.0, 3.0, 5.0, 9.0, -1.0]
-    assert shifts.take(place, groups, epochs, -values, usable).tolist() == chosen.tolist()
+    chosen = np.array([3.0, 3.0, 5.0, 9.0, -1.0])
+    for signed in (values, -values):
+        found = deviations(shifts, TUMBLING, groups, epochs * LENGTH, signed)
+        assert found.tolist() == [(signed - chosen).tolist()]
     again = shifts_of(TUMBLING)
     again.load(*shifts.saved)
     none = np.zeros(5, np.int32)
     assert again.columns(none, groups, epochs).tolist() == [chosen.tolist()]
-    again.forget(40_000_000)
+    again.forget(LENGTH)
     assert again.columns(none, groups, epochs).tolist() == [[0.0, 0.0, 0.0, 9.0, 0.0]]
     again.forget(None)
     assert again.saved[1].tolist() == []
@@ -250,10 +286,11 @@ def test_each_group_and_epoch_has_a_shift_of_its_own(
             epochs = np.array([epoch for _, epoch, _ in rows], np.int64)
             values = np.array([value for _, _, value in rows])
             place = np.zeros(len(rows), np.int64)
-            found = shifts.take(place, groups, epochs, values, place == 0)
-            for group, epoch, shift in zip(*map(list, (groups, epochs, found)), strict=True):
+            (found,) = deviations(shifts, TUMBLING, groups, epochs * LENGTH, values)
+            (chosen,) = shifts.columns(place, groups, epochs)
+            for group, epoch, shift in zip(*map(list, (groups, epochs, chosen)), strict=True):
                 assert known.setdefault((group, epoch), shift) == shift
-            assert shifts.columns(place, groups, epochs).tolist() == [found.tolist()]
+            assert found.tolist() == (values - chosen).tolist()
         assert len(shifts.saved[1]) == len(known)
 
 
@@ -276,7 +313,34 @@ def test_a_shift_is_a_median_of_the_first_values(rows: list[tuple[int, float]], 
     groups, values = (np.array(column) for column in zip(*rows, strict=True))
     place = np.zeros(len(rows), np.int64)
     with patch("elsinore.trends.shifts.MEDIAN_OF", 0), patch("elsinore.trends.shifts.FEW", few):
-        found = shifts_of("").take(place, groups, place, values, place == 0)
-    for group, shift in zip(groups.tolist(), found.tolist(), strict=True):
+        shifts = shifts_of("")
+        (found,) = deviations(shifts, "", groups, place, values)
+    (chosen,) = shifts.columns(place, groups, place)
+    assert found.tolist() == (values - chosen).tolist()
+    for group, shift in zip(groups.tolist(), chosen.tolist(), strict=True):
         first = [value for of, value in rows if of == group][:few]
         assert shift == sorted(first)[len(first) // 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.floats(-9, 9)), min_size=1, max_size=30),
+    st.sampled_from([(40, 20), (40, 7), (40, 5), (30, 40)]),
+)
+def test_a_shift_is_of_values_near_the_time_that_all_windows_of_its_epoch_hold(
+    drawn: list[tuple[int, float]], lengths: tuple[int, int]
+) -> None:
+    within, slide = lengths
+    times, values = (np.array(column) for column in zip(*sorted(drawn), strict=True))
+    shifts, window = shifts_of(f"WITHIN {within} SLIDE {slide}"), Window(within, slide)
+    with patch("elsinore.trends.shifts.MEDIAN_OF", 0), patch("elsinore.trends.shifts.FEW", 3):
+        deviations(shifts, f"WITHIN {within} SLIDE {slide}", 0 * times, times * 1_000_000, values)
+    for index in range(window.first(0), window.last(200) + 1):
+        windows = [n for n in range(-9, 50) if epoch_of(window, n) == epoch_of(window, index)]
+        bounds = [window.bounds(n) for n in windows]
+        held = np.array([any(start <= time < end for start, end in bounds) for time in times])
+        begin, end = max(start for start, _ in bounds), min(end for _, end in bounds)
+        away = np.maximum(np.maximum(begin - times, times - end + 1e-6), 0.0)[held]
+        some = values[held][away == away.min()][:3] if held.any() else np.zeros(1)
+        middle = sorted(some)[len(some) // 2]
+        none = np.zeros(1, np.int64)
+        assert shifts.columns(none, none, np.array([index])).tolist() == [[middle]]

@@ -45,8 +45,7 @@ def test_batches_cut_from_one_room_keep_their_rows(waiting: int, sizes: list[int
     schema = pa.schema(kinds | {"power0": pa.int32(), "shift0": pa.float64()})
     (unit,) = plan(parse_workload("QUERY q RETURN VARIANCE(A.v) PATTERN A+")).units
     room, shifts, batches = TotalsRoom(schema, 1), Shifts(spec_of(unit)), []
-    none = np.zeros(1, np.int64)
-    shifts.take(none, none, none, np.array([2.5]), none == 0)
+    shifts.load(np.zeros((2, 1), np.int64), np.array([2.5]))
     for number, rows in enumerate(sizes):
         arrays = room.arrays(waiting)  # of which some are given out
         windows, cells, codes = (

@@ -10,11 +10,11 @@ the whole stream, without WITHIN.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from elsinore.model.window import Numbers, Window, overlap_of
 
+FOREVER = 2**63 - 1  # as a time, after all others
 TURNS = 2  # at most: each costs two sums for every attribute whose variance is asked for
 
 
@@ -51,17 +51,31 @@ def turn_of(window: Window | None, index: Numbers) -> Numbers:
     return epoch_of(window, index) % turns_of(window)
 
 
-def epochs_at(
-    window: Window | None, times: NDArray[np.int64], turn: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the epochs of a turn that hold some times, and which times one holds.
+def epoch_in_turn(first: int, turn: int, turns: int) -> int:
+    """Return the first epoch of a turn from one on. Engines compile it.
 
-    >>> found = [epochs_at(Window(10, 4), np.array([0, 3, 4, 9]), turn) for turn in range(2)]
-    >>> [(epochs.tolist(), held.all().item()) for epochs, held in found]
-    [([0, 0, 0, 0], True), ([-1, -1, -1, 1], True)]
+    >>> [epoch_in_turn(7, turn, 2) for turn in range(2)]
+    [8, 7]
     """
-    if window is None:
-        return np.zeros_like(times), np.ones(len(times), np.bool_)
-    first = epoch_of(window, window.first(times))
-    epochs = first + (turn - first) % turns_of(window)
-    return epochs, epochs <= epoch_of(window, window.last(times))
+    return first + (turn - first) % turns
+
+
+class Epochs(NamedTuple):
+    """Windows [origin + k*step, ... + within), of which so many make an epoch, in turns.
+
+    within FOREVER: one for the whole stream, in an epoch of its own.
+    """
+
+    within: int
+    step: int
+    origin: int
+    windows: int
+    turns: int
+
+    @classmethod
+    def of(cls, window: Window | None) -> Epochs:
+        """Return the epochs of a query with such windows."""
+        if window is None:
+            return cls(FOREVER, 0, -FOREVER, 1, 1)
+        of_epochs = windows_in(window), turns_of(window)
+        return cls(window.within, window.step, window.origin, *of_epochs)

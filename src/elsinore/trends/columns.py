@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,9 @@ from elsinore.errors import InputError
 from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import Addend, FieldKind
-from elsinore.plan.epochs import epochs_at
+from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
+from elsinore.plan.epochs import Epochs, turns_of
+from elsinore.trends.deviating import Rows
 from elsinore.trends.shifts import Shifts
 
 EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest
@@ -57,31 +58,53 @@ def addends_of(
     groups: NDArray[Any],
     shifts: Shifts,
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return so of columns [attribute of `unit.summed`, row], the classes and the times of rows."""
-    place = {name: number for number, name in enumerate(unit.summed)}
+    """Return so of columns [attribute of `unit.summed`, row], the classes and the times of rows.
+
+    times: None where there is one epoch for all.
+    """
+    of_addends, deviated = _places(unit)
+    addends, there = values[of_addends], present[of_addends]
     types = _types_of(unit, classes)
-    addends = np.zeros((len(unit.addends), len(classes)))
-    there = np.empty(addends.shape, dtype=np.uint8)
-    deviations: dict[Addend, NDArray[np.float64]] = {}
-    for number, one in enumerate(unit.addends):
-        own, there[number] = values[place[one.attribute]], present[place[one.attribute]]
-        if one.kind is FieldKind.SUM:
-            addends[number] = own
-            continue
-        of = one._replace(kind=FieldKind.DEVIATION)
-        if of not in deviations:
-            places = _places_of_types(unit, one.attribute, one.window)[types]
-            epochs, held = np.zeros_like(types), places >= 0
-            if times is not None:
-                epochs, held = epochs_at(one.window, times, one.turn)
-            held = held & (places >= 0) & (groups >= 0) & (there[number] != 0)
-            shift = shifts.take(places, groups, epochs, own, held & np.isfinite(own))
-            with np.errstate(over="ignore", invalid="ignore"):
-                deviations[of] = np.where(held, own - shift, 0.0)
-        with np.errstate(over="ignore"):
-            squared = one.kind is FieldKind.SQUARE
-            addends[number] = deviations[of] ** 2 if squared else deviations[of]
+    for one in deviated:
+        cells = shifts.cells(one.places_of_types[types], groups)
+        when = np.zeros_like(classes) if times is None else times
+        rows = Rows(cells, when, values[one.attribute], present[one.attribute])
+        epochs = Epochs.of(None) if times is None else one.epochs
+        shifts.deviate(rows, epochs, one.squares, one.deviations, addends)
     return addends, there
+
+
+class _Deviated(NamedTuple):
+    """An attribute that is looked at from shifts in windows of a kind, and where it is."""
+
+    attribute: int  # in `unit.summed`
+    places_of_types: NDArray[np.int64]  # in `unit.squared`, -1 for none; the last is of no type
+    epochs: Epochs
+    squares: NDArray[np.int64]  # [turn] -> place in `unit.addends`, ...
+    deviations: NDArray[np.int64]  # ... and that of what they are the squares of
+
+
+def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
+    """Return the place in `unit.summed` of each addend, and what is looked at from shifts."""
+    if "deviated" not in unit.kept:
+        of_addends = np.array([unit.summed.index(one.attribute) for one in unit.addends])
+        pairs = dict.fromkeys((one.attribute, one.window) for one in unit.squared)
+        deviated = []
+        for name, window in pairs:
+            squares, deviations = (
+                np.array(
+                    [
+                        unit.addends.index(Addend(kind, name, window, turn))
+                        for turn in range(turns_of(window))
+                    ]
+                )
+                for kind in SPREAD[:2]
+            )
+            attribute, epochs = unit.summed.index(name), Epochs.of(window)
+            types = _places_of_types(unit, name, window)
+            deviated.append(_Deviated(attribute, types, epochs, squares, deviations))
+        unit.kept["deviated"] = of_addends, deviated
+    return cast("tuple[NDArray[np.int64], list[_Deviated]]", unit.kept["deviated"])
 
 
 def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -63,6 +63,7 @@ PLAIN_LANE = 7e-6  # ... for each cell of a key, at most
 SLOTS_OF_ROW = 4  # for which there is a row of totals at least where rows run out: all are copied
 FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
+AT_ONCE = 2**12  # events whose addends are put side by side at once
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 _NO_ADDENDS, _NO_RANKS = np.empty(0), np.empty(0, dtype=np.int64)
@@ -272,9 +273,11 @@ class TrendOperator:
             self._shifts.keep(self._shifts.groups == self.open_group)
         values, present = addend_columns(self.unit, batch, groups, self._shifts)
         addends = np.empty((batch.num_rows, 2 * len(values)))
-        for number in range(len(values)):
-            addends[:, 2 * number] = values[number]
-            addends[:, 2 * number + 1] = present[number]
+        for begin in range(0, batch.num_rows, AT_ONCE):  # what is filled column by column is near
+            chunk = slice(begin, begin + AT_ONCE)
+            for number in range(len(values)):
+                addends[chunk, 2 * number] = values[number, chunk]
+                addends[chunk, 2 * number + 1] = present[number, chunk]
         return addends.reshape(-1)
 
     def _read_ranks(self, batch: pa.RecordBatch) -> NDArray[np.int64]:

@@ -1,26 +1,35 @@
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """From which values deviations are taken: a *shift* for each group, type of events and epoch.
 
 See `elsinore.plan.epochs`. A shift is near the values that are looked at from it: the median of the
-first that come. Once chosen it stays, for sums of what came before are from it.
+first of a batch in the time that all windows of the epoch hold, or of the nearest to that time. As
+each window holds these, one whose other values lie far from them has a great variance, and one
+whose values are equal has none. Once chosen it stays, for sums of what came before are from it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import enter, kernel
+from elsinore.kernels import enter
 from elsinore.plan import TrendUnit
-from elsinore.plan.epochs import epoch_of, windows_in
+from elsinore.plan.epochs import Epochs, epoch_of, windows_in
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
-from elsinore.trends.core.totals import mixed
+from elsinore.trends.deviating import (
+    Lookup,
+    Rows,
+    Samples,
+    deviate,
+    enter_pairs,
+    find,
+    number_rows,
+    sample,
+)
 
-MEDIAN_OF = 2**16  # values of which medians are found at once, at least...
+MEDIAN_OF = 2**14  # values of which medians are found at once, at least...
 FEW = 7  # ... of so many values each
 ROOM = 64  # shifts that there is room for at first
+MORE = 8  # times as much room is made at most
 SECONDS = 2e-6  # that finding one takes in plain Python, about
 
 
@@ -32,18 +41,21 @@ class Shifts:
         self._asks = np.array(
             [[m.query.window == one.window for m in unit.members] for one in unit.squared]
         ).reshape(len(unit.squared), len(unit.members))
+        self._count: int  # how many there are; the others are room
+        self._values: Doubles
+        self._lookup: Lookup
         self.load(np.zeros((2, 0), np.int64), np.zeros(0))
 
     def load(self, places: Ints, values: Doubles) -> None:
         """Take up what `saved` returned."""
-        self._count, self._places, self._values = len(values), places, values
+        self._make_room(places, values, 2 * len(values))
         self._earliest = int(self._ends(*places).min(initial=FOREVER))
-        self._make_room()
 
     @property
     def saved(self) -> tuple[Ints, Doubles]:
         """The cell and the epoch of each shift, and the shifts."""
-        return self._places[:, : self._count], self._values[: self._count]
+        pairs = self._lookup.pairs[: 2 * self._count]
+        return pairs.reshape(-1, 2).T, self._values[: self._count]
 
     @property
     def groups(self) -> Ints:
@@ -64,32 +76,27 @@ class Shifts:
         elif self._earliest <= until:
             self.keep(self._ends(*self.saved[0]) > until)
 
-    def take(
-        self,
-        places: Ints,
-        groups: NDArray[Any],
-        epochs: Ints,
-        values: Doubles,
-        usable: NDArray[np.bool_],
-    ) -> Doubles:
-        """Return the shift of each row, 0 where it has none; choose those that there were none of.
+    def cells(self, places: Ints, groups: Ints | Codes) -> Ints:
+        """Return the cells of places in `unit.squared`, and groups; below 0 where one is so."""
+        cells: Ints = groups.astype(np.int64)
+        cells *= len(self._squared)
+        cells += places
+        cells[(places | groups) < 0] = -1
+        return cells
 
-        places: in `unit.squared`. usable: rows that have a finite value and are in an epoch.
+    def deviate(
+        self, rows: Rows, epochs: Epochs, squares: Ints, deviations: Ints, into: Doubles
+    ) -> None:
+        """Fill rows of `into` with deviations, and their squares; choose shifts there were none of.
+
+        squares, deviations: the row of each turn. What is in no epoch adds nothing, and a value
+        that is not finite is its own deviation.
         """
-        rows: Any = slice(None) if usable.all() else np.flatnonzero(usable)
-        cells = groups[rows].astype(np.int64) * len(self._squared) + places[rows]
-        before, epochs, values = self._count, epochs[rows], values[rows]
-        number = self._find(cells, epochs, add=True)
-        if self._count > before:
-            new = np.flatnonzero(number >= before)
-            self._values[before : self._count] = _medians(number[new] - before, values[new])
-            ends = self._ends(*self._places[:, before : self._count])
-            self._earliest = min(self._earliest, int(ends.min()))
-        if len(number) == len(usable):
-            return self._values[number]
-        found = np.zeros(len(usable))
-        found[rows] = self._values[number]
-        return found
+        times = rows.times.view()
+        times.flags.writeable = False  # as what Arrow lends: kernels are compiled for one of both
+        number = self._numbers(rows._replace(times=times), epochs)
+        taking = SECONDS * number.size
+        enter(deviate, taking, number, self._values, rows.values, squares, deviations, into)
 
     def of_groups(self, count: int) -> Doubles:
         """Return the shifts [group, place] of the first groups in epoch 0, NaN where none."""
@@ -110,83 +117,70 @@ class Shifts:
 
     def _of(self, cells: Ints, epochs: Ints) -> Doubles:
         """Return shifts, NaN where there is none."""
-        number = self._find(cells, epochs, add=False)
+        number = np.empty(len(cells), np.int64)
+        enter(find, SECONDS * len(cells), self._lookup, cells, epochs, number)
         return np.where(number < 0, np.nan, self._values[number])
 
-    def _find(self, cells: Ints, epochs: Ints, *, add: bool) -> Ints:
-        """Return the number of each shift, -1 where there is none; add: it has the next one."""
-        number, row = np.empty(len(cells), np.int64), 0
-        while True:
-            told = self._table, self._places, self._count, cells, epochs, number
-            row, self._count = enter(find, SECONDS * (len(cells) - row), *told, row, add)
-            if row == len(cells):
-                return number
-            self._make_room()
+    def _numbers(self, rows: Rows, epochs: Epochs) -> Ints:
+        """Return the number [turn * rows + row] of each row's shift; choose what there is none of.
 
-    def _make_room(self) -> None:
-        """Have room for as many shifts as there are, again."""
-        places, values = self.saved
-        room = max(ROOM, 2 * len(values))
-        self._count, self._places, self._values = 0, np.empty((2, room), np.int64), np.zeros(room)
-        self._values[: len(values)] = values
-        self._table = np.full(1 << (2 * room - 1).bit_length(), -1, np.int32)
-        self._find(places[0].copy(), places[1].copy(), add=True)
+        `NO_EPOCH` or `NO_SHIFT` where a row has none.
+        """
+        size, place, before = epochs.turns * len(rows.cells), 0, self._count
+        number = np.empty(size, np.int64)
+        while place < size:
+            told = self._lookup, rows, epochs, number, place, self._count
+            place, self._count = enter(number_rows, SECONDS * (size - place), *told)
+            if place < size:
+                expected = self._count * size // max(1, place)  # if new ones go on to come so often
+                room = max(2 * self._count, min(MORE * self._count, expected))
+                self._make_room(*self.saved, room)
+        if self._count > before:
+            self._choose(rows, epochs, number, before)
+        return number
+
+    def _choose(self, rows: Rows, epochs: Epochs, number: Ints, before: int) -> None:
+        """Choose the shifts from number `before` on, of rows that have these numbers."""
+        new = self._count - before
+        few = min(max(FEW, MEDIAN_OF // new), len(rows.cells))
+        samples = Samples(np.empty((few, new)), np.zeros(new, np.int64), np.full(new, FOREVER))
+        told = self._lookup.pairs, rows, epochs, number, before, samples
+        enter(sample, SECONDS * len(number), *told)
+        self._values[before : self._count] = _medians(samples)
+        ends = self._ends(*self.saved[0][:, before:])
+        self._earliest = min(self._earliest, int(ends.min()))
+
+    def _make_room(self, places: Ints, values: Doubles, room: int) -> None:
+        """Have room for so many shifts, with those that there are."""
+        room, self._count = max(ROOM, room), len(values)
+        self._values, pairs = np.empty(room), np.empty(2 * room, np.int64)
+        self._values[: self._count] = values
+        pairs[: 2 * self._count] = places.T.reshape(-1)
+        table = np.full(1 << (2 * room - 1).bit_length(), -1, np.int32)
+        self._lookup = Lookup(table, pairs)
+        enter(enter_pairs, SECONDS * self._count, self._lookup, self._count)
 
     def _ends(self, cells: Ints, epochs: Ints) -> Ints:
         """Return when the last windows of epochs end; FOREVER without WITHIN."""
         ends = np.full(len(cells), FOREVER)
         for place, one in enumerate(self._squared):
             if one.window is not None:
-                mine = cells % len(self._squared) == place
+                single = len(self._squared) == 1
+                mine = slice(None) if single else cells % len(self._squared) == place
                 last = (epochs[mine] + 1) * windows_in(one.window) - 1
                 ends[mine] = one.window.bounds(last)[1]
         return ends
 
 
-@kernel
-def find(
-    table: Codes,
-    places: Ints,
-    count: int,
-    cells: Ints,
-    epochs: Ints,
-    number: Ints,
-    begin: int,
-    add: bool,
-) -> tuple[int, int]:
-    """Find pairs of a cell and an epoch in a table (open addressing), in rows from one on.
-
-    table: numbers, -1 where there is none; its length is a power of two, and half of it stays free.
-    places: [0 and 1, number] -> pairs. number: [row] is filled; -1: there is none. add: a new pair
-    has the next number. Returns the row where there is no room for one, or the end, and how many
-    pairs there are.
-    """
-    mask = len(table) - 1
-    for row in range(begin, len(cells)):
-        at = mixed(0, cells[row], epochs[row]) & mask
-        while table[at] >= 0 and (
-            places[0, table[at]] != cells[row] or places[1, table[at]] != epochs[row]
-        ):
-            at = (at + 1) & mask
-        if add and table[at] < 0:
-            if count == places.shape[1]:
-                return row, count
-            places[0, count], places[1, count] = cells[row], epochs[row]
-            table[at] = count
-            count += 1
-        number[row] = table[at]
-    return len(cells), count
-
-
-def _medians(number: Ints, values: Doubles) -> Doubles:
-    """Return the median of the first values of each number; all numbers occur up to the highest."""
-    counts = np.bincount(number)
-    few = np.minimum(counts, max(FEW, MEDIAN_OF // len(counts)))
-    kind = np.uint16 if len(counts) <= 2**16 else np.int64  # shorter ones are sorted by digits
-    order = np.argsort(number.astype(kind), kind="stable")
-    ranks = np.arange(int(few.max()))
-    at = (np.cumsum(counts) - counts)[:, None] + np.minimum(ranks, few[:, None] - 1)
-    picked = np.where(ranks < few[:, None], values[order[at]], np.inf)
-    picked.sort(axis=1)
-    medians: Doubles = picked[np.arange(len(few)), few // 2]
+def _medians(samples: Samples) -> Doubles:
+    """Return the median of each pair's values."""
+    medians: Doubles = samples.values[0].copy()
+    several = np.flatnonzero(samples.taken > 1)
+    if len(several):
+        taken = samples.taken[several]
+        places = np.arange(int(taken.max()))
+        values = samples.values[: len(places), several].T
+        values = np.where(places < taken[:, None], values, np.inf)
+        values.sort(axis=1)
+        medians[several] = values[np.arange(len(several)), taken // 2]
     return medians

@@ -13,12 +13,13 @@ from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan import TrendUnit
-from elsinore.plan.epochs import epochs_at
+from elsinore.plan.epochs import Epochs
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Sums, add_up, fold
 from elsinore.trends.actions.shape import ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.pairs import pairs_of_rows
+from elsinore.trends.deviating import Rows
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.shifts import Shifts
 
@@ -147,21 +148,32 @@ class Fold:
         self, key: Ints, time: Ints, numbers: NDArray[np.float64], shifts: NDArray[np.float64]
     ) -> None:
         """Change actions so that deviations of a key and an epoch are from one shift."""
-        by: dict[tuple[int, int], NDArray[np.float64]] = {}
+        by: dict[int, NDArray[np.float64]] = {}
         cells = numbers.reshape(len(key), self._shape.cells, self._shape.rows)
         for place, turn, (squares, deviations, present) in self._shape.spreads:
-            if (place, turn) not in by:
-                shift = shifts[:, place]
-                epochs, held = epochs_at(self._unit.squared[place].window, time, turn)
-                usable = held & ~np.isnan(shift)
-                places = np.full(len(key), place)
-                target = self._shifts.take(places, key, epochs, shift, usable)
-                by[place, turn] = np.where(usable, shift - target, 0.0)[:, None]
-            less = by[place, turn]
+            if place not in by:
+                by[place] = self._less(place, key, time, shifts[:, place])
+            less = by[place][turn][:, None]
             moved = cells[:, deviations] + less * cells[:, present]
             # with n values: the sum of (x + d)**2 is that of x**2, and d times both sums of x
             cells[:, squares] += less * (cells[:, deviations] + moved)
             cells[:, deviations] = moved
+
+    def _less(
+        self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return [turn, action] by how much the shifts of epochs are less than those of actions."""
+        epochs = Epochs.of(self._unit.squared[place].window)
+        found = np.zeros((2 * epochs.turns, len(key)))
+        rows = Rows(
+            cells=self._shifts.cells(np.full(len(key), place), key),
+            times=time,
+            values=np.ascontiguousarray(shift),
+            present=(~np.isnan(shift)).view(np.uint8),
+        )
+        turns = np.arange(epochs.turns)
+        self._shifts.deviate(rows, epochs, turns + epochs.turns, turns, found)
+        return found[: epochs.turns]
 
     def _runs(self, key: Ints, first: Ints, acted: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Return where events of one key and pane begin and end that follow one another."""
