@@ -318,6 +318,10 @@ def no_column(name: str, what: str, names: Sequence[str]) -> str:
     "The events have no column 'tme', read for the time. Did you mean 'time'? Columns"
     """
     how = f" Name the column that holds the {what} with {option(what)}." if name == what else ""
+    if what == "type" and nearest_choice(name, names) is None:
+        text = f"'{'Trade' if name == what else name}'"
+        shown = option(what, f'"{text}"' if is_on_the_command_line() else text)
+        how += f" Where all events are of one type, give it as a text: {shown}."
     return (
         f"The events have no column '{name}', read for the {what}.{did_you_mean(name, names)} "
         f"Columns: {choices_text(names)}.{how}"

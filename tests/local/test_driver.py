@@ -219,6 +219,7 @@ def test_no_events_give_a_table_without_rows() -> None:
     [
         ({"time": "tme"}, "no column 'tme', read for the time. Did you mean 'time'"),
         ({"type": "typ"}, "no column 'typ', read for the type. Did you mean 'type'"),
+        ({"type": "Trade"}, """are of one type, give it as a text: type="'Trade'"."""),
         ({"order_by": ("sequence",)}, "no column 'sequence'"),
     ],
 )

@@ -44,6 +44,14 @@ def test_the_warning_can_be_filtered_by_its_class() -> None:
         el.Workload.parse("RETURN COUNT(*) PATTERN SEQ(Aa, B)").run(EVENTS)
 
 
+def test_conditions_that_nothing_satisfies_and_odd_times_are_told() -> None:
+    (told,) = run("QUERY q RETURN COUNT(*) PATTERN A a+ WHERE a.time > a.time;")
+    assert told.startswith("No rows: query q: no events can match, for no event can be a: a.time")
+    events = [{"time": 1_704_067_200_000 + n * 1000, "type": "AB"[n]} for n in range(2)]
+    with pytest.warns(el.NoRowsWarning, match='If they count milliseconds: time_unit="ms"'):
+        el.Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10 s").run(events)
+
+
 def test_queries_with_rows_are_not_warned_of() -> None:
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT X, B);") == []
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE A.time > 99;") == []

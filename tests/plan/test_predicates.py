@@ -71,6 +71,9 @@ def test_contradictions_are_told_with_the_variable_and_no_more_conditions_than_i
     assert told("SEQ(A a, B b*, C)", "b.w > 1 AND b[i].v < 3 AND a.v > 9 AND b.v > 5") == (
         "no event can be b: b[i].v < 3 and b.v > 5 contradict each other.",
     )
+    assert told("A a+", "a.v > a.v") == (
+        "no event can be a: a.v > a.v is never true. The event before is a[i-1].",
+    )
     assert told("SEQ(A a, A b)", "A.v < 3 AND b.v > 5") == (
         "no event can be b: A.v < 3 and b.v > 5 contradict each other.",
     )

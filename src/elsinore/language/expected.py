@@ -218,6 +218,8 @@ def _of_other_languages(
         return f" {token.upper()} stands between patterns: SEQ(A, B) {token.upper()} SEQ(C, D)."
     if within == "PATTERN" and token.type == "_DOT" and _are_names(before, after):
         return " Conditions stand after WHERE."
+    if before is not None and before.upper() == "I" and kinds[1:] == ["PLUS", "INT"]:
+        return " Events are compared with those before them: b[i-1].x < b[i].x."
     if within == "RETURN" and token.type == "STAR":
         return " Each column is named: a.x, b[].x, or b[] for whole events."
     if within == "RETURN" and kinds[:2] == ["PLUS", "_RPAR"]:

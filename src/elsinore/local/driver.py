@@ -159,8 +159,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     late = warnings_of_times(stream, options)
     if not in_pieces:
         queries = enumerate(plan.workload)
-        empty = [query.name for place, query in queries if not tables[place].num_rows]
-        warn_of_no_rows(plan, empty, seen)
+        empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
+        warn_of_no_rows(plan, empty, seen, late)
 
     @cache
     def warnings() -> tuple[str, ...]:

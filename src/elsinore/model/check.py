@@ -258,6 +258,8 @@ def variables_are_bound_once(query: Clauses) -> Iterator[QueryError]:
                 event.span,
             )
     for _, second in _bindings(query.pattern, []):
+        if types[second.variable] != second.type:
+            continue
         hint = (
             f"Type {second.type} occurs twice here: give each occurrence a variable of its own, "
             f"as in '{second.type} {second.type.lower()}1'."

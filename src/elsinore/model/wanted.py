@@ -111,8 +111,10 @@ def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> s
     if wanted is TEXT:
         return f"LIKE is for text, and this is {told}."
     if wanted is NUMBER:
-        more = ": times are compared, not computed with" if kind is AttributeKind.TIME else ""
-        return f"A number is needed here, and this is {told}{more}."
+        more = "."
+        if kind is AttributeKind.TIME:
+            more = ": times are compared, not computed with. WITHIN says how far apart they may be."
+        return f"A number is needed here, and this is {told}{more}"
     example = ""
     if isinstance(node, Attribute) and kind is not AttributeKind.NESTED:
         constant = "> 0" if kind.is_numeric else "= 'a text'"

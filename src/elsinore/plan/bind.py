@@ -13,6 +13,7 @@ from elsinore.errors import (
     choices_text,
     did_you_mean,
 )
+from elsinore.language import render
 from elsinore.model import expression as ex
 from elsinore.model.expression import (
     AGGREGATES,
@@ -28,6 +29,7 @@ from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.wanted import kind_text, misplaced, places, plain_kind
 
+STRING = AttributeKind.STRING
 _ADDED_UP = {"SUM", "AVG"} | ex.SPREADS
 _ORDERED = {
     AttributeKind.INTEGER,
@@ -190,10 +192,32 @@ def _mismatch(
     spans = [part.span for part in (left, right) if part.span is not None]
     span = spans[0].until(spans[-1]) if spans else node.span
     yield QuerySemanticError(
-        f"This puts {kind_text(one)} beside {kind_text(other)}: they cannot be compared.",
+        f"This puts {kind_text(one)} beside {kind_text(other)}: they cannot be compared."
+        f"{_as_the_other(left, other)}{_as_the_other(right, one)}",
         span=span,
         query=query.name,
     )
+
+
+def _as_the_other(node: ex.Expression, wanted: AttributeKind) -> str:
+    """Return how a constant is written as the kind of value that it is compared with.
+
+    >>> _as_the_other(Literal("5"), AttributeKind.NUMBER), _as_the_other(Literal(5), STRING)
+    (' Write 5 without quotes.', " Write '5' in quotes.")
+    """
+    if not isinstance(node, Literal):
+        return ""
+    value = node.value
+    if wanted is AttributeKind.BOOLEAN:
+        return " A truth value stands by itself, or after NOT, or beside TRUE and FALSE."
+    if wanted is AttributeKind.TIME:
+        return " A time is written as in '2024-01-31T12:00:00'."
+    if wanted is STRING and isinstance(value, int | float):
+        return f" Write '{render(node)}' in quotes."
+    digits = str(value).strip()
+    if wanted.is_numeric and digits.lstrip("+-").replace(".", "", 1).isdecimal():
+        return f" Write {digits} without quotes."
+    return ""
 
 
 def _incomparable(

@@ -70,9 +70,19 @@ def contradictions(
             if contradictory(over_type(p, event.type) for p in others):
                 guilty = others
         verdict = "is never true" if len(guilty) == 1 else "contradict each other"
-        told = f"{' and '.join(map(render, guilty))} {verdict}"
+        told = f"{' and '.join(map(render, guilty))} {verdict}."
+        if name in pt.kleene_variables(query.pattern) and any(map(_with_itself, guilty)):
+            told += f" The event before is {name}[i-1]."
         dead.setdefault(told, []).append(name)
-    return tuple(f"no event can be {' or '.join(names)}: {told}." for told, names in dead.items())
+    return tuple(f"no event can be {' or '.join(names)}: {told}" for told, names in dead.items())
+
+
+def _with_itself(predicate: Expression) -> bool:
+    """Return whether an attribute is compared with itself, where neighbours may be meant."""
+    match predicate:
+        case ex.Binary(_, Attribute() as left, Attribute() as right):
+            return (left.variable, left.name) == (right.variable, right.name)
+    return False
 
 
 def binds(query: Query, predicate: Expression, name: str) -> bool:

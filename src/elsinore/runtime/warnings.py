@@ -23,6 +23,7 @@ from elsinore.model import Query, ReturnItem
 from elsinore.model import pattern as pt
 from elsinore.model.clock import NANOSECONDS
 from elsinore.model.expression import Call
+from elsinore.operators import kind_for
 from elsinore.plan import Plan
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import TimeKind
@@ -77,15 +78,25 @@ def _meant(absent: Sequence[str], seen: Sequence[str]) -> str:
     return f" Did you mean {meant}?" if meant else ""
 
 
-def warn_of_no_rows(plan: Plan, empty: Collection[str], types: pa.Array) -> None:
-    """Warn of queries without rows, `empty`, that name types which none of the `types` is.
+def warn_of_no_rows(
+    plan: Plan, empty: frozenset[str], types: pa.Array, odd: Iterable[str] = ()
+) -> None:
+    """Warn of what may be why queries have no rows, `empty`.
 
-    `results.warnings` says that too, but who looks at a result that has no rows may not know of it.
-    The command line says it by itself.
+    They name types that none of the `types` is, or conditions that nothing satisfies; `odd` is what
+    is odd about the times. Who looks at a result that has no rows may not know of
+    `results.warnings`. The command line says it by itself.
     """
     if not empty or is_on_the_command_line():
         return
-    sentences = _absent(plan, types_seen(types), empty)
+    doubts = (
+        f"{called(unit.names[place])}: {text}"
+        for unit in plan.units
+        if not empty.isdisjoint(unit.names)
+        for place, text in kind_for(unit).warnings(unit)
+        if unit.names[place] in empty
+    )
+    sentences = itertools.chain(_absent(plan, types_seen(types), empty), odd, doubts)
     for sentence in itertools.islice(sentences, SHOWN_QUERIES):
         warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=7)
 
