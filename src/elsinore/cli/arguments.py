@@ -109,7 +109,7 @@ def one_of(choices: type[Choice]) -> dict[str, Any]:
 
 
 WorkloadFile = Annotated[
-    Path | None, typer.Argument(metavar="[WORKLOAD.cep]", help="The file with the queries.")
+    Path | None, typer.Argument(metavar="WORKLOAD.cep", help="The file with the queries.")
 ]
 QueryOption = Annotated[
     str | None,

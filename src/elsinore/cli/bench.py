@@ -45,7 +45,7 @@ def bench(
     ] = Path("bench-output"),
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Measure a figure or a table of a paper anew, beside what the paper says.
+    """Measure a paper's figure or table anew, beside what it says.
 
     Prints a table and writes NAME.csv, NAME.png and NAME.svg. Systems to compare with are in the
     repository, so this runs in a checkout of it.

@@ -22,7 +22,7 @@ _CLOSING = OperatorOptions(
 
 @reported
 def compile_all() -> None:
-    """Compile what queries of trends and of matches need, so that no run has to.
+    """Compile ahead what trend and match queries need.
 
     The result lies in the folder that ELSINORE_CACHE_DIR names, else in elsinore in your cache
     folder, and fits this processor, this Python and this release. A quantitative query is a program

@@ -44,7 +44,10 @@ def demo(
     ] = "local[*]",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Run trend queries over the 336,776 flights that left New York City in 2013, on Spark."""
+    """Run trend queries over a year of New York's flights, on Spark.
+
+    They are the 336,776 that left the city in 2013.
+    """
     from elsinore.datasets import flights  # noqa: PLC0415 - loads Arrow
 
     check_folder(out)

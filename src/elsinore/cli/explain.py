@@ -91,7 +91,7 @@ def explain(
     granularity: GranularityOption = GranularityMode.auto,
     evaluation: EvaluationOption = EvaluationMode.auto,
 ) -> None:
-    """Tell how the queries will be run, in words, as JSON, or as a picture.
+    """Tell how queries will be run, in words, JSON or a picture.
 
     With --events, words and JSON also tell what was shared in a run over the first of them, in this
     process.

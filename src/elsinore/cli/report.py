@@ -38,10 +38,6 @@ from elsinore.errors import InputError
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
-from elsinore.trends import TrendStatistics
-from elsinore.trends.kind import trend_units
-from elsinore.trends.shared import may_share
-from elsinore.trends.shared_text import sharing_text
 from elsinore.words import count
 
 WRITTEN = (
@@ -77,7 +73,7 @@ def report(
     granularity: GranularityOption = GranularityMode.auto,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draw which bursts of events queries shared, and what was expected of it.
+    """Draw which bursts were shared, and what was expected of it.
 
     Runs in this process. Writes sharing.png and sharing.svg, and a row per burst to bursts.csv; of
     a few thousand events also the graphlets and snapshots of the windows with the longest burst
@@ -149,6 +145,7 @@ def _draw_graph(
     """Draw the graphlets of the longest burst that was shared; warn where there are none."""
     from elsinore.report import draw_graph, graphlets_table, snapshots_table  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
+    from elsinore.trends import TrendStatistics  # noqa: PLC0415 - engines load on first use
 
     recordings = [
         one.recording
@@ -171,6 +168,10 @@ def _draw_graph(
 
 def _nothing(job: Job) -> str:
     """Say that there are no bursts to draw, and why."""
+    from elsinore.trends.kind import trend_units  # noqa: PLC0415 - engines load on first use
+    from elsinore.trends.shared import may_share  # noqa: PLC0415
+    from elsinore.trends.shared_text import sharing_text  # noqa: PLC0415
+
     units = trend_units(job.workload.planned(job.granularity))
     lines = ["There are no bursts to draw.", *sharing_text(units, None)[1:]]
     if job.granularity == "auto" and may_share(trend_units(job.workload.planned("fine"))):
