@@ -13,7 +13,7 @@ from elsinore.kernels import enter
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
-from elsinore.trends.entry import MANY_TOTALS
+from elsinore.trends.entry import MANY_TOTALS, arrive, arrive_sharing
 from elsinore.trends.operators import load_operator
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
@@ -25,6 +25,8 @@ NEIGHBOURS = """QUERY q RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ(A a, 
 WHERE b[i].w >= b[i-1].w AND [k] GROUP BY k WITHIN 20 seconds SLIDE 5 seconds;"""
 STEPS = """QUERY q RETURN k, COUNT(*) PATTERN SEQ(A a, B b+) STRATEGY SKIP TILL NEXT MATCH
 WHERE b[i].w >= b[i-1].w GROUP BY k WITHIN 20 seconds SLIDE 5 seconds;"""
+TUMBLING = """QUERY {name} RETURN k, COUNT(*), SUM(b.v), MIN(b.v) PATTERN SEQ({first} a, B b+)
+WHERE b.v < {bound} GROUP BY k WITHIN 20 seconds;"""
 BOTH = pytest.mark.parametrize("text", [TEXT, NEIGHBOURS])
 
 
@@ -73,6 +75,21 @@ def test_columns_that_are_told_to_have_no_nulls_are_lent_slots_and_saved_too(tex
         operator = load_operator(given.unit, operator.save())
         taken += [operator.process(batch.slice(170), slots), operator.close()]
         results.append(given.results(taken)["q"])
+    assert results[0].num_rows > 0
+    assert results[0].equals(results[1])
+
+
+def test_bursts_are_looked_at_by_units_with_groups_alone_and_others_give_the_same_with_it() -> None:
+    alone = TUMBLING.format(name="q", first="A", bound=3)
+    shared = alone + TUMBLING.format(name="r", first="C", bound=4)
+    assert vars(drawn(shared).operator())["_arrive"] is arrive_sharing
+    given, results = drawn(alone), []
+    for entered in (arrive, arrive_sharing):
+        operator = given.operator()
+        assert vars(operator)["_arrive"] is arrive
+        vars(operator)["_arrive"] = entered
+        taken = [operator.process(given.batch.slice(begin, 90)) for begin in range(0, 300, 90)]
+        results.append(given.results([*taken, operator.close()])["q"])
     assert results[0].num_rows > 0
     assert results[0].equals(results[1])
 

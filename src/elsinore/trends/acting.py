@@ -25,7 +25,7 @@ from elsinore.trends.class_layout import (
     SECTIONS,
     TOUCHES,
 )
-from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.arrays import Doubles, Ints, Shares
 from elsinore.trends.core.mixtures import compose_touched, note
 from elsinore.trends.core.numbers import LIMIT
 from elsinore.trends.core.plain import GREAT, add_cells, are_beyond, take_plain
@@ -59,7 +59,15 @@ WILD = 2.0**64  # greater addends, infinities and NaN act at once: they would sp
 
 
 @wide_kernel(inline=True)
-def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int) -> None:
+def act_now(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    shares: Shares,
+) -> None:
     """Let the event that was brought last, a moment of its own, take the steps of its class.
 
     That is DIRECT, no moment waits in the slot, and no burst is looked at. What comes before the
@@ -67,7 +75,7 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
     0.72 times as long so.
     """
     steps, cells = program[kind + DIRECT], program[kind + CELLS]
-    if header.group != 0:
+    if shares is not None:
         ints[header.asleep + slot] -= 1
     to, to_rank = header.waiting_addends + slot * header.addend, header.waiting_ranks
     to_rank += slot * header.rank
@@ -89,7 +97,15 @@ def act_now(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int,
 
 
 @wide_kernel(inline=True)
-def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int) -> bool:
+def gain(
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    shares: Shares,
+) -> bool:
     """Add to a slot's gains what the event that was brought last adds; return whether it can be.
 
     Others of its time may have come and may follow; no burst is looked at.
@@ -98,7 +114,7 @@ def gain(header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, sl
     to = header.waiting_addends + slot * header.addend
     if steps == 0 or ints[header.big + slot] != 0 or are_beyond(header, doubles, to, GREAT):
         return False
-    if header.group != 0:
+    if shares is not None:
         if ints[header.asleep + slot] <= 1:
             return False
         ints[header.asleep + slot] -= 1
@@ -124,7 +140,13 @@ def _gain_steps(
 
 @wide_kernel(linked=True)
 def act_beside(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    shares: Shares,
 ) -> bool:
     """Let an event that is a moment of its own act where a mixture waits, which goes on after it.
 
@@ -134,7 +156,9 @@ def act_beside(
     first, moments = ints[header.waiting_class + slot], ints[header.series + slot] + 1
     mixed = ints[header.mixed + slot] + moments
     family, touches = program[first + FAMILY], program[kind + TOUCHES]
-    if mixed > MOST_MOMENTS or (header.group != 0 and ints[header.asleep + slot] <= mixed + 1):
+    if mixed > MOST_MOMENTS:
+        return False
+    if shares is not None and ints[header.asleep + slot] <= mixed + 1:
         return False
     if moments != 0:
         note(header, ints, program, program[first + QUICK], slot, moments)
@@ -142,7 +166,7 @@ def act_beside(
         ints[header.series + slot] = -1  # the latest is not to be noted again
     if not compose_touched(header, ints, doubles, program, touches, family, slot):
         return False
-    if header.group != 0:
+    if shares is not None:
         ints[header.asleep + slot] -= 1
     act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, ONCE)
     return True
@@ -190,22 +214,22 @@ def act_class(
     ints: Ints,
     doubles: Doubles,
     program: Ints,
-    kind: int,
     slot: int,
     entry: int,
     events: float,
     moments: int,
     apart: int,
+    shares: Shares,
 ) -> None:
     """Let events of one class act: on the clocks of what is shared, else on lanes.
 
     events: how many there are in each of so many moments, one after another. apart: 1 where all
     that they touch is settled, and what was before the moment is kept.
     """
-    shared = 0
-    if header.group != 0 and ints[header.asleep + slot] == 0:
+    kind, shared = ints[header.entry_class + entry], 0
+    if shares is not None and ints[header.asleep + slot] == 0:
         shared = _count_in_bursts(header, ints, doubles, program, kind, slot, events, moments)
-    if shared != 0 and apart == 0:
+    if shares is not None and shared != 0 and apart == 0:
         _act_by_sections(header, ints, doubles, program, kind, slot, entry, events, moments)
     elif moments > 1 and program[kind + QUICK] != 0:
         repeat_steps(header, ints, doubles, program, program[kind + ALL_STEPS], slot, moments)

@@ -13,7 +13,16 @@ from elsinore.kernels.arrow import array_at, column_of, let_go
 from elsinore.kernels.pointers import pointed
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
-from elsinore.trends.core.arrays import FOREVER, Codes, Columns, Doubles, Ints
+from elsinore.trends.core.arrays import (
+    ALONE,
+    FOREVER,
+    SHARING,
+    Codes,
+    Columns,
+    Doubles,
+    Ints,
+    Shares,
+)
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.moments import end_waiting
 from elsinore.trends.run import DONE, GROW, leave, pass_edge, run
@@ -44,12 +53,32 @@ MANY_TOTALS = 2**14  # are given out as soon as they are final, in place of more
 
 @kernel
 def arrive(call: Ints, addends: Doubles, ranks: Ints) -> int:
+    """Let the events of a batch act, of a unit that shares no bursts, then close windows.
+
+    See `_arrive`.
+    """
+    return _arrive(call, addends, ranks, ALONE)
+
+
+@kernel
+def arrive_sharing(call: Ints, addends: Doubles, ranks: Ints) -> int:
+    """Let the events of a batch act, of a unit with sharing groups, then close windows.
+
+    See `_arrive`.
+    """
+    return _arrive(call, addends, ranks, SHARING)
+
+
+@kernel(linked=True)
+def _arrive(call: Ints, addends: Doubles, ranks: Ints, shares: Shares) -> int:
     """Let the events of a batch act, then close windows; return how it ended, as `run` does.
 
     `call` tells what is to be done, and where all is that this takes: one array is sooner passed
     than eight. What is not done is gone on with from `header.begin` on. Totals that are final then
     are given out: of windows that were closed for all slots, with `header.one_slot` of all groups
-    but the last, and many of them where each key is a group of its own.
+    but the last, and many of them where each key is a group of its own. shares: None of a unit
+    without sharing groups: what is for bursts and clocks is then not compiled, here and in all that
+    is called.
     """
     header = array_at(call[HEADERS], 1, HEADER)[0]
     ints, doubles = pointed(_lent(call, INTS, np.int64)), pointed(_lent(call, DOUBLES, np.float64))
@@ -57,14 +86,14 @@ def arrive(call: Ints, addends: Doubles, ranks: Ints) -> int:
     closing, until, group = call[CLOSING], FOREVER, np.int64(NO_GROUP)
     call[GIVEN], how = 0, DONE
     if call[BATCH] != 0:
-        how = _act(header, ints, doubles, program, known, call, addends, ranks)
+        how = _act(header, ints, doubles, program, known, call, addends, ranks, shares)
         if how == DONE:
             let_go(call[BATCH])
             call[BATCH], header.begin = 0, 0
     if how == DONE and closing != NO_SLOTS:
         until = call[UNTIL]
         listed = array_at(call[SLOTS], call[SLOT_COUNT], np.int32)
-        how = _close_slots(header, ints, doubles, program, closing, until, listed)
+        how = _close_slots(header, ints, doubles, program, closing, until, listed, shares)
     elif header.one_slot != 0:
         group = ints[header.group_code]
     if how != DONE:
@@ -107,6 +136,7 @@ def _act(
     call: Ints,
     addends: Doubles,
     ranks: Ints,
+    shares: Shares,
 ) -> int:
     """Let the events of a call's batch act; see `arrive`."""
     batch = call[BATCH]
@@ -131,7 +161,7 @@ def _act(
         pointed(addends),
         pointed(ranks),
     )
-    return run(header, ints, doubles, program, events)
+    return run(header, ints, doubles, program, events, shares)
 
 
 @wide_kernel(linked=True)
@@ -143,6 +173,7 @@ def _close_slots(
     closing: int,
     until: int,
     listed: Codes,
+    shares: Shares,
 ) -> int:
     """Close the windows of slots that end by a time; see `arrive`.
 
@@ -159,11 +190,11 @@ def _close_slots(
         if edge and header.totals + 2 * header.most_closed > header.row:
             return GROW
         if ints[header.waiting + slot] != 0 and ints[header.time + slot] < until:
-            end_waiting(header, ints, doubles, program, slot)
+            end_waiting(header, ints, doubles, program, slot, shares)
         if until == FOREVER:
-            leave(header, ints, doubles, program, slot)
+            leave(header, ints, doubles, program, slot, shares)
         elif edge:
-            pass_edge(header, ints, doubles, program, slot, until)
+            pass_edge(header, ints, doubles, program, slot, until, shares)
             ints[header.time + slot] = max(ints[header.time + slot], until)
     header.begin = end
     return DONE

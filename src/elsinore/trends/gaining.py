@@ -13,7 +13,7 @@ import numpy as np
 
 from elsinore.trends.acting import gain
 from elsinore.trends.class_layout import QUICK
-from elsinore.trends.core.arrays import Columns, Doubles, Ints
+from elsinore.trends.core.arrays import Columns, Doubles, Ints, Shares
 from elsinore.trends.core.gains import add_gains
 from elsinore.trends.waiting import GAINING, bring
 from elsinore.trends.wide import wide_kernel
@@ -21,7 +21,13 @@ from elsinore.trends.wide import wide_kernel
 
 @wide_kernel(linked=True)
 def gain_along(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns, turn: int
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    events: Columns,
+    turn: int,
+    shares: Shares,
 ) -> int:
     """Let events from `turn` on join the gains of their slots, or begin new ones after these.
 
@@ -56,7 +62,7 @@ def gain_along(
         row = np.int64(at)
         addend, rank = row * header.addend, row * header.rank
         bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
-        if not gain(header, ints, doubles, program, kind, slot):
+        if not gain(header, ints, doubles, program, kind, slot, shares):
             break
         ints[np.uint64(header.time + slot)] = time
         header.matched += 1

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 from elsinore.kernels import Store, compiling, enter, is_compiled
 from elsinore.plan import TrendUnit
-from elsinore.trends.entry import arrive
+from elsinore.trends.entry import arrive_sharing
 from elsinore.trends.sharing.bursts import decide_often
 from elsinore.trends.sharing.groups import Group
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
@@ -70,7 +70,7 @@ def _decision_seconds(store: Store) -> float:
     """Return how long one decision takes: what is known stays as it is."""
     names = (*DECIDED, "benefits", "regret", "wanted")
     before = {name: store[name].copy() for name in names}
-    compiled = is_compiled(arrive)
+    compiled = is_compiled(arrive_sharing)
     times = REPLAYED if compiled else REPLAYED_PLAIN
     with compiling() if compiled else nullcontext():
         header, ints, doubles = store.arguments

@@ -38,7 +38,7 @@ from elsinore.trends.class_layout import (
     SECTIONS,
     STRIDE,
 )
-from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.arrays import Doubles, Ints, Shares
 from elsinore.trends.core.gains import add_gains
 from elsinore.trends.core.mixtures import end_mixture, note
 from elsinore.trends.core.step import NO_VALUE
@@ -53,7 +53,9 @@ EARLY, LATE_ONES, ALL = np.int64(0), np.int64(1), np.int64(-1)
 
 
 @wide_kernel(inline=True)
-def end_waiting(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+def end_waiting(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, shares: Shares
+) -> None:
     """Let what waits in a slot act: as a series or a mixture where no burst is looked at."""
     if ints[header.waiting + slot] == GAINING and ints[header.chain + slot] < 0:
         add_gains(header, ints, doubles, slot)
@@ -63,19 +65,19 @@ def end_waiting(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: 
         and ints[header.waiting + slot] == 1
         and ints[header.chain + slot] < 0
         and (
-            header.group == 0
+            shares is None
             or ints[header.asleep + slot]
             > ints[header.series + slot] + ints[header.mixed + slot] + 1
         )
     ):
-        end_series(header, ints, doubles, program, slot)
+        end_series(header, ints, doubles, program, slot, shares)
     else:
-        end_moment(header, ints, doubles, program, slot, header.dynamic != 0)
+        end_moment(header, ints, doubles, program, slot, shares)
 
 
 @wide_kernel(linked=True)
 def end_moment(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, dynamic: bool
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, shares: Shares
 ) -> None:
     """Let the events that wait in a slot act, class by class where that is the same."""
     time = ints[header.time + slot]
@@ -89,7 +91,7 @@ def end_moment(
     ints[header.entry_order] = 0
     series = ints[header.series + slot]
     if ints[header.mixed + slot] != 0:
-        _end_noted(header, ints, doubles, program, kind, slot, series)
+        _end_noted(header, ints, doubles, program, kind, slot, series, shares)
         series = 0
     if series != 0 and ints[header.waiting + slot] == 1 and ints[header.chain + slot] < 0:
         series += 1  # the present moment is one more of them
@@ -109,13 +111,13 @@ def end_moment(
             events = float(ints[header.entry_events + entry])
             together, began = apart, time
             if place == 0 and apart != 0:
-                _prepare_together(header, ints, doubles, program, slot, time, entries, dynamic)
+                _prepare_together(header, ints, doubles, program, slot, time, entries, shares)
         if together == 0:
-            if header.group != 0:
-                _look_at_bursts(header, ints, doubles, program, kind, slot, began, moments, dynamic)
+            if shares is not None:
+                _look_at_bursts(header, ints, doubles, program, kind, slot, began, moments)
             if program[program[kind + RESETS]] != 0:
                 _empty(header, ints, doubles, program, kind, slot, EARLY)
-        act_class(header, ints, doubles, program, kind, slot, entry, events, moments, together)
+        act_class(header, ints, doubles, program, slot, entry, events, moments, together, shares)
         if together == 0 and program[program[kind + RESETS]] != 0:
             _empty(header, ints, doubles, program, kind, slot, LATE_ONES)
     if gaining:
@@ -123,27 +125,36 @@ def end_moment(
 
 
 @wide_kernel(inline=True)
-def end_series(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+def end_series(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, shares: Shares
+) -> None:
     """Let moments of one event each act, the latest of a class whose steps are QUICK."""
     kind, moments = ints[header.waiting_class + slot], ints[header.series + slot] + 1
     ints[header.waiting + slot] = 0
     ints[header.series + slot] = 0
     if ints[header.mixed + slot] != 0:
-        _end_noted(header, ints, doubles, program, kind, slot, moments)
+        _end_noted(header, ints, doubles, program, kind, slot, moments, shares)
         return
-    if header.group != 0:
+    if shares is not None:
         ints[header.asleep + slot] -= moments
     act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, moments)
 
 
 @wide_kernel(inline=True)
 def _end_noted(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, kind: int, slot: int, moments: int
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    kind: int,
+    slot: int,
+    moments: int,
+    shares: Shares,
 ) -> None:
     """Let a slot's mixture act, and so many moments of a class of its family after it."""
     if moments != 0:
         note(header, ints, program, program[kind + QUICK], slot, moments)
-    if header.group != 0:
+    if shares is not None:
         ints[header.asleep + slot] -= moments + ints[header.mixed + slot]
     end_mixture(header, ints, doubles, program, program[kind + FAMILY], slot)
 
@@ -158,7 +169,6 @@ def _look_at_bursts(
     slot: int,
     time: int,
     moments: int,
-    dynamic: bool,
 ) -> None:
     """End and begin bursts where the class is another than that of the event before."""
     if ints[header.asleep + slot] != 0:
@@ -177,7 +187,7 @@ def _look_at_bursts(
             kind + SECTIONS,
             slot,
             time,
-            dynamic,
+            header.dynamic != 0,
         )
 
 
@@ -248,14 +258,14 @@ def _prepare_together(
     slot: int,
     time: int,
     entries: int,
-    dynamic: bool,
+    shares: Shares,
 ) -> None:
     """Settle what the entries of a moment touch, keep what was before it, empty what they empty."""
     header.moment += 1
-    if header.group != 0:
+    if shares is not None:
         for place in range(entries):
             kind = ints[header.entry_class + ints[header.entry_order + place]]
-            _look_at_bursts(header, ints, doubles, program, kind, slot, time, ONCE, dynamic)
+            _look_at_bursts(header, ints, doubles, program, kind, slot, time, ONCE)
         for entry in range(entries):
             kind = ints[header.entry_class + entry]
             _settle_sections(header, ints, doubles, program, kind, slot)

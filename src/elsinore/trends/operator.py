@@ -49,6 +49,7 @@ from elsinore.trends.entry import (
     UNTIL,
     WHOLES,
     arrive,
+    arrive_sharing,
 )
 from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
@@ -104,6 +105,7 @@ class TrendOperator:
         self._sharing = sharing
         self._prepared = prepared(unit, sharing)
         self._words = self._prepared.words
+        self._arrive = arrive_sharing if self._prepared.shared.groups else arrive
         self._ranks = self._prepared.updates.ranks
         self._adds = bool(unit.addends)
         self._schema = pa.schema([])  # of batches that fit as they are
@@ -191,11 +193,11 @@ class TrendOperator:
         words[BATCH] = self._lender.lend(batch)
         try:
             call = self._call, addends, ranks
-            how = arrive(*call) if self._is_compiled else enter(arrive, seconds, *call)
+            how = self._arrive(*call) if self._is_compiled else enter(self._arrive, seconds, *call)
             while how != DONE:
                 self._help(how, batch, slots)
                 seconds = self._seconds * (rows + closed - self._store["begin"])
-                how = enter(arrive, seconds, *call)
+                how = enter(self._arrive, seconds, *call)
         except BaseException:
             self._stop()
             raise
@@ -226,7 +228,7 @@ class TrendOperator:
         """Tell kernels where all is that a batch acts on."""
         told = *self._store.entered, self._words, self._known
         self._call[HEADERS:LENT] = words_of(told)
-        self._is_compiled = is_compiled(arrive)  # what need not be asked for each batch
+        self._is_compiled = is_compiled(self._arrive)  # what need not be asked for each batch
 
     def _listed(self, count: int) -> int:
         """Have room for so many slots, which kernels are told of; return how many."""
@@ -294,7 +296,7 @@ class TrendOperator:
         words, seconds = self._call_words, self._seconds * slots
         words[CLOSING], words[UNTIL] = closing, until
         try:
-            while (how := enter(arrive, seconds, self._call, _NO_ADDENDS, _NO_RANKS)) != DONE:
+            while (how := enter(self._arrive, seconds, self._call, _NO_ADDENDS, _NO_RANKS)) != DONE:
                 self._help(how, None, None)
         except BaseException:  # what was closed stays so; the others may be closed anew
             self._stop()

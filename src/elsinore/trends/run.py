@@ -9,7 +9,7 @@ import numpy as np
 
 from elsinore.trends.acting import ONCE, act_beside, act_in_turn, act_now, gain
 from elsinore.trends.class_layout import BEHIND, DIRECT, FAMILY, NOTED, QUICK, SERIAL, TOUCHES
-from elsinore.trends.core.arrays import FOREVER, NEVER, Columns, Doubles, Ints
+from elsinore.trends.core.arrays import FOREVER, NEVER, Columns, Doubles, Ints, Shares
 from elsinore.trends.core.mixtures import note
 from elsinore.trends.core.step import MOST_MOMENTS
 from elsinore.trends.gaining import gain_along
@@ -28,7 +28,9 @@ UNKNOWN, OF_NO_INTEREST = -2, -1  # of a class: not compiled yet; it acts on not
 
 
 @wide_kernel(linked=True)
-def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns) -> int:
+def run(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Columns, shares: Shares
+) -> int:
     """Let events `header.begin` to `header.end` - 1 act on their keys' slots; return how it ended.
 
     With `header.one_slot` keys come one after another and share slot 0; otherwise a key is its own
@@ -54,7 +56,7 @@ def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Column
                 how = DISORDER
                 break
             if waiting != 0:
-                after = _go_on(header, ints, doubles, program, events, kind, slot, turn)
+                after = _go_on(header, ints, doubles, program, events, kind, slot, turn, shares)
                 if after < 0:
                     how = GROW
                     break
@@ -66,17 +68,17 @@ def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Column
             how = GROW
             break
         if waiting != 0:
-            end_waiting(header, ints, doubles, program, slot)
+            end_waiting(header, ints, doubles, program, slot, shares)
         if edge:
             if here >= 0 and here != key:
-                leave(header, ints, doubles, program, slot)
-            pass_edge(header, ints, doubles, program, slot, time)
+                leave(header, ints, doubles, program, slot, shares)
+            pass_edge(header, ints, doubles, program, slot, time, shares)
         if here != key:
             ints[header.key + slot] = key
             ints[header.group_code + slot] = events.groups[turn]
         following = turn + 1 < end and events.keys[turn + 1] == key
         if following and program[kind + QUICK] != 0 and program[kind + FAMILY] == 0:
-            turn = _begin_series(header, ints, doubles, program, events, kind, slot, turn)
+            turn = _begin_series(header, ints, doubles, program, events, kind, slot, turn, shares)
             continue
         header.matched += 1
         ints[header.time + slot] = time
@@ -88,10 +90,10 @@ def run(header: Any, ints: Ints, doubles: Doubles, program: Ints, events: Column
             ordered
             and at_once
             and program[kind + DIRECT] != 0
-            and (header.group == 0 or ints[header.asleep + slot] > 1)
+            and (shares is None or ints[header.asleep + slot] > 1)
         ):
-            act_now(header, ints, doubles, program, kind, slot)
-        elif not ordered and at_once and gain(header, ints, doubles, program, kind, slot):
+            act_now(header, ints, doubles, program, kind, slot, shares)
+        elif not ordered and at_once and gain(header, ints, doubles, program, kind, slot, shares):
             ints[header.waiting + slot] = GAINING
         else:
             wait(header, ints, kind, slot)
@@ -109,6 +111,7 @@ def _go_on(
     kind: int,
     slot: int,
     turn: int,
+    shares: Shares,
 ) -> int:
     """Let events from `turn` on go with what waits in their slot; return the first that does not.
 
@@ -116,7 +119,7 @@ def _go_on(
     """
     time = events.times[turn]
     if ints[header.waiting + slot] == GAINING:
-        after = gain_along(header, ints, doubles, program, events, turn)
+        after = gain_along(header, ints, doubles, program, events, turn, shares)
         if after > turn:
             return after
     if header.ordered == 0 and time == ints[header.time + slot]:
@@ -126,7 +129,7 @@ def _go_on(
         and time < ints[header.edge + slot]
         and ints[header.chain + slot] < 0
     ):
-        return _follow(header, ints, doubles, program, events, kind, slot, turn)
+        return _follow(header, ints, doubles, program, events, kind, slot, turn, shares)
     return turn
 
 
@@ -162,6 +165,7 @@ def _follow(
     kind: int,
     slot: int,
     turn: int,
+    shares: Shares,
 ) -> int:
     """Let events from `turn` on go on with a series or a mixture before them; see `_go_on`."""
     first, after = ints[header.waiting_class + slot], turn
@@ -169,12 +173,12 @@ def _follow(
         if program[kind + SERIAL] != 0:
             after = _repeat_class(header, ints, events, slot, turn)
     elif program[kind + FAMILY] != 0 and program[kind + FAMILY] == program[first + FAMILY]:
-        after = _mix(header, ints, program, events, slot, turn)
+        after = _mix(header, ints, program, events, slot, turn, shares)
     elif (
         program[kind + TOUCHES] != 0
         and program[first + FAMILY] != 0
         and _is_moment(header, events, turn)
-        and act_beside(header, ints, doubles, program, kind, slot)
+        and act_beside(header, ints, doubles, program, kind, slot, shares)
     ):
         after = turn + 1
         header.matched += 1
@@ -197,24 +201,32 @@ def _is_moment(header: Any, events: Columns, turn: int) -> bool:
 
 @wide_kernel(linked=True)
 def pass_edge(
-    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, time: int
+    header: Any,
+    ints: Ints,
+    doubles: Doubles,
+    program: Ints,
+    slot: int,
+    time: int,
+    shares: Shares,
 ) -> None:
     """Close a slot's windows that end at or before `time`; open those that hold it."""
-    if header.group != 0:
+    if shares is not None:
         end_bursts(header, ints, doubles, slot)
         ints[header.last_class + slot] = -1
-    advance(header, ints, doubles, program, slot, time, STAYS)
+    advance(header, ints, doubles, program, slot, time, STAYS, shares)
 
 
 @wide_kernel(linked=True)
-def leave(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int) -> None:
+def leave(
+    header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, shares: Shares
+) -> None:
     """Close all windows of a slot's key, which leaves it."""
-    if header.group != 0:
+    if shares is not None:
         settle_slot(header, ints, doubles, program, slot)
         end_bursts(header, ints, doubles, slot)
         ints[header.last_class + slot] = -1
         clear_bursts(header, ints, doubles, program, slot)
-    advance(header, ints, doubles, program, slot, FOREVER, LEAVES)
+    advance(header, ints, doubles, program, slot, FOREVER, LEAVES, shares)
     ints[header.time + slot] = NEVER
     ints[header.key + slot] = -1
 
@@ -251,6 +263,7 @@ def _begin_series(
     kind: int,
     slot: int,
     turn: int,
+    shares: Shares,
 ) -> int:
     """Let event `turn` and those of its class after it be a series; return the first behind it.
 
@@ -266,9 +279,9 @@ def _begin_series(
         after < header.end
         and keys[after] == keys[turn]
         and times[after] >= time + 1 - header.ordered
-        and (header.group == 0 or ints[header.asleep + slot] > moments)
+        and (shares is None or ints[header.asleep + slot] > moments)
     ):
-        if header.group != 0:
+        if shares is not None:
             ints[header.asleep + slot] -= moments
         act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, moments)
     else:
@@ -313,7 +326,15 @@ def _repeat_class(header: Any, ints: Ints, events: Columns, slot: int, turn: int
 
 
 @wide_kernel
-def _mix(header: Any, ints: Ints, program: Ints, events: Columns, slot: int, turn: int) -> int:
+def _mix(
+    header: Any,
+    ints: Ints,
+    program: Ints,
+    events: Columns,
+    slot: int,
+    turn: int,
+    shares: Shares,
+) -> int:
     """Let events from `turn` on join a slot's mixture; return the first that does not.
 
     They are of its key, each after the one before, in the same windows, of classes of its family,
@@ -326,7 +347,7 @@ def _mix(header: Any, ints: Ints, program: Ints, events: Columns, slot: int, tur
     kind, series = ints[header.waiting_class + slot], ints[header.series + slot]
     first_kind, family = kind, program[kind + FAMILY]
     most = MOST_MOMENTS
-    if header.group != 0:
+    if shares is not None:
         most = min(most, ints[header.asleep + slot] - 1)
     stop = min(header.end, turn + most - ints[header.mixed + slot] - series - 1)
     counts = header.counts + slot * header.noted

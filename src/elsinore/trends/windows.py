@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Doubles, Ints
+from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Doubles, Ints, Shares
 from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import add_to_totals
 from elsinore.trends.core.window_times import next_edge, windows_at
@@ -38,6 +38,7 @@ def advance(
     slot: int,
     time: int,
     leaves: int,
+    shares: Shares,
 ) -> None:
     """Close a slot's windows that end at or before `time`; open those that hold it.
 
@@ -45,8 +46,9 @@ def advance(
     """
     edge = NEVER if leaves == LEAVES else FOREVER
     kinds, shared = program[KINDS], 0
-    for place in range(slot * header.group, (slot + 1) * header.group):
-        shared |= ints[header.shared + place]
+    if shares is not None:
+        for place in range(slot * header.group, (slot + 1) * header.group):
+            shared |= ints[header.shared + place]
     for number in range(program[kinds]):
         kind = kinds + 1 + number * KIND
         first, last = 0, BEFORE_ALL
@@ -58,9 +60,9 @@ def advance(
         before = ints[header.last + place]
         end = before + 1 if leaves == LEAVES else min(before + 1, first)
         for window in range(ints[header.first + place], end):
-            _close_window(header, ints, doubles, program, kind, slot, window, shared)
+            _close_window(header, ints, doubles, program, kind, slot, window, shares, shared)
         for window in range(max(first, before + 1), last + 1):
-            _open_window(header, ints, doubles, program, kind, slot, window, shared)
+            _open_window(header, ints, doubles, program, kind, slot, window, shares, shared)
         ints[header.first + place] = first
         ints[header.last + place] = last
     ints[header.edge + slot] = edge
@@ -77,6 +79,7 @@ def _close_window(
     kind: int,
     slot: int,
     window: int,
+    shares: Shares,
     shared: int,
 ) -> None:
     """Add what a slot has in one window to its group's totals, and empty the window's lane.
@@ -85,12 +88,13 @@ def _close_window(
     """
     overlap = program[kind + OVERLAP]
     lane = window % overlap
-    holders = program[kind + HOLDERS]
-    for place in range(holders + 1, holders + 1 + program[holders] * shared):
-        if settle_lane(header, ints, doubles, program, program[place], slot, lane):
-            group = program[program[program[place] + GROUP] + NUMBER]
-            ints[header.snapshots + group] += 1
-            ints[header.touched + slot * header.group + group] += 1
+    if shares is not None and shared != 0:
+        holders = program[kind + HOLDERS]
+        for place in range(holders + 1, holders + 1 + program[holders]):
+            if settle_lane(header, ints, doubles, program, program[place], slot, lane):
+                group = program[program[program[place] + GROUP] + NUMBER]
+                ints[header.snapshots + group] += 1
+                ints[header.touched + slot * header.group + group] += 1
     queries = program[kind + QUERIES]
     add_to_totals(header, ints, doubles, program, queries, slot, lane, window)
     cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
@@ -112,6 +116,7 @@ def _open_window(
     kind: int,
     slot: int,
     window: int,
+    shares: Shares,
     shared: int,
 ) -> None:
     """Let trends begin in a window whose lane is empty; `shared` as for `_close_window`."""
@@ -121,9 +126,10 @@ def _open_window(
     seeds = program[kind + SEEDS]
     for place in range(seeds + 1, seeds + 1 + program[seeds]):
         doubles[cells + program[place]] = 1.0
-    holders = program[kind + HOLDERS]
-    for place in range(holders + 1, holders + 1 + program[holders] * shared):
-        begin_lane(header, ints, doubles, program, program[place], slot, lane)
+    if shares is not None and shared != 0:
+        holders = program[kind + HOLDERS]
+        for place in range(holders + 1, holders + 1 + program[holders]):
+            begin_lane(header, ints, doubles, program, program[place], slot, lane)
 
 
 @wide_kernel(inline=True)

@@ -15,6 +15,10 @@ NEVER = np.int64(np.iinfo(np.int64).min)  # before all times
 FOREVER = np.int64(np.iinfo(np.int64).max)  # after all times; also the least of no ranks
 BEFORE_ALL = np.int64(-(2**62))  # before the index of any window
 
+# whether a unit has groups that share bursts; what only these take is not compiled for the others
+Shares = np.int64 | None
+ALONE, SHARING = None, np.int64(1)
+
 
 class Columns(NamedTuple):
     """A batch as the kernels read it, and what is known of its classes.
