@@ -93,7 +93,7 @@ conditions = st.recursive(
 rows = st.fixed_dictionaries(
     {
         "v": st.one_of(st.none(), whole),
-        "w": st.one_of(st.none(), st.just(math.nan), halves),
+        "w": st.one_of(st.none(), st.sampled_from([math.nan, math.inf, -math.inf]), halves),
         "s": st.sampled_from([None, "", "a", "b", "c"]),
         "b": st.sampled_from([None, True, False]),
     }
@@ -147,6 +147,22 @@ def test_numbers_are_what_they_are_row_by_row(
 def test_null_is_unknown(text: str, expected: list[Any]) -> None:
     found = evaluate(parse_expression(text), {"v": pa.array([1, 2, None])})
     assert found.to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A.w % 3", [1.0, None, None]),
+        ("5 % A.w", [5.0, 5.0, 5.0]),
+        ("A.w - A.w IS NULL", [False, True, True]),
+        ("A.w * 0 != 1", [True, None, None]),
+    ],
+)
+def test_remainders_are_exact_and_what_is_no_number_is_unknown(
+    text: str, expected: list[Any]
+) -> None:
+    column = pa.array([1e17, math.inf, -math.inf])
+    assert evaluate(parse_expression(text), {"w": column}).to_pylist() == expected
 
 
 @pytest.mark.parametrize(

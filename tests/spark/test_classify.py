@@ -32,7 +32,8 @@ PREDICATES = (
     "NOT (B.b AND B.v > 0)", "(B.b OR B.v > 0) IS NULL", "B.v = NULL", "NULL IS NULL", "TRUE",
     "B.v > 1 AND NULL = 1", "B.f > 0.1", "B.f = 0.5", "B.i > 2", "B.i * 2 = 4", "B.i / 2 = 0.5",
     "B.s LIKE 'p%'", "B.s LIKE '_'", "B.s NOT LIKE '%'", "B.s LIKE ''", "B.s LIKE '\\%'",
-    "NULL LIKE 'a'",    "LOG2(B.v) >= 1", "LOG2(B.w) < 0", "LOG2(B.i) IS NULL",
+    "NULL LIKE 'a'", "B.w - B.w IS NULL", "B.w * 0 != 1", "B.v % B.w = B.v",
+    "LOG2(B.v) >= 1", "LOG2(B.w) < 0", "LOG2(B.i) IS NULL",
 )  # fmt: skip
 CUTS = """
     QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+)
@@ -48,7 +49,7 @@ def table() -> pa.Table:
     rows = itertools.product(
         ["A", "B", "C", "D"],
         [-3, -1, 0, 1, 2, None],
-        [-1.5, 0.0, 0.25, 2.0, math.nan, None],
+        [-1.5, 0.0, 0.25, 2.0, math.inf, math.nan, None],
         ["p", "q", "", None],
         [True, False, None],
     )

@@ -5,13 +5,16 @@ NaN counts as null; a comparison with null is null; division by zero is null.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from elsinore.arrow import to_scalar
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.model.expression import (
     Attribute,
@@ -96,9 +99,7 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
             one, other = _alike(_evaluate(left, columns), _evaluate(right, columns))
             if operator in _COMPARE:
                 return _COMPARE[operator](*_signed(one, other))
-            if operator in _COMPUTE:
-                return _COMPUTE[operator](one, other)
-            return _divide(operator, one, other)
+            return known(_compute(operator, one, other))
         case _:
             raise TypeError(f"not an expression over one event: {expression}")
 
@@ -111,11 +112,17 @@ def values(column: pa.Array) -> pa.Array:
         column = nearest_doubles(column)
     elif column.type == pa.float16():
         column = column.cast(pa.float64())
-    if pa.types.is_floating(column.type):
-        strange = pc.is_nan(column)
-        if pc.any(strange).as_py():
-            column = pc.if_else(strange, to_scalar(None, column.type), column)
-    return column
+    return known(column)
+
+
+def known(numbers: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Return values with NaN, such as what infinity less infinity gives, as null."""
+    if not pa.types.is_floating(numbers.type):
+        return numbers
+    strange = pc.is_nan(numbers)
+    if isinstance(strange, pa.Array) and not pc.any(strange).as_py():
+        return numbers
+    return pc.if_else(strange, to_scalar(None, numbers.type), numbers)
 
 
 def nearest_doubles(decimals: pa.Array) -> pa.Array:
@@ -189,20 +196,43 @@ def _is_text(value: pa.Array | pa.Scalar) -> bool:
     return bool(pa.types.is_string(value.type) and isinstance(value, pa.Scalar))
 
 
-def _divide(
+def _compute(
     operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
-    """Return quotient (of doubles) or remainder (with the dividend's sign); null for /0."""
-    whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
-    if operator is Operator.DIV or not whole:
-        one, other = _nearest(one), _nearest(other)
-    other = pc.if_else(pc.equal(other, to_scalar(0)), to_scalar(None, other.type), other)
-    quotient = pc.divide(one, other)
-    if operator is Operator.DIV:
-        return quotient
-    if not whole:
-        quotient = pc.trunc(quotient)
-    return pc.subtract(one, pc.multiply(quotient, other))
+    """Return sum, difference, product, quotient (of doubles) or remainder; null for /0."""
+    if operator in _COMPUTE:
+        return _COMPUTE[operator](one, other)
+    if operator is Operator.MOD:
+        return remainder(one, other)
+    return pc.divide(_nearest(one), _nearest(_nonzero(other)))
+
+
+def remainder(one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Return what division leaves, of the sign of what is divided; null where it is by zero.
+
+    >>> remainder(pa.array([1e17, -5.0, 2.0]), pa.array([3.0, 3.0, float("inf")])).to_pylist()
+    [1.0, -2.0, 2.0]
+    """
+    other = _nonzero(other)
+    if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
+        return pc.subtract(one, pc.multiply(pc.divide(one, other), other))
+    unknown = pc.or_(pc.is_null(one), pc.is_null(other))
+    with np.errstate(invalid="ignore"):  # infinity leaves no remainder
+        left = np.fmod(_doubles(one), _doubles(other))
+    found = to_arrow(left) if np.ndim(left) else to_scalar(float(left))
+    return pc.if_else(unknown, to_scalar(None, pa.float64()), found)
+
+
+def _nonzero(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Return what numbers are divided by: zero as null."""
+    return pc.if_else(pc.equal(number, to_scalar(0)), to_scalar(None, number.type), number)
+
+
+def _doubles(number: pa.Array | pa.Scalar) -> NDArray[np.float64] | float:
+    number = _nearest(number)
+    if isinstance(number, pa.Scalar):
+        return math.nan if number.as_py() is None else float(number.as_py())
+    return to_numpy(number)
 
 
 def _in_list(

@@ -7,19 +7,16 @@ IF, CONCAT, LOWER, UPPER, TRIM, LENGTH, SUBSTRING, LEFT, ABS, FLOOR, CEIL.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import sqlglot
-from numpy.typing import NDArray
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.arrow import to_scalar, whole
 from elsinore.errors import (
     InputError,
     choices_text,
@@ -29,6 +26,7 @@ from elsinore.errors import (
     option,
 )
 from elsinore.runtime.chunks import plain
+from elsinore.runtime.expressions import remainder
 from elsinore.runtime.reasons import reason
 
 Value: TypeAlias = pa.Array | pa.Scalar
@@ -137,7 +135,7 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
                 pc.if_else(pc.equal(under, to_scalar(0)), to_scalar(None, pa.float64()), under),
             )
         case exp.Mod():
-            return _remainder(of(node.this), of(node.expression))
+            return remainder(of(node.this), of(node.expression))
         case exp.Substring() | exp.Left():
             return _part(node, of)
         case exp.In() if node.expressions and not node.args.get("query"):
@@ -223,23 +221,6 @@ def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
             condition = pc.equal(*_alike(of(node.this), condition))
         result = _choose(condition, of(branch.args["true"]), result)
     return result
-
-
-def _remainder(value: Value, by: Value) -> Value:
-    """Return what division leaves, of the sign of what is divided; null where it is by zero."""
-    by = pc.if_else(pc.equal(by, to_scalar(0)), to_scalar(None, by.type), by)
-    if pa.types.is_integer(value.type) and pa.types.is_integer(by.type):
-        return pc.subtract(value, pc.multiply(pc.divide(value, by), by))
-    value, by = value.cast(pa.float64()), by.cast(pa.float64())
-    unknown = pc.or_(pc.is_null(value), pc.is_null(by))
-    found = to_arrow(np.fmod(_doubles(value), _doubles(by)))
-    return pc.if_else(unknown, to_scalar(None, pa.float64()), found)
-
-
-def _doubles(value: Value) -> NDArray[np.float64] | float:
-    if isinstance(value, pa.Scalar):
-        return math.nan if value.as_py() is None else float(value.as_py())
-    return to_numpy(value)
 
 
 def _part(node: exp.Expression, of: Callable[[exp.Expression], Value]) -> Value:

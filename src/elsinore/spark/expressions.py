@@ -40,7 +40,7 @@ class Columns:
         if isinstance(kind, T.DecimalType):
             return column.cast("double")
         if isinstance(kind, T.DoubleType | T.FloatType):
-            return F.when(~F.isnan(column), column)
+            return _known(column)
         return column
 
     def evaluate(self, expression: Expression) -> Column:
@@ -66,8 +66,8 @@ class Columns:
                 number = self.evaluate(operand)
                 return F.when(number > 0, F.log2(number))
             case Binary(operator, left, right):
-                one, other = self._beside(left, right), self._beside(right, left)
-                return _combine(operator, one, other)
+                found = _combine(operator, self._beside(left, right), self._beside(right, left))
+                return _known(found) if operator.is_arithmetic else found
             case _:
                 raise TypeError(f"not an expression over one event: {expression}")
 
@@ -100,6 +100,11 @@ def quoted(name: str) -> str:
     '`a.b`'
     """
     return f"`{name.replace('`', '``')}`"
+
+
+def _known(number: Column) -> Column:
+    """Return a number as it is, NaN (such as what infinity less infinity gives) as null."""
+    return F.when(~F.isnan(number), number)
 
 
 def _combine(operator: Operator, left: Column, right: Column) -> Column:
