@@ -2,10 +2,12 @@
 
 Windows are spread over threads where they do not overlap, else keys; kernels hold no lock, and
 ranges of rows are encoded in threads as well. Wall time, warm, from an Arrow table, encoding
-included; results are compared, sums to nine digits. The rivals are plain compiled loops, two
-halves of one at once against the whole: one reads no memory, one reads all the time. So are two
-processes, each with events of its own: one thread of each, both at once, against one of them alone
-with twice the time. That is what the machine gives while this runs.
+included; results are compared, sums to nine digits. What the machine gives while this runs is
+measured in turn with it: two processes, each with half of the events, both at once, against one of
+them alone with twice the time. They share nothing but the machine, so that threads can hardly do
+better. So are plain compiled loops, two halves of one at once against the whole: one multiplies
+numbers that do not wait for one another, which two threads on one core do no faster than one, and
+one reads memory all the time.
 """
 
 from __future__ import annotations
@@ -29,8 +31,10 @@ from elsinore.plan import Plan
 from elsinore.runtime.options import RunOptions
 
 EVENTS = 10_000_000
-RUNS = 5
+RUNS = 9
 THREADS = 2
+TIMES = 1.7  # as fast as one thread they are to be, or ...
+OF_PROCESSES = 0.93  # ... so much of what processes are
 COMMAND = "python -m benchmarks threads"
 COUNTING = "QUERY q RETURN {what}COUNT(*) PATTERN SEQ(A a, B b+, C c) {clauses};"
 
@@ -99,10 +103,11 @@ def main(quick: bool) -> list[Row]:
             Row(
                 f"{THREADS} threads instead of one: {what}, {count:,} events",
                 f"{times:.2f} times as fast, {speed:.1f} M events/s, for {more:.2f} times the "
-                f"processor time; {THREADS} processes that share nothing {apart:.2f}, a loop that "
-                f"reads nothing {mixed:.2f}, one that reads {read:.2f}",
-                "at least 1.7 times",
-                times >= 1.7,
+                f"processor time; {times / apart:.2f} of what {THREADS} processes give that share "
+                f"nothing: {apart:.2f}; a loop that multiplies {mixed:.2f}, one that reads "
+                f"{read:.2f}",
+                f"at least {TIMES} times, or {OF_PROCESSES} of what {THREADS} processes give",
+                times >= min(TIMES, OF_PROCESSES * apart),
             )
         )
     return rows

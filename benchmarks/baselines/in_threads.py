@@ -9,20 +9,27 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-STEPS = 200_000_000  # of the loop that reads nothing
+STEPS = 100_000_000  # of the loop that reads nothing, in each of its chains
+FACTOR = np.uint64(6364136223846793005)  # odd: no number becomes 0
 NUMBERS = 2**24  # of the loop that reads, a multiple of what caches hold
 TIMES = 16  # it reads them
 
 
 @njit(nogil=True)
-def _mix(steps):
-    """Return a number after so many steps, each of which waits for the one before it."""
-    state = np.uint64(1)
+def _mix(steps, factor):
+    """Return what so many steps make of several numbers, none of which waits for another.
+
+    Steps that wait for one another leave half of a core idle, and do not notice who shares it. No
+    instruction multiplies several such numbers at once, so that a core has all that it can do.
+    """
+    a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    e, f, g, h = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
     for _ in range(steps):
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
-    return state
+        a, b = (a ^ steps) * factor, (b ^ steps) * factor
+        c, d = (c ^ steps) * factor, (d ^ steps) * factor
+        e, f = (e ^ steps) * factor, (f ^ steps) * factor
+        g, h = (g ^ steps) * factor, (h ^ steps) * factor
+    return a ^ b ^ c ^ d ^ e ^ f ^ g ^ h
 
 
 @njit(nogil=True, fastmath=True)
@@ -36,8 +43,8 @@ def _read(numbers, times):
 
 
 def mixing(threads: int) -> None:
-    """Take STEPS steps that read no memory, in threads."""
-    _at_once([lambda: _mix(STEPS // threads)] * threads)
+    """Take STEPS steps of each chain, which read no memory, in threads."""
+    _at_once([lambda: _mix(np.uint64(STEPS // threads), FACTOR)] * threads)
 
 
 def reading(numbers: NDArray[np.float64], threads: int) -> None:
