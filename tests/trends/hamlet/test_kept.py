@@ -95,6 +95,20 @@ def test_several_keys_that_do_not_stay_are_gone_over_beside_one_that_does() -> N
     assert_close(found["q0"], expected["q0"], "q0")
 
 
+def test_a_key_of_queries_that_repeat_nothing_is_kept() -> None:
+    text = """
+        QUERY q RETURN COUNT(*), MAX(B.v) PATTERN SEQ(A, B) WITHIN 20 seconds SLIDE 4 seconds;"""
+    table = pa.table({"time": np.arange(120), "type": ["A", "A", "B"] * 40, "v": np.arange(120)})
+    ready = plan(parse_workload(text), granularity=Granularity.FINE)
+    (unit,) = unit_inputs(ready, table, exact=False)
+    edges, times = range(0, 121, 10), (SECOND * np.arange(120)).tolist()
+    expected = unit.results(unit.in_pieces([0, 120], [False], sharing=Sharing.ALWAYS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staying, "AGAIN", 8)
+        found = unit.results(unit.in_pieces(edges, [False] * 12, times, Sharing.ALWAYS))
+    assert_close(found["q"], expected["q"], "q")
+
+
 COMPARED = {
     "whole numbers": ("b[i].v >= b[i-1].v", "COUNT(*), SUM(b.v), MAX(b.v)"),
     "deviations": ("b[i].v >= b[i-1].v", "VARIANCE(b.v)"),

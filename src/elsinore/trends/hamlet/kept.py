@@ -50,7 +50,7 @@ def past_of(lists: Ints, oldest: Ints, listed: Records) -> tuple[Records, Ints]:
     """Return the entries of all lists from the oldest of each on, and how many each has."""
     ends = lists[1:].tolist()
     past = [listed[begin:end] for begin, end in zip(oldest.tolist(), ends, strict=True)]
-    return np.concatenate(past), lists[1:] - oldest
+    return np.concatenate([listed[:0], *past]), lists[1:] - oldest  # a unit may have no sets
 
 
 def _places(begins: Ints, sizes: Ints) -> Ints:
