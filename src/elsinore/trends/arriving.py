@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.kernels.arrow import array_at, column_of, is_there, validity_of
+from elsinore.kernels.arrow import array_at, column_of, is_there, let_go, validity_of
 from elsinore.operators.ranks import INFINITE, MAGNITUDE, turn_bits
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
@@ -48,7 +48,8 @@ class Waiting(NamedTuple):
 def take_rows(head: Ints, last: Ints, places: Ints, doubles: Ints) -> int:
     """Put the rows of a batch that are wanted behind those that wait, as the head tells.
 
-    Its rows are lent slots, or else a key is its own; those that are taken are listed in turn.
+    Its rows are lent slots, or else a key is its own; those that are taken are listed in turn. When
+    all are it is let go of.
     last: [key] -> the time of its last row, kept up to date; with ONE_SLOT of the current one.
     places: [class] -> its place, below 0 where it has none yet. doubles: pairs of a column of the
     batch and the row of `compared` that it is encoded in.
@@ -101,6 +102,7 @@ def take_rows(head: Ints, last: Ints, places: Ints, doubles: Ints) -> int:
     if how == DONE:
         for pair in range(0, len(doubles), 2):
             _encode(batch, doubles[pair], waiting, doubles[pair + 1], head[AT], chosen, taken)
+        let_go(batch)
     return how
 
 

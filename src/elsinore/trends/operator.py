@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.entry import (
     ALL_SLOTS,
-    BATCH,
     CALL,
     CELLS,
     CLOSING,
@@ -41,6 +41,7 @@ from elsinore.trends.entry import (
     MORE_LENT,
     MORE_ROOM,
     MORE_SLOTS,
+    NO_SLOTS,
     OF_CALL,
     PLACE,
     ROOM,
@@ -67,6 +68,7 @@ AHEAD = 2**14  # events looked at for classes that are not compiled yet
 AT_ONCE = 2**12  # events whose addends are put side by side at once
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
+_OF_CALL = Struct(f"{UNTIL + 1}q")  # into arrays sooner than word by word
 _NO_ADDENDS, _NO_RANKS = np.empty(0), np.empty(0, dtype=np.int64)
 
 
@@ -134,7 +136,7 @@ class TrendOperator:
         self._lender = Lender()
         self._lent: KeyTable | None = None  # of which `_call` tells, as of ...
         # ... room for the slots of a batch's events, or those that are closed
-        self._slots = np.empty(0, dtype=np.int32)
+        self._slots, self._slot_counts = np.empty(0, dtype=np.int32), range(1)
         self._shifts = Shifts(unit)
         self._tell()
 
@@ -182,29 +184,29 @@ class TrendOperator:
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
         if not batch.schema.equals(self._schema):
             batch = self._fitting(batch)  # which may number classes anew
-        words, closed = self._call_words, 0
+        lends, closing = 0, NO_SLOTS
         if slots is not None:
-            words[SLOT_COUNT] = self._listed(rows)
+            lends = rows
+            if rows not in self._slot_counts:
+                self._make_slots(rows)
             if slots.lent is not self._lent:
                 self._lend(slots)
         if until is not None:
-            words[CLOSING], words[UNTIL], closed = ALL_SLOTS, until, self._store.length("slot")
-        seconds = self._seconds * (rows + closed)
-        words[BATCH] = self._lender.lend(batch)
+            closing = ALL_SLOTS
+        call = self._call, addends, ranks
         try:
-            call = self._call, addends, ranks
-            how = self._arrive(*call) if self._is_compiled else enter(self._arrive, seconds, *call)
+            lent = self._lender.lend(batch)
+            _OF_CALL.pack_into(self._call_words, 0, lent, closing, lends, until or 0)
+            how = self._arrive(*call) if self._is_compiled else self._enter(call, rows, closing)
             while how != DONE:
                 self._help(how, batch, slots)
-                seconds = self._seconds * (rows + closed - self._store["begin"])
-                how = enter(self._arrive, seconds, *call)
+                how = self._enter(call, rows - self._store["begin"], closing)
         except BaseException:
+            self._lender.take_back()  # `arrive` has let go of it else
             self._stop()
             raise
-        finally:
-            self._lender.take_back()
         given = self._given()
-        if until is not None:
+        if self._adds and until is not None:
             self._shifts.forget(until)
         return given
 
@@ -230,13 +232,16 @@ class TrendOperator:
         self._call[HEADERS:LENT] = words_of(told)
         self._is_compiled = is_compiled(self._arrive)  # what need not be asked for each batch
 
-    def _listed(self, count: int) -> int:
-        """Have room for so many slots, which kernels are told of; return how many."""
-        have = len(self._slots)
-        if have < count or have > max(FEW_ROWS, 8 * count):
-            self._slots = np.empty(count, dtype=np.int32)
-            self._call[SLOTS] = self._slots.ctypes.data
-        return count
+    def _enter(self, call: tuple[Any, ...], rows: int, closing: int) -> int:
+        """Let `arrive` act on so many rows, then close windows or not."""
+        closed = 0 if closing == NO_SLOTS else self._store.length("slot")
+        return enter(self._arrive, self._seconds * (rows + closed), *call)
+
+    def _make_slots(self, count: int) -> None:
+        """Have room for so many slots, which kernels are told of, and for not far more."""
+        self._slots = np.empty(count, dtype=np.int32)
+        self._call[SLOTS] = self._slots.ctypes.data
+        self._slot_counts = range(count // 8 if count > FEW_ROWS else 0, count + 1)
 
     def _lend(self, slots: KeySlots) -> None:
         """Tell kernels what slots are lent from."""
@@ -316,7 +321,9 @@ class TrendOperator:
         What is shared stays so.
         """
         known = slots[slots < self._store.length("slot")]
-        self._call_words[SLOT_COUNT] = self._listed(len(known))
+        if len(known) not in self._slot_counts:
+            self._make_slots(len(known))
+        self._call_words[SLOT_COUNT] = len(known)
         self._slots[: len(known)] = known
         self._close(LISTED_SLOTS, int(FOREVER), len(known))
 

@@ -36,7 +36,7 @@ from elsinore.trends.spread import exact_spread, spread, with_one_shift
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
-_SMALL = 2**8  # rows of which several batches are cut
+_SMALL = 2**10  # rows of which several batches are cut
 WHOLE_BITS = 63  # of a number that is not below 0
 _PLACE = ("query", "group", "window")  # rows that have the same are added up
 _KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `TotalsRoom.arrays`

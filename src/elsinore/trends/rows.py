@@ -54,7 +54,7 @@ from elsinore.trends.columns import (
 )
 from elsinore.trends.core.arrays import NEVER
 from elsinore.trends.graph.columns import ComparedColumns
-from elsinore.trends.keyed import FEW_CLASSES, Codes, Doubles, Flags, Ints, as_entered, occurring
+from elsinore.trends.keyed import FEW_CLASSES, Doubles, Flags, Ints, as_entered, occurring
 
 _FEW_ROWS = 2**10  # room that is made at least, and ...
 _MANY_ROWS = 2**16  # ... that is given back if it is eight times what is needed
@@ -167,7 +167,7 @@ class EncodedRows:
         self._head = np.zeros(HEAD, dtype=np.int64)
         self._head[KEEPS_ALL], self._head[NUMBERED] = unit.keeps_all, self.numbered
         self._head[ONE_KEY] = True
-        self._chosen, self._slots = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._make_chosen(_FEW_ROWS)
         self._lent: KeyTable | None = None  # of which the head tells
         self._lender = Lender()
         self._looked_at = pa.schema([])  # of batches whose columns are told by ...
@@ -220,7 +220,7 @@ class EncodedRows:
     @property
     def nbytes(self) -> int:
         """How much memory they take, with the room for more."""
-        return self._row * self._head.item(ROOM)
+        return self._row * self._room
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of codes: `key`, `group` or `time`."""
@@ -230,29 +230,31 @@ class EncodedRows:
         self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None
     ) -> Taken:
         """Put the rows of a batch that are wanted behind those that there are."""
-        batch = self._in_place(batch)
+        if not batch.schema.equals(self._looked_at):
+            batch = self._in_place(batch)
         size, head = batch.num_rows, self._head
-        self._make_room(size if size <= _MANY_ROWS else self._wanted(batch))
-        chosen, found = self._chosen_of(size)
-        if slots is not None:
+        if self._end + size > self._room:
+            self._make_room(size if size <= _MANY_ROWS else self._wanted(batch))
+        if size not in self._sizes:
+            self._make_chosen(max(size, _FEW_ROWS))
+        if slots is not None and slots.lent is not self._lent:
             self._lend(slots)
         key, lends = (0, -1) if current is None else (1, current), 0 if slots is None else size
-        lent = self._lender.lend(batch)
         try:
+            lent = self._lender.lend(batch)
             _OF_BATCH.pack_into(head.data, 0, 0, 0, 0, self._end, self._begin, *key, lent, lends)
-            last = self._take_rows(batch, slots, found, last)
-        finally:
-            self._lender.take_back()
+            last = self._take_rows(batch, slots, last)
+        except BaseException:
+            self._lender.take_back()  # `take_rows` has let go of it else
+            raise
         taken = head.item(TAKEN)
         if taken:
             if self._others or self._reads_more:
-                self._add_others(batch, None if taken == size else chosen[:taken], taken)
+                self._add_others(batch, None if taken == size else self._chosen[:taken], taken)
             self._end += taken
         return Taken(taken, head.item(MATCHED), last, head.item(CURRENT))
 
-    def _take_rows(
-        self, batch: pa.RecordBatch, slots: KeySlots | None, found: Codes, last: Ints
-    ) -> Ints:
+    def _take_rows(self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints) -> Ints:
         """Do so with a batch that is lent; return `last`, which may have got longer."""
         head, seconds = self._head, _SECONDS * batch.num_rows
         args = self._places, self._doubles
@@ -262,7 +264,7 @@ class EncodedRows:
             if how == NEW_CLASS:
                 self._number(numbers_of(batch, "class", np.int64)[head[TURN] :])
             elif how == MORE_KEYS:
-                keys = found[: batch.num_rows]
+                keys = self._slots[: batch.num_rows]
                 keys = numbers_of(batch, "key", np.int32) if slots is None else keys
                 last = np.append(
                     last, np.full(max(int(keys.max()) + 1 - len(last), len(last)), NEVER)
@@ -272,27 +274,22 @@ class EncodedRows:
                 self._lend(slots)
         return last
 
-    def _chosen_of(self, rows: int) -> tuple[Ints, Codes]:
-        """Return room for which rows of a batch are taken, and for their slots, as the head has."""
-        if not rows <= len(self._chosen) <= max(8 * rows, _FEW_ROWS):
-            room = max(rows, _FEW_ROWS)
-            self._chosen, self._slots = np.empty(room, np.int64), np.empty(room, np.int32)
-            self._head[SLOTS : CHOSEN + 1] = self._slots.ctypes.data, self._chosen.ctypes.data
-        return self._chosen, self._slots
+    def _make_chosen(self, room: int) -> None:
+        """Have room for which rows of a batch are taken, and for their slots, as the head has."""
+        self._chosen, self._slots = np.empty(room, np.int64), np.empty(room, np.int32)
+        self._head[SLOTS : CHOSEN + 1] = self._slots.ctypes.data, self._chosen.ctypes.data
+        self._sizes = range(room // 8 if room > _FEW_ROWS else 0, room + 1)
 
     def _lend(self, slots: KeySlots) -> None:
         """Tell the head what slots are lent from."""
-        if slots.lent is not self._lent:
-            self._lent = slots.lent
-            self._head[LENT:] = words_of(slots.lent)
+        self._lent = slots.lent
+        self._head[LENT:] = words_of(slots.lent)
 
     def _in_place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its first columns in their places; look for where the others are."""
+        if not is_in_place(batch.schema):
+            batch = in_place(batch)
         schema = batch.schema
-        if schema.equals(self._looked_at):
-            return batch
-        if not is_in_place(schema):
-            return self._in_place(in_place(batch))
         doubles, self._others = [], []
         for row, name in enumerate(self.columns.names):
             place = schema.get_field_index(f"pair:{name}")
@@ -346,6 +343,7 @@ class EncodedRows:
         waiting = [self.arrays[name] for name in _WAITING]
         self._head[COLUMNS:ATTRIBUTES] = [column.ctypes.data for column in waiting]
         self._head[ATTRIBUTES : ROOM + 1] = self.arrays["compared"].shape
+        self._room = len(self.arrays["time"])
 
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
@@ -377,7 +375,7 @@ class EncodedRows:
             self._begin = self._end = 0
         if not self.one_key:
             self._look_for_keys()
-        if len(self.arrays["time"]) > max(_MANY_ROWS, 8 * self.count):
+        if self._room > _MANY_ROWS and self._room > 8 * self.count:
             self._move_to(2 * self.count)
 
     def _some(self, chosen: Chosen, names: Iterable[str]) -> dict[str, NDArray[Any]]:
@@ -393,10 +391,10 @@ class EncodedRows:
 
     def _make_room(self, count: int) -> None:
         """Have room for so many rows behind the last."""
-        room, rows = len(self.arrays["time"]), self.count
-        if self._end + count <= room:
+        rows = self.count
+        if self._end + count <= self._room:
             return
-        if 2 * rows + count <= room:  # what was let go of is as much as what is moved
+        if 2 * rows + count <= self._room:  # what was let go of is as much as what is moved
             for array in self.arrays.values():
                 array[..., :rows] = array[..., self._begin : self._end]
             self._begin, self._end = 0, rows

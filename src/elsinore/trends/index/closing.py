@@ -64,7 +64,7 @@ class Closing:
             row[: w.OWN] = group.queries[place], group.finals[place]
             row[w.OWN : w.OWN + len(sums)] = sums
             row[w.OWN + fields : w.OWN + fields + len(ranks)] = ranks
-        self._call = call
+        self._call, self._words = call, call.data  # whose words are sooner read one by one
         tables: list[NDArray[Any]] = [program.linear, program.extreme, *index.sums]
         self._lent = [self._lend(w.QUERIES, [queries]), self._lend(w.LINEAR, tables)]
         self._read(rows)
@@ -95,19 +95,20 @@ class Closing:
         """
         if self._arrays is not rows.arrays:
             self._read(rows)
-        call, index, places = self._call, self._index, rows.places
-        _OF_CLOSE.pack_into(call.data, 0, *places, done, until, rows.first[1])
-        seconds = _SECONDS * rows.count
+        call, words, index = self._call, self._words, self._index
+        begin, end, number = rows.places
+        _OF_CLOSE.pack_into(words, 0, begin, end, number, done, until, rows.first[1])
+        seconds = _SECONDS * (end - begin)
         while (how := enter(w.close_windows, seconds, call, index.words, index.work)) != w.CLOSED:
             if how == w.OTHER_INDEX:
                 return None
-            self._make_room(call.item(w.GIVEN))
-        index.first = places[2]
-        totals, given = None, call.item(w.GIVEN)
+            self._make_room(words[w.GIVEN])
+        index.first = number
+        totals, given = None, words[w.GIVEN]
         if given:
             totals = self._room.cut(given)
-            call[w.PLACE] = self._room.begin
-        return Closed(totals, call.item(w.UNTIL), call.item(w.GONE))
+            words[w.PLACE] = self._room.begin
+        return Closed(totals, words[w.UNTIL], words[w.GONE])
 
     def _lend(self, place: int, tables: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
         """Tell the call of tables, from a place on; return what must be kept for it."""

@@ -140,9 +140,15 @@ class Indexes:
         columns: ComparedColumns,
         rooms: Rooms,
     ) -> GroupIndex:
-        """Return an index with room for twice as many rows, if it is not the group's first."""
-        if group.queries in self._last:
-            rooms = Rooms(2 * rooms.rows, rooms.moment, rooms.by_time)
+        """Return an index with room for twice as many rows, if it is not the group's first.
+
+        That has, up to FEW_ROWS, room for windows that overlap when they are as long as they get.
+        """
+        rows = 2 * rooms.rows
+        if group.queries not in self._last:
+            fullest = overlap_of(group.template.query.window) * rooms.rows
+            rows = max(rooms.rows, min(fullest, FEW_ROWS))
+        rooms = Rooms(rows, rooms.moment, rooms.by_time)
         numbered = Columns(columns.without_rows())
         decoded = [self._unit.classes.decode(code) for code in classes]
         first = int(program.automata[-2])
