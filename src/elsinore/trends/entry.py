@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import kernel
-from elsinore.kernels.arrow import array_at, column_of, let_go
+from elsinore.kernels.arrow import array_at, column_of, is_there, let_go, validity_of
 from elsinore.kernels.pointers import pointed
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.columns import CLASS, GROUP, KEY, TIME
@@ -118,6 +118,22 @@ def _arrive(call: Ints, addends: Doubles, ranks: Ints, shares: Shares) -> int:
     header.begin = 0
     call[:OF_CALL] = 0
     return DONE
+
+
+@kernel
+def read_sums(batch: int, places: Ints, addends: Doubles) -> None:
+    """Fill addends with columns of doubles of the batch at an address, event after event.
+
+    Each number is followed by whether it is there; a null is 0.
+    """
+    for number in range(len(places)):
+        values, at = column_of(batch, places[number], np.float64), 2 * number
+        bits, first = validity_of(batch, places[number])
+        for row in range(len(values)):
+            there = is_there(bits, first + row)
+            addends[at] = values[row] if there else 0.0
+            addends[at + 1] = 1.0 if there else 0.0
+            at += 2 * len(places)
 
 
 @kernel(linked=True)

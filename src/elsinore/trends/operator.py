@@ -51,6 +51,7 @@ from elsinore.trends.entry import (
     WHOLES,
     arrive,
     arrive_sharing,
+    read_sums,
 )
 from elsinore.trends.measure import measure
 from elsinore.trends.partials import TotalsRoom, totals_fields
@@ -62,6 +63,7 @@ from elsinore.trends.store import STATE, new_store
 
 PLAIN_SECONDS = 1.5e-4  # that an event takes in plain Python, and ...
 PLAIN_LANE = 7e-6  # ... for each cell of a key, at most
+SECONDS_READ = 1e-6  # that reading a number takes in plain Python
 SLOTS_OF_ROW = 4  # for which there is a row of totals at least where rows run out: all are copied
 FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
@@ -111,6 +113,7 @@ class TrendOperator:
         self._ranks = self._prepared.updates.ranks
         self._adds = bool(unit.addends)
         self._schema = pa.schema([])  # of batches that fit as they are
+        self._sums: NDArray[np.int64] | None = None  # see `_places_of_sums`
         self._numbered = unit.classes.size > TABLE_LIMIT
         self._compiled: list[int] = []  # the codes of the classes that occurred, in turn
         self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
@@ -180,10 +183,10 @@ class TrendOperator:
         if rows == 0:
             return self._none if until is None else self.close(until)
         self._statistics.events += rows
-        addends = self._read_addends(batch) if self._adds else _NO_ADDENDS
         ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
+        taken = batch
         if not batch.schema.equals(self._schema):
-            batch = self._fitting(batch)  # which may number classes anew
+            taken = self._fitting(batch)  # which may number classes anew
         lends, closing = 0, NO_SLOTS
         if slots is not None:
             lends = rows
@@ -193,13 +196,14 @@ class TrendOperator:
                 self._lend(slots)
         if until is not None:
             closing = ALL_SLOTS
-        call = self._call, addends, ranks
         try:
-            lent = self._lender.lend(batch)
+            lent = self._lender.lend(taken)
+            addends = self._read_addends(batch, lent) if self._adds else _NO_ADDENDS
+            call = self._call, addends, ranks
             _OF_CALL.pack_into(self._call_words, 0, lent, closing, lends, until or 0)
             how = self._arrive(*call) if self._is_compiled else self._enter(call, rows, closing)
             while how != DONE:
-                self._help(how, batch, slots)
+                self._help(how, taken, slots)
                 how = self._enter(call, rows - self._store["begin"], closing)
         except BaseException:
             self._lender.take_back()  # `arrive` has let go of it else
@@ -219,8 +223,10 @@ class TrendOperator:
         """Return a batch, of another schema than the last, as `arrive` reads its first columns."""
         if not is_in_place(batch.schema):
             batch = in_place(batch)
-        elif not self._numbered:
+        if not self._numbered:
             self._schema = batch.schema
+        if self._adds:
+            self._sums = _places_of_sums(self.unit, batch.schema)
         if self._numbered:
             codes = to_arrow(self._codes(to_numpy(batch.column(CLASS))))
             batch = batch.set_column(CLASS, "class", codes)
@@ -273,8 +279,12 @@ class TrendOperator:
             raise out_of_order(numbers_of(batch, "time", np.int64)[turn])
         self._tell()
 
-    def _read_addends(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
+    def _read_addends(self, batch: pa.RecordBatch, lent: int) -> NDArray[np.float64]:
         """Return the addends of event 0, of event 1, ...; each with whether it is there."""
+        if self._sums is not None:
+            addends = np.empty(2 * len(self._sums) * batch.num_rows)
+            enter(read_sums, SECONDS_READ * len(addends), lent, self._sums, addends)
+            return addends
         groups = numbers_of(batch, "group", np.int32)
         if self._one_slot:  # the others were given out
             self._shifts.keep(self._shifts.groups == self.open_group)
@@ -449,3 +459,11 @@ class TrendOperator:
     def _rebuild(self) -> None:
         seconds = 1e-5 * (self._store.sizes["bucket"] + self._store["totals"])
         enter(rebuild_table, seconds, *self._store.arguments[:2])
+
+
+def _places_of_sums(unit: TrendUnit, schema: pa.Schema) -> NDArray[np.int64] | None:
+    """Return the places of the columns that are added up, where kernels read these as they are."""
+    places = [schema.get_field_index(f"sum:{name}") for name in unit.summed]
+    if unit.squared or any(schema.field(place).type != pa.float64() for place in places):
+        return None
+    return np.array(places, dtype=np.int64)
