@@ -17,8 +17,9 @@ from elsinore.kernels.arrow import array_at
 from elsinore.kernels.cycles import cycles
 from elsinore.kernels.foreign import call_at
 from elsinore.kernels.pointers import pointed
+from elsinore.kernels.vectors import FOUR, add_four
 
-REPLACED = array_at, call_at, cycles, pointed  # in compiled code
+REPLACED = add_four, array_at, call_at, cycles, pointed  # in compiled code
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -90,3 +91,39 @@ def _pointed(array: Any) -> Any:
         return _begin(array)
 
     return found
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_four(_typing: Any, numbers: Any, to: Any, of: Any, limit: Any) -> Any:
+    if not isinstance(numbers, types.CPointer) or numbers.dtype != types.float64:
+        raise TypingError(f"Numbers that are added by four are pointed doubles: {numbers}")
+
+    def generate(_context: Any, builder: Any, _signature: Any, given: Any) -> Any:
+        four = ir.VectorType(ir.DoubleType(), FOUR)
+        target, source = (
+            builder.bitcast(builder.gep(given[0], [place]), four.as_pointer())
+            for place in given[1:3]
+        )
+        before, added = builder.load(target), builder.load(source)
+        total = builder.fadd(before, added)
+        stored = builder.store(total, target)
+        for access in (before, added, stored):
+            access.align = 8  # of one number
+        kind, name = ir.FunctionType(four, [four]), "llvm.fabs.v4f64"
+        size = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        limits = ir.Constant(four, ir.Undefined)
+        for place in range(FOUR):
+            limits = builder.insert_element(limits, given[3], ir.IntType(32)(place))
+        passed = builder.fcmp_unordered(">=", builder.call(size, [total]), limits)
+        found = builder.bitcast(passed, ir.IntType(FOUR))
+        return builder.icmp_unsigned("!=", found, ir.IntType(FOUR)(0))
+
+    return types.boolean(numbers, to, of, limit), generate
+
+
+@overload(add_four)  # type: ignore[untyped-decorator]
+def _added_four(numbers: Any, to: Any, of: Any, limit: Any) -> Any:  # noqa: ARG001
+    def add(numbers: Any, to: Any, of: Any, limit: Any) -> Any:
+        return _add_four(numbers, types.uint64(to), types.uint64(of), limit)
+
+    return add

@@ -6,7 +6,6 @@ changes one node, and these have one form (`elsinore.trends.node_steps`).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.trends.cell_lists import Cell, cell_words
 from elsinore.trends.class_layout import SECTIONS
 from elsinore.trends.core.arrays import Ints
 from elsinore.trends.core.step import EACH
@@ -268,42 +268,25 @@ class ClassWords:
         """Write all that steps add to cells, if `add_cells` does it well; return where.
 
         gained: to so many cells it is not added, but to their gains, which lie behind all cells.
-        A list is filled up to what an event could do to a node, so that it is as long as those of
-        other classes; a longer one begins with what is done soonest. Else that is 0: where steps
-        have many lanes, or extremes.
+        Else that is 0: where steps have many lanes, or extremes.
         """
         if any(step.form.extremes or self._lanes(step) >= WIDE for step in steps):
             return 0
-        zero = self._layout.cells
-        cells = [
-            cell._replace(to=cell.to + (cell.to < gained) * (zero + 1))
+        behind = self._layout.cells + 1  # where gains are
+        rows = [
+            [cell._replace(to=cell.to + (cell.to < gained) * behind) for cell in row]
             for step in steps
-            for lane in range(self._lanes(step))
-            for cell in self._cells_of(step, lane)
+            for row in zip(
+                *[self._cells_of(step, n) for n in range(self._lanes(step))], strict=True
+            )
         ]
-        first = cells[0].to
-        pairs: list[tuple[Address, ...]] = []
-        others: list[tuple[Address, ...]] = []
-        if self._most_sums == 1:
-            pairs = [(to, of) for to, terms, _, _ in cells for of in terms]
-            pairs += [(first, zero)] * (2 - len(pairs))
-        else:
-            nothing = _Cell(first, (), (), -1 - zero)
-            cells += [nothing] * (self._most_sums - len(cells))
-            if self._most_sums < len(cells):
-                alone = itertools.takewhile(
-                    lambda cell: len(cell.terms) == 1 > len(cell.trends), cells
-                )
-                pairs = [(cell.to, cell.terms[0]) for cell in alone]
-            for to, terms, trends, times in cells[len(pairs) :]:
-                of, ended = iter(terms), iter(trends)
-                for _ in range((max(len(terms), len(trends), 1) + 1) // 2):
-                    two = [next(one, zero) for one in (of, of, ended, ended)]
-                    others.append((to, *two, times))
-        words = [word for several in (pairs, others) for one in several for word in one]
-        return written.add([len(pairs), len(others), *words])
+        return written.add(cell_words(rows, self._most_sums, self._layout.cells))
 
-    def _cells_of(self, step: Step, lane: int) -> Iterator[_Cell]:
+    def _rows_of(self, step: Step) -> Iterator[tuple[Cell, ...]]:
+        """Yield the cells that a step changes, row by row; the numbers of trends last."""
+        return zip(*[self._cells_of(step, n) for n in range(self._lanes(step))], strict=True)
+
+    def _cells_of(self, step: Step, lane: int) -> Iterator[Cell]:
         """Yield the cells that a step changes in a lane, the number of trends last."""
         told = iter(step.of_lane(lane))
         cells = []
@@ -314,10 +297,10 @@ class ClassWords:
         trends = cells[0][1]
         for to, terms, times in [*cells[1:], cells[0]]:
             if times == NO_ADDEND:
-                yield _Cell(to, terms, (), -1 - self._layout.cells)
+                yield Cell(to, terms, (), -1 - self._layout.cells)
             else:
                 added = -1 - self._open_cell(step, lane) if times == EACH else times
-                yield _Cell(to, terms, trends, added)
+                yield Cell(to, terms, trends, added)
 
     def _open_cell(self, step: Step, lane: int) -> int:
         """Return the cell that is 1 while the window of a step's lane is open."""
@@ -333,15 +316,6 @@ class ClassWords:
 
     def _rank(self, attribute: int) -> int:
         return NO_ADDEND if attribute < 0 else self._updates.ranks.index(attribute)
-
-
-class _Cell(NamedTuple):
-    """A cell that an event changes: what is added to it, and what times the number of trends."""
-
-    to: Address
-    terms: Sequence[Address]
-    trends: Sequence[Address]  # what the number of trends that it ends is added up from
-    times: Address  # an addend or, below 0, the cell -1 - word
 
 
 class _Writer:

@@ -15,6 +15,7 @@ from elsinore.local import run
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.trends import class_words
+from elsinore.trends.cell_lists import Cell, cell_words
 
 QUERY = """QUERY q{number} RETURN key, {returns}
 PATTERN {pattern} GROUP BY key WITHIN {within} SLIDE {slide};"""
@@ -74,11 +75,24 @@ def results(
     return str([found[f"q{n}"].to_pylist() for n in range(number)]), lists
 
 
+def test_four_lanes_are_told_of_once_and_before_single_ones() -> None:
+    rows = [
+        [Cell(20 + lane, (10 + lane,), (), -1) for lane in range(6)],  # read 10 to 15
+        [Cell(14 + lane, (14 + lane, 0), (), -1) for lane in range(5)],  # one for all lanes
+        [Cell(30 + lane, (40 + lane,), (), -1) for lane in range(4)],
+    ]
+    fours = [20, 10, 30, 40]
+    pairs = [24, 14, 25, 15]
+    pairs += [word for lane in range(14, 19) for word in (lane, lane)]  # 14 is read before
+    pairs += [word for lane in range(14, 19) for word in (lane, 0)]
+    assert cell_words(rows, 1, 0) == [2, 12, 0, *fours, *pairs]
+
+
 @settings(deadline=None, max_examples=25)
 @given(
     EVENTS,
-    st.integers(1, 6),
-    st.sampled_from([20, 7]),
+    st.integers(1, 16),
+    st.sampled_from([20, 7, 3]),
     st.sampled_from(PATTERNS),
     st.sampled_from(RETURNS),
     st.booleans(),
@@ -106,7 +120,7 @@ def test_cells_and_rows_give_the_same(
     assert cells == rows
 
 
-@pytest.mark.parametrize("number", [1, 6])
+@pytest.mark.parametrize("number", [1, 6, 20])
 def test_cells_get_powers_where_numbers_grow_beyond_doubles(number: int) -> None:
     types = ["A", "B", "C", "D", *["B", "C"] * 600, "A", "B", "C"]
     times = range(len(types))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from elsinore.kernels.vectors import add_four
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT
 from elsinore.trends.core.recurrence import gained
@@ -30,8 +31,9 @@ from elsinore.trends.wide import wide_kernel
 
 GREAT = 2.0**256  # so great an addend, times a number below 2**512, is a double
 
-# a list of cells: how many there are to which a single cell is added, and how many others. Of each
-# of the former itself and the cell that is added. Of each other the words TO to TIMES: itself; two
+# a list of cells: how many times FOUR neighbours there are to which as many are added, how many to
+# which a single cell is added, and how many others. Of the former the first and the first that is
+# added, of the next itself and that one. Of each other the words TO to TIMES: itself; two
 # cells that are added, itself first if it is its own predecessor; two of its node's predecessors'
 # numbers of trends; what these are multiplied with: an addend or, below 0, the cell -1 - word. A
 # cell that is always 0 stands for what is not there; of more predecessors there are more such words
@@ -79,14 +81,16 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
     an event of one class takes the same path as that of another. No number has a power, and no
     addend is beyond GREAT. Returns whether some number has passed 2**512.
     """
-    passed, at = False, np.uint64(cells + 2)
-    for _ in range(program[np.uint64(cells)]):
+    at, fours = np.uint64(cells + 3), np.uint64(program[np.uint64(cells)])
+    passed = _add_fours(doubles, program, at, fours, base)
+    at += np.uint64(2) * fours
+    for _ in range(program[np.uint64(cells + 1)]):
         to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
         after = doubles[to] + doubles[of]
         doubles[to] = after
         passed |= not abs(after) < LIMIT
         at += np.uint64(2)
-    for _ in range(program[np.uint64(cells + 1)]):
+    for _ in range(program[np.uint64(cells + 2)]):
         to, times = np.uint64(base + program[at]), program[at + np.uint64(TIMES)]
         own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
         trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
@@ -96,6 +100,17 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
         doubles[to] = after = doubles[to] + gained(joined, 1.0, ended, value)
         passed |= not abs(after) < LIMIT
         at += np.uint64(CELL_WORDS)
+    return passed
+
+
+@wide_kernel(linked=True)
+def _add_fours(doubles: Doubles, program: Ints, begin: int, count: int, base: int) -> bool:
+    """Let an event act on so many times FOUR cells; return whether some has passed 2**512."""
+    passed, at = False, begin
+    for _ in range(count):
+        to, of = base + program[at], base + program[at + np.uint64(1)]
+        passed |= add_four(doubles, to, of, LIMIT)
+        at += np.uint64(2)
     return passed
 
 
