@@ -14,7 +14,7 @@ import numpy as np
 from elsinore.trends.acting import gain
 from elsinore.trends.class_layout import QUICK
 from elsinore.trends.core.arrays import Columns, Doubles, Ints, Shares
-from elsinore.trends.core.gains import add_gains
+from elsinore.trends.core.gains import add_gains_of
 from elsinore.trends.waiting import GAINING, bring
 from elsinore.trends.wide import wide_kernel
 
@@ -55,10 +55,10 @@ def gain_along(
         ):
             break
         after = at + np.uint64(1)
-        if time > before:
-            if after < end and keys[after] == keys[at] and program[kind + QUICK] != 0:
-                break
-            add_gains(header, ints, doubles, slot)  # if the event has none, these are 0 then
+        over = min(time - before, 1)
+        if after < end and keys[after] == keys[at] and over != 0 and program[kind + QUICK] != 0:
+            break
+        add_gains_of(header, ints, doubles, slot, over)  # if the event has none, they are 0 then
         row = np.int64(at)
         addend, rank = row * header.addend, row * header.rank
         bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)

@@ -18,6 +18,8 @@ from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT, plus
 from elsinore.trends.wide import wide_kernel
 
+FEW = 8  # cells to which it costs less to add nothing than to be wrong about whether to
+
 
 @wide_kernel(inline=True)
 def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
@@ -32,6 +34,29 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
         after = doubles[cells + cell] + doubles[gains + cell]
         doubles[cells + cell] = after
         doubles[gains + cell] = 0.0
+        passed |= not abs(after) < LIMIT
+    if passed:
+        _add_with_powers(header, ints, doubles, slot)
+
+
+@wide_kernel(inline=True)
+def add_gains_of(header: Any, ints: Ints, doubles: Doubles, slot: int, over: int) -> None:
+    """Add a slot's gains to its cells if its moment is over (1, else 0): few without a branch.
+
+    Whether an event is of another moment than the one before nobody can foretell.
+    """
+    if header.gained > FEW or ints[header.big + slot] != 0:
+        if over != 0:
+            add_gains(header, ints, doubles, slot)
+        return
+    cells = np.uint64(header.cells + slot * header.cell)
+    gained = np.uint64(header.gained)
+    gains, passed, share = cells + np.uint64(header.cell) - gained, False, float(over)
+    for cell in range(gained):
+        gain = doubles[gains + cell] * share  # all of it, or nothing
+        after = doubles[cells + cell] + gain
+        doubles[cells + cell] = after
+        doubles[gains + cell] -= gain
         passed |= not abs(after) < LIMIT
     if passed:
         _add_with_powers(header, ints, doubles, slot)
