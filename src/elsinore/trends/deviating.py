@@ -18,6 +18,7 @@ from elsinore.trends.core.totals import mixed
 from elsinore.trends.core.window_times import end_of, next_edge, start_of, windows_at
 from elsinore.trends.wide import wide_kernel
 
+NEAR = 8  # cells in turn that have places side by side: they are often looked up in turn
 NO_EPOCH, NO_SHIFT = -1, -2  # in place of a number: the row is in none; its value is not finite
 
 epoch_in_turn = wide_kernel(inline=True)(planned.epoch_in_turn)
@@ -47,17 +48,20 @@ class Lookup(NamedTuple):
 def place_of(table: Codes, pairs: Ints, cell: int, epoch: int) -> int:
     """Return where the number of a pair stands in the table, or would."""
     mask = len(table) - 1
-    at = mixed(0, cell, epoch) & mask
+    at = (mixed(0, cell // NEAR, epoch) * NEAR + cell % NEAR) & mask
     while table[at] >= 0 and (pairs[2 * table[at]] != cell or pairs[2 * table[at] + 1] != epoch):
         at = (at + 1) & mask
     return at
 
 
 @wide_kernel
-def find(lookup: Lookup, cells: Ints, epoch: Ints, number: Ints) -> None:
-    """Find the numbers of pairs, -1 where there is none."""
+def find(
+    lookup: Lookup, shifts: Doubles, cells: Ints, epoch: Ints, none: float, found: Doubles
+) -> None:
+    """Find the shifts of pairs, `none` where there is none."""
     for row in range(len(cells)):
-        number[row] = lookup.table[place_of(lookup.table, lookup.pairs, cells[row], epoch[row])]
+        number = lookup.table[place_of(lookup.table, lookup.pairs, cells[row], epoch[row])]
+        found[row] = none if number < 0 else shifts[number]
 
 
 @wide_kernel

@@ -36,6 +36,7 @@ from elsinore.trends.spread import exact_spread, spread, with_one_shift
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 
 
+AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
 _SMALL = 2**10  # rows of which several batches are cut
 WHOLE_BITS = 63  # of a number that is not below 0
 _PLACE = ("query", "group", "window")  # rows that have the same are added up
@@ -275,20 +276,22 @@ def result_columns(
 
 
 def _column(column: ResultColumn, window: Window | None, totals: pa.Table) -> pa.Array:
-    (cells, powers), *rest = (
+    sums = [
         (to_numpy(totals.column(f"cell{field}")), to_numpy(totals.column(f"power{field}")))
         for field in column.fields
-    )
+    ]
     if column.outcome.is_spread:
-        sums = [(cells, powers), *rest]
-        turns = turn_of(window, to_numpy(totals.column("window")))
-        for turn in range(1, turns_of(window)):
-            own = sums[len(SPREAD) * turn :]
-            for field, (mine, other) in enumerate(zip(sums, own, strict=False)):
-                sums[field] = tuple(
-                    np.where(turns == turn, b, a) for a, b in zip(mine, other, strict=True)
+        indices = to_numpy(totals.column("window"))
+        parts = [slice(n, n + AT_ONCE) for n in range(0, max(1, len(indices)), AT_ONCE)]
+        return pa.concat_arrays(
+            [
+                _spreads(
+                    column.outcome, window, indices[part], [(a[part], b[part]) for a, b in sums]
                 )
-        return spread(column.outcome, *sums[: len(SPREAD)])
+                for part in parts
+            ]
+        )
+    (cells, powers), *rest = sums
     if column.outcome is Outcome.LOG2:
         return to_arrow(log2(cells, powers))
     if column.outcome is Outcome.COUNT:
@@ -298,6 +301,22 @@ def _column(column: ResultColumn, window: Window | None, totals: pa.Table) -> pa
     if column.outcome is Outcome.SUM:
         return to_arrow(to_double(cells, powers), mask=nothing)
     return to_arrow(ratio(cells, powers, under, under_powers), mask=nothing)
+
+
+def _spreads(
+    outcome: Outcome, window: Window | None, indices: Ints, sums: list[tuple[Doubles, Codes]]
+) -> pa.Array:
+    """Return variances, or their roots, of windows given by their indices, from sums of turns."""
+    own, turns = sums[: len(SPREAD)], turn_of(window, indices)
+    for turn in range(1, turns_of(window)):
+        for field in range(len(SPREAD) - 1):  # the number of values is that of all turns
+            mine, others = own[field], sums[len(SPREAD) * turn + field]
+            chosen = turns == turn
+            own[field] = (
+                np.where(chosen, others[0], mine[0]),
+                np.where(chosen, others[1], mine[1]),
+            )
+    return spread(outcome, *own)
 
 
 def _exact_columns(

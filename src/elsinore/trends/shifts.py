@@ -101,25 +101,29 @@ class Shifts:
     def of_groups(self, count: int) -> Doubles:
         """Return the shifts [group, place] of the first groups in epoch 0, NaN where none."""
         cells = np.arange(count * len(self._squared))
-        return self._of(cells, np.zeros_like(cells)).reshape(count, len(self._squared))
+        found = np.empty(len(cells))
+        self._find(cells, np.zeros_like(cells), np.nan, found)
+        return found.reshape(count, len(self._squared))
 
     def columns(self, query: Codes | Ints, group: Codes | Ints, window: Ints) -> Doubles:
         """Return the shifts [place, row] of totals: 0 where there is none, or it is not asked for.
 
         query: the number of each in the unit.
         """
-        found = np.zeros((len(self._squared), len(query)))
+        found = np.empty((len(self._squared), len(query)))
         for place, one in enumerate(self._squared):
-            cells = group.astype(np.int64) * len(self._squared) + place
-            known = self._of(cells, epoch_of(one.window, window))
-            found[place] = np.where(self._asks[place][query], np.nan_to_num(known), 0.0)
+            cells = group.astype(np.int64)
+            cells *= len(self._squared)
+            cells += place
+            self._find(cells, epoch_of(one.window, window), 0.0, found[place])
+            if not (asks := self._asks[place]).all():
+                found[place][~asks[query]] = 0.0
         return found
 
-    def _of(self, cells: Ints, epochs: Ints) -> Doubles:
-        """Return shifts, NaN where there is none."""
-        number = np.empty(len(cells), np.int64)
-        enter(find, SECONDS * len(cells), self._lookup, cells, epochs, number)
-        return np.where(number < 0, np.nan, self._values[number])
+    def _find(self, cells: Ints, epochs: Ints, none: float, found: Doubles) -> None:
+        """Find shifts; `none` where there is none."""
+        told = self._lookup, self._values, cells, epochs, none, found
+        enter(find, SECONDS * len(cells), *told)
 
     def _numbers(self, rows: Rows, epochs: Epochs) -> Ints:
         """Return the number [turn * rows + row] of each row's shift; choose what there is none of.

@@ -139,15 +139,20 @@ def spread(outcome: Outcome, squares: Extended, deviations: Extended, count: Ext
     under_power = 2 * deviations[1].astype(np.int64)
     top = np.maximum(over_power, under_power)
     with np.errstate(all="ignore"):
-        over = np.ldexp(values * squares[0], LIMB_BITS * (over_power - top))
-        over -= np.ldexp(deviations[0] ** 2, LIMB_BITS * (under_power - top))
-        quotient = np.where(over < 0.0, 0.0, over) / (values * less)
-        power = LIMB_BITS * (top - 2 * powers.astype(np.int64))
+        over = _raised(values * squares[0], LIMB_BITS, over_power - top)
+        over -= _raised(deviations[0] ** 2, LIMB_BITS, under_power - top)
+        found = np.maximum(over, 0.0) / (values * less)
+        power = top - 2 * powers.astype(np.int64)
         if outcome.is_root:
-            found = np.ldexp(np.sqrt(quotient), power // 2)
+            found = _raised(np.sqrt(found), LIMB_BITS // 2, power)
         else:
-            found = np.ldexp(quotient, power)
+            found = _raised(found, LIMB_BITS, power)
     return to_arrow(found, pa.float64(), mask=nothing)
+
+
+def _raised(numbers: Doubles, bits: int, powers: Ints) -> Doubles:
+    """Return numbers times 2**(bits * power); most often all powers are 0."""
+    return np.asarray(np.ldexp(numbers, bits * powers)) if powers.any() else numbers
 
 
 def exact_spread(outcome: Outcome, squares: Number, deviations: Number, count: int) -> float | None:
