@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
@@ -34,6 +34,7 @@ VALUES = (
 DTYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 KINDS = [None, pa.bool_(), pa.int32(), pa.int64(), pa.uint8(), pa.float64(), pa.string()]
 KINDS += [pa.large_string(), pa.timestamp("us"), pa.dictionary(pa.int32(), pa.string())]
+FROM_TEXTS = (None, pa.string(), pa.large_string())  # asked for others, pyarrow may crash
 
 
 def outcome(make: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:
@@ -97,6 +98,7 @@ def test_numbers_of_numpy_make_what_pyarrow_makes_of_them(
     drawn: tuple[Any, Any], kind: pa.DataType | None
 ) -> None:
     values, mask = drawn
+    assume(values.dtype.kind != "U" or kind in FROM_TEXTS)
     same(values, kind, mask=mask)
 
 
