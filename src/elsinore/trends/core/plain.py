@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from elsinore.kernels import kernel
 from elsinore.kernels.vectors import add_four
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT
@@ -82,8 +83,10 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
     addend is beyond GREAT. Returns whether some number has passed 2**512.
     """
     at, fours = np.uint64(cells + 3), np.uint64(program[np.uint64(cells)])
-    passed = _add_fours(doubles, program, at, fours, base)
-    at += np.uint64(2) * fours
+    passed = False
+    if fours != 0:
+        passed = _add_fours(doubles, program, at, fours, base)
+        at += np.uint64(2) * fours
     for _ in range(program[np.uint64(cells + 1)]):
         to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
         after = doubles[to] + doubles[of]
@@ -103,9 +106,12 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
     return passed
 
 
-@wide_kernel(linked=True)
+@kernel(borrows=True, linked=True, rare=True)
 def _add_fours(doubles: Doubles, program: Ints, begin: int, count: int, base: int) -> bool:
-    """Let an event act on so many times FOUR cells; return whether some has passed 2**512."""
+    """Let an event act on so many times FOUR cells; return whether some has passed 2**512.
+
+    No part of its callers: as one it would take a tenth of the time of events without such cells.
+    """
     passed, at = False, begin
     for _ in range(count):
         to, of = base + program[at], base + program[at + np.uint64(1)]
