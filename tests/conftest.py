@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 # Tests have few events each, and are to test what many events are worked on by: compiled kernels.
 # Of processes that tests start, too; plain Python has tests of its own.
 os.environ.setdefault("ELSINORE_COMPILE", "1")
+
+# A first example may load kernels, Arrow's functions or a session of Spark; machines are loaded.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
