@@ -207,6 +207,14 @@ def test_returned_values_exist() -> None:
     refused("'k' is not", returns=(COUNT, ReturnItem(Column("k"))), equivalence=("k",))
 
 
+def test_an_attribute_of_no_event_is_told_once_with_the_one_that_it_may_be_of() -> None:
+    total = (ReturnItem(call("SUM", Column("amount"))),)
+    for group_by in ((), ("amount",)):
+        with pytest.raises(QuerySemanticError) as caught:  # one alone
+            query(returns=total, group_by=group_by)
+        assert caught.value.message == "Whose 'amount'? Write SUM(b.amount)."
+
+
 def test_what_a_query_groups_by_may_have_the_name_of_a_variable() -> None:
     named = (COUNT, ReturnItem(Column("b")))
     refused("'b' stands for events", returns=named)

@@ -397,7 +397,8 @@ def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
 
 def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
     """RETURN names variables of the positive pattern, shared attributes and known functions."""
-    positive = {event.variable for event in pt.positive_events(query.pattern)}
+    events = [event.variable for event in pt.positive_events(query.pattern)]
+    positive = set(events)
     kleene = pt.kleene_variables(query.pattern)
     shared = query.group_by + (query.equivalence if query_kind(query) is Kind.MATCHES else ())
     for item in query.returns:
@@ -408,6 +409,7 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
             if isinstance(node, Call) and node.name in OF_MATCH
             for argument in node.arguments
         }
+        aggregates = _of_nobody(item.expression)
         for node in ex.walk(item.expression):
             if isinstance(node, Attribute):
                 yield from _known(query, node)
@@ -419,14 +421,20 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                         "event.",
                         node.span,
                     )
-            elif not isinstance(node, Column) or node.name in shared:
+            elif not isinstance(node, Column):
                 continue
-            elif node.name in positive:
+            elif node.name in positive and node.name not in shared:
                 whole = f"{node.name}[].x, or {node.name}[] for all of them"
                 how = whole if node.name in kleene else f"{node.name}.x"
                 message = f"'{node.name}' stands for events: name an attribute of theirs, as {how}."
                 yield _error(query, message, node.span)
-            elif id(node) not in ids:
+            elif id(node) in aggregates:
+                variable = next((event for event in events if event in kleene), events[0])
+                message = (
+                    f"Whose '{node.name}'? Write {aggregates[id(node)]}({variable}.{node.name})."
+                )
+                yield _error(query, message, node.span)
+            elif id(node) not in ids and node.name not in shared:
                 groups = ", ".join(shared) or "none"
                 yield _error(
                     query,
@@ -436,6 +444,17 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                     node.span,
                     *shared,
                 )
+
+
+def _of_nobody(expression: ex.Expression) -> dict[int, str]:
+    """Return the aggregates of attributes that no event stands before, by the identity of these."""
+    return {
+        id(argument): node.name
+        for node in ex.walk(expression)
+        if isinstance(node, Call) and node.name in AGGREGATES
+        for argument in node.arguments
+        if isinstance(argument, Column)
+    }
 
 
 def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
@@ -464,7 +483,7 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
             continue
-        if any(map(_is_unknown, ex.walk(item.expression))):
+        if any(map(_is_unknown, ex.walk(item.expression))) or _of_nobody(item.expression):
             continue  # `returned_values_exist` tells of it
         yield _error(
             query,
