@@ -59,6 +59,7 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "ubyte": (pa.uint8(), [0, 255, None]),
     "ushort": (pa.uint16(), [0, 2**16 - 1, None]),
     "uint": (pa.uint32(), [0, 2**32 - 1, None]),
+    "ulong": (pa.uint64(), [0, 2**63, 2**64 - 1, None]),
     "single": (pa.float32(), [0.1, -0.0, math.nan, math.inf, None]),
     "real": (pa.float64(), [0.1, -0.0, math.nan, -math.inf, None]),
     "price": (pa.decimal128(12, 2), [Decimal("0.10"), Decimal("-99.99"), None]),
@@ -138,7 +139,8 @@ KEYED = "QUERY q RETURN {0}, COUNT(*), MIN(B.{0}) PATTERN SEQ(A, B+) WHERE [{0}]
 READS = """
     QUERY q RETURN COUNT(*), SUM(B.whole), AVG(B.single), SUM(B.price), MAX(A.real), MIN(B.day)
         PATTERN SEQ(A, B+) WHERE B.long > 1 AND A.real <= 0.1 AND B.price != 0.1 AND A.truth
-        AND B.text != 'p' AND (A.coded = 'q' OR A.byte IN (0, 127)) AND [uint] GROUP BY truth;
+        AND B.text != 'p' AND (A.coded = 'q' OR A.byte IN (0, 127)) AND [uint] AND B.ulong > 2
+        GROUP BY truth;
     QUERY r RETURN COUNT(*) PATTERN SEQ(A, C+) WHERE [uint] AND C.wide = 'p' AND C.single > 0
         GROUP BY truth;"""
 
@@ -207,6 +209,7 @@ NARROWED: dict[str, Callable[[DataFrame], DataFrame]] = {
     ),
     "texts": lambda frame: frame.filter(F.col("wide").isin("p", "") & (F.col("text") >= "p")),
     "nan is the greatest": lambda frame: frame.filter("real > 0.0D and single >= cast(0 as float)"),
+    "without a sign": lambda frame: frame.filter("ulong >= 9223372036854775808"),
     "twice": lambda frame: frame.filter("real <= 0.1D").select("*").filter("long = 3"),
 }
 

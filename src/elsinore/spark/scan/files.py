@@ -26,6 +26,7 @@ LARGE_GROUP = 1 << 27  # bytes of a row group that is not read at once, but thro
 BUFFER_BYTES = 1 << 22  # for each column
 # Spark before 3.0 counted days as the old calendars did; only Spark knows how to read those.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+UNSIGNED = pa.decimal128(20, 0)  # what Spark reads whole numbers of 64 bits without a sign as
 HERE = Storage()
 
 
@@ -185,7 +186,7 @@ def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
     if types.is_float64(wanted):
         return bool(types.is_float32(kind))
     if types.is_decimal(wanted):
-        return str(kind) == str(wanted)
+        return bool(kind == pa.uint64() and wanted == UNSIGNED)
     return False
 
 
