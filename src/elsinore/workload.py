@@ -17,7 +17,6 @@ from elsinore.errors import (
     QueryError,
     QuerySemanticError,
     Source,
-    called,
     did_you_mean,
     kind_of_value,
     option,
@@ -32,9 +31,9 @@ from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, se
 from elsinore.model.collecting import without_collecting
 from elsinore.model.expression import Call, walk
 from elsinore.model.query import Form
-from elsinore.operators import bind, kind_for, plan
+from elsinore.operators import bind, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
-from elsinore.operators.planning import attributes_read
+from elsinore.operators.planning import attributes_read, doubts
 from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
@@ -190,11 +189,7 @@ class Workload:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in queries that can be run, such as gaps between windows."""
-        return tuple(
-            f"{called(unit.names[place])}: {text}"
-            for unit in self.plan.units
-            for place, text in kind_for(unit).warnings(unit)
-        )
+        return tuple(doubts(self.plan))
 
     def run(
         self,

@@ -57,6 +57,13 @@ def test_queries_with_rows_are_not_warned_of() -> None:
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE A.time > 99;") == []
 
 
+def test_what_is_odd_about_queries_alone_is_among_the_warnings_of_their_results() -> None:
+    workload = el.Workload.parse("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 2 seconds")
+    (told,) = workload.warnings
+    assert "leave gaps of 1 second" in told
+    assert workload.run(EVENTS).warnings == (told,)
+
+
 def test_no_more_than_three_queries_are_told_of() -> None:
     queries = [f"QUERY q{n} RETURN COUNT(*) PATTERN Aa{n};" for n in range(9)]
     assert len(run(*queries)) == 3

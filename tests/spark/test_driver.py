@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import elsinore.quantitative as qre
 from elsinore.errors import InputError, QuerySemanticError
+from elsinore.runtime.warnings import NoRowsWarning
 from elsinore.workload import Workload
 
 WORKLOADS = {
@@ -309,6 +310,34 @@ def test_tasks_that_read_files_count_types_as_they_read(
     assert len(told) == 2  # no Bee, and a variable that is named as a type
     assert told == workload.run(table).warnings
     assert context.statusTracker().getJobIdsForGroup("warnings") == []
+
+
+@pytest.mark.parametrize("asked", ["collect", "count", "to_arrow"])
+def test_rows_that_are_not_there_are_told_as_in_process(
+    spark: SparkSession, tmp_path: Path, asked: str
+) -> None:
+    path = str(tmp_path / "events.parquet")
+    pq.write_table(pa.table({"time": range(4), "type": list("ABAB")}), path)
+    workload = Workload.parse("""
+        QUERY absent RETURN COUNT(*) PATTERN SEQ(A, Bee);
+        QUERY never RETURN COUNT(*) PATTERN A WHERE A.time > A.time WITHIN 2 s SLIDE 3 s;""")
+    with pytest.warns(NoRowsWarning) as here:
+        in_process = workload.run(path)
+    results = workload.run(spark.read.parquet(path))
+    with pytest.warns(NoRowsWarning) as there:
+        getattr(results["absent"], asked)()
+    assert [str(one.message) for one in there] == [str(one.message) for one in here]
+    assert {one.filename for one in there} == {__file__}
+    assert results.warnings == in_process.warnings
+    assert workload.warnings == results.warnings[: len(workload.warnings)] != ()
+
+
+def test_rows_that_spark_read_no_types_for_are_told_by_their_conditions(
+    spark: SparkSession,
+) -> None:
+    workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN A WHERE A.v > A.v;")
+    with pytest.warns(NoRowsWarning, match="no event can be A"):
+        workload.run(frame_of(spark, events()))["q"].count()
 
 
 def test_closed_results_let_go_of_what_spark_keeps(spark: SparkSession) -> None:

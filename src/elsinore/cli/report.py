@@ -130,7 +130,7 @@ def run_report(job: Job, out: Path) -> None:
         written = draw(shown, kind, out / "sharing", overwrite=job.overwrite)
         written += _draw_graph(job, results.statistics, kind, out)
         bar.done()
-    for warning in results.warnings:
+    for warning in results.find_warnings():
         warn(warning)
     if len(shown) > MOST_PANELS:
         warn(f"only the first {MOST_PANELS} of {len(shown)} sharing sets are drawn.")

@@ -43,7 +43,7 @@ def run_local(job: Job) -> None:
             results = rows.take(job.batches(table))
         seconds = perf_counter() - begun
         bar.done()
-    for warning in results.warnings:
+    for warning in results.find_warnings():
         warn(warning)
     if job.rejects is not None and reject_format is not None:
         rejected = results.rejected if results.rejected is not None else table.slice(0, 0)

@@ -130,7 +130,7 @@ def run_steps(
                 answers.append(answer_of_rows(job, name, rows, results.orders[name]))
             bar.done()
         bar.begin("Looking at the types of events")
-        warnings = results.warnings
+        warnings = results.find_warnings()
         bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))

@@ -28,6 +28,7 @@ from elsinore.operators import (
     kind_for,
 )
 from elsinore.operators.partials import results_of
+from elsinore.operators.planning import doubts
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.arranged import arranged
@@ -160,7 +161,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
-        warn_of_no_rows(plan, empty, seen, late)
+        warn_of_no_rows(plan, empty, partial(types_seen, seen), late)
 
     @cache
     def warnings() -> tuple[str, ...]:
@@ -176,6 +177,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
         rejected=rejected,
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
+        find_doubts=lambda: tuple(doubts(plan)),
     )
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
 
-from elsinore.errors import InvalidWorkloadError, QueryError, QuerySemanticError, raise_errors
+from elsinore.errors import (
+    InvalidWorkloadError,
+    QueryError,
+    QuerySemanticError,
+    called,
+    raise_errors,
+)
 from elsinore.model.collecting import without_collecting
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Form, Query, Workload
 from elsinore.model.schema import Schema
-from elsinore.operators.registry import kind_in, module_for
+from elsinore.operators.registry import kind_for, kind_in, module_for
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
 from elsinore.plan.modes import Evaluation, Sharing, Uncertainty
 
@@ -129,3 +135,12 @@ def bind(workload: Workload, schema: Schema) -> None:
                 fitting.add(query.alike.form)
     raise_errors(errors)
     workload.fitting.add(schema)
+
+
+def doubts(plan: Plan, names: frozenset[str] | None = None) -> Iterator[str]:
+    """Yield what may be a mistake in queries, whatever the events are; of those of `names`."""
+    for unit in plan.units:
+        if names is None or not names.isdisjoint(unit.names):
+            for place, text in kind_for(unit).warnings(unit):
+                if names is None or unit.names[place] in names:
+                    yield f"{called(unit.names[place])}: {text}"

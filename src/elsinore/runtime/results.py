@@ -35,6 +35,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
     rejected: Frame | None = None
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
+    find_doubts: Callable[[], tuple[str, ...]] = tuple  # about the queries, whatever the events are
     release: Callable[[], object] = tuple
     find_result: Callable[[str], Result] | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -63,10 +64,11 @@ class Results(Mapping[str, Result], Generic[Frame]):
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what may be a mistake, such as a type that never occurs.
 
-        On Spark this looks at all results, and once more at the types of all events, unless the
-        tasks that computed results have read them all from files.
+        Those on the queries alone, which `workload.warnings` has too, come first. On Spark this
+        looks at all results, and once more at the types of all events, unless the tasks that
+        computed results have read them all from files.
         """
-        return self.find_warnings()
+        return self.find_doubts() + self.find_warnings()
 
     def __getitem__(self, name: str) -> Result:
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import FrameType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +25,7 @@ from elsinore.model import Query, ReturnItem
 from elsinore.model import pattern as pt
 from elsinore.model.clock import NANOSECONDS
 from elsinore.model.expression import Call
-from elsinore.operators import kind_for
+from elsinore.operators.planning import doubts
 from elsinore.plan import Plan
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import TimeKind
@@ -79,26 +81,37 @@ def _meant(absent: Sequence[str], seen: Sequence[str]) -> str:
 
 
 def warn_of_no_rows(
-    plan: Plan, empty: frozenset[str], types: pa.Array, odd: Iterable[str] = ()
+    plan: Plan,
+    empty: frozenset[str],
+    find_types: Callable[[], Sequence[str] | None],
+    odd: Iterable[str] = (),
 ) -> None:
     """Warn of what may be why queries have no rows, `empty`.
 
-    They name types that none of the `types` is, or conditions that nothing satisfies; `odd` is what
-    is odd about the times. Who looks at a result that has no rows may not know of
-    `results.warnings`. The command line says it by itself.
+    They name types that no event has, or conditions that nothing satisfies; `find_types` gives the
+    types of the events, the most frequent first, None where they are not known; `odd` is what is
+    odd about the times. Who looks at a result that has no rows may not know of `results.warnings`.
+    The command line says it by itself.
     """
     if not empty or is_on_the_command_line():
         return
-    doubts = (
-        f"{called(unit.names[place])}: {text}"
-        for unit in plan.units
-        if not empty.isdisjoint(unit.names)
-        for place, text in kind_for(unit).warnings(unit)
-        if unit.names[place] in empty
-    )
-    sentences = itertools.chain(_absent(plan, types_seen(types), empty), odd, doubts)
+    types = find_types()
+    absent = () if types is None else _absent(plan, types, empty)
+    sentences = itertools.chain(absent, odd, doubts(plan, empty))
     for sentence in itertools.islice(sentences, SHOWN_QUERIES):
-        warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=7)
+        warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=_calls_within())
+
+
+def _calls_within() -> int:
+    """Return how many calls above its caller the first is that this package did not make."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_own(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_own(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "elsinore"
 
 
 def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[str, ...]:

@@ -108,13 +108,15 @@ class Answers:
     """The results of a pass's queries, packed by its tasks in `packed` (see `ANSWERS`).
 
     Spark keeps what is packed where data frames are made of it, and where results that are too
-    large to be fetched would be `dear` to compute again.
+    large to be fetched would be `dear` to compute again. `tell_empty` is handed the queries of
+    which no rows were fetched.
     """
 
     packed: DataFrame
     queries: Mapping[int, Presented]  # by number in the workload
     zone: str  # the session's time zone
     dear: bool
+    tell_empty: Callable[[frozenset[int]], object] | None = None
     _kept: bool = False
     _closed: bool = False
     _fetched: dict[int, pa.Table | None] | None = None
@@ -136,6 +138,10 @@ class Answers:
                 self._keep()
             with tasks_heard():
                 self._fetched = self._fetch()
+            if self.tell_empty is not None:
+                fetched = self._fetched.items()
+                found = (query for query, rows in fetched if rows is not None and not rows.num_rows)
+                self.tell_empty(frozenset(found))
         return self._fetched[query]
 
     def close(self) -> None:

@@ -17,13 +17,20 @@ from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.model import PythonQuery
 from elsinore.operators import bind, fitted, gathered, kind_for
+from elsinore.operators.planning import doubts
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REASON_COLUMN
 from elsinore.runtime.result import Result
 from elsinore.runtime.results import Results
-from elsinore.runtime.warnings import absent_types, counts_of, overflow, overflown_columns
+from elsinore.runtime.warnings import (
+    absent_types,
+    counts_of,
+    overflow,
+    overflown_columns,
+    warn_of_no_rows,
+)
 from elsinore.spark.answers import Answer, Answers, Computed, Frames
 from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import Events, look_at_time, schema_of, unusable_report, with_numbers
@@ -74,8 +81,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     answers: dict[str, tuple[int, Answers]] = {}
     kept: list[Answers] = []
     makers: dict[int, Callable[[], DataFrame]] = {}
-    for pass_ in passes:
+    for pass_, types_seen in zip(passes, seen, strict=True):
         together = pass_.answers()
+        together.tell_empty = partial(_warn_of_no_rows, plan, types_seen)
         kept.append(together)
         alone = len(pass_.presented) == 1
         for unit in pass_.units:
@@ -104,6 +112,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             for unit, one in zip(plan.units, statistics, strict=True)
             if one is not None
         ),
+        find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: type_warnings(plan, events, seen) + overflow_warnings(plan, result),
         release=release,
         find_result=result,
@@ -114,6 +123,12 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             for number, name in zip(unit.queries, unit.names, strict=True)
         },
     )
+
+
+def _warn_of_no_rows(plan: Plan, seen: TypesSeen, empty: frozenset[int]) -> None:
+    """Warn of what may be why queries, by their numbers, have no rows, as far as no job tells."""
+    names = {number: query.name for number, query in enumerate(plan.workload)}
+    warn_of_no_rows(plan, frozenset(names[number] for number in empty), seen.types)
 
 
 def _events(frame: DataFrame, options: RunOptions) -> Events:
