@@ -114,7 +114,7 @@ def follow(
         progress[EVENTS] = -1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def gather(tables: Ints, integers: Ints, begin: int, end: int, room: Any, shorts: Shorts) -> int:
     """Fill rows and moves of `links` with the relevant events; return how many there are."""
     width, classes = tables[STATES] + 2, tables[MOVES_AT]
@@ -127,7 +127,7 @@ def gather(tables: Ints, integers: Ints, begin: int, end: int, room: Any, shorts
     return count
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def link(tables: Ints, count: int, room: Any, shorts: Shorts) -> None:
     """Fill the other columns of `links` for the `count` events of a key."""
     states, ends = tables[STATES], tables[END_AT]
@@ -161,7 +161,7 @@ def link(tables: Ints, count: int, room: Any, shorts: Shorts) -> None:
             )
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def grow(
     tables: Ints,
     values: Values,
@@ -289,7 +289,7 @@ def next_of_class(
     return after if after < count else NOTHING
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def is_hopeless(
     tables: Ints,
     integers: Ints,
@@ -309,7 +309,7 @@ def is_hopeless(
     return within >= 0 and integers[TIME, row] - time > within
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def put_down(
     progress: Ints, steps: int, room: Any, ints: Ints, reals: Doubles, shorts: Shorts
 ) -> None:

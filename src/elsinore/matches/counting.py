@@ -41,7 +41,7 @@ FAR = np.int64(2**63 - 1)  # beyond all times
 LONG = 64  # events of a window from which on trees are faster
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def put_in(
     tables: Ints,
     ordered: int,
@@ -76,7 +76,7 @@ def put_in(
             place += place & -place
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def sum_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Doubles) -> float:
     """Return the ways of all rows in the tree that may follow a row."""
     tree = tables[entry + TREE_AT]
@@ -88,7 +88,7 @@ def sum_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Double
     return total
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def soonest_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Doubles) -> float:
     """Return how soon a match ends by some row in the tree that may follow a row (see `put_in`)."""
     tree = tables[entry + TREE_AT] + tables[entry + TREE_SIZE] + 1
@@ -100,7 +100,7 @@ def soonest_before(tables: Ints, entry: int, integers: Ints, row: int, stack: Do
     return soon
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def completions(
     tables: Ints,
     rules: Rules | None,
@@ -157,7 +157,7 @@ def completions(
                 put_in(tables, ordered, integers, row, tables[place], 0.0, 0.0, sums)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def add_up(
     tables: Ints, ordered: int, integers: Ints, relevant: Relevant, at: int, never: float
 ) -> None:
@@ -173,7 +173,7 @@ def add_up(
             put_in(tables, ordered, integers, row, state, count, never - ending, sums)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def add_following(
     tables: Ints,
     rules: Rules | None,

@@ -16,7 +16,7 @@ STACK = 256  # a condition is at most 200 operators deep
 _NULL = np.int64(np.iinfo(np.int64).min)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def value_of(
     tables: Ints,
     at: int,
@@ -107,7 +107,7 @@ def row_of(
     return held[before if moment == 2 else final, register]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _binary(op: int, one: float, other: float) -> float:
     """Return the value of an operator of two doubles, in three-valued logic."""
     if op == 14:  # AND
@@ -133,7 +133,7 @@ def _binary(op: int, one: float, other: float) -> float:
     return 1.0 if _compare(op, one, other) else 0.0
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def _compare(op: int, one: float, other: float) -> bool:
     if op == 21:
         return one < other

@@ -74,7 +74,7 @@ def arrange(
     return count
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
     """Return the first event from `begin` to `end` with a time of at least `value`, else `end`."""
     low, high = begin, end

@@ -90,7 +90,7 @@ def scan(
             progress[BEGIN] += 1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def ways_until(integers: Ints, events: Ints, count: int, progress: Ints) -> int:
     """Return the event to which ways are counted: the last of the window.
 
@@ -107,7 +107,7 @@ def ways_until(integers: Ints, events: Ints, count: int, progress: Ints) -> int:
     return until
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def is_too_many(tables: Ints, relevant: Relevant, progress: Ints) -> bool:
     """Return whether more matches begin in the window than may be given out."""
     if tables[STRATEGY] != ANY:
@@ -174,7 +174,7 @@ def latest_beginnings(
             row += 1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def latest_beginning(
     tables: Ints,
     rules: Rules,

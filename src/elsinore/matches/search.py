@@ -47,7 +47,8 @@ TIME, MOMENT = 0, 2  # rows of `integers`
 # back to; the next event that may end a match at once.
 AT, STATE, EDGE, PLACE, EVENT, CHOICE, UNTIL, BACK, LEAF = range(9)
 PATH_COLUMNS = 9
-MADE, LEAVES, GROW = range(3)  # what is next for the last step of a path
+# what is next for the last step of a path; as variables: a name of a linked kernel has one type
+MADE, LEAVES, GROW = np.int64(0), np.int64(1), np.int64(2)
 NEAR, FAR = 1, 2  # what an edge has in LOOKS_AT
 
 # Entries of `progress`.
@@ -64,7 +65,7 @@ NOTHING, NO_STEP = np.int64(-1), np.int64(0)  # as variables: literals are types
 STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def last_before(integers: Ints, row: int, first: int) -> int:
     """Return the last row, from `first` on, of a moment before that of `row`; -1: there is none."""
     moment = integers[MOMENT, row]
@@ -73,7 +74,7 @@ def last_before(integers: Ints, row: int, first: int) -> int:
     return row if row >= first else -1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -> bool:
     """Return whether some way has no match that begins after `moment` and ends by `before`.
 
@@ -94,7 +95,7 @@ def is_free(tables: Ints, way: int, negatives: Ints, moment: int, before: int) -
     return False
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def all_hold(
     tables: Ints,
     listed: int,
@@ -117,7 +118,7 @@ def all_hold(
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def in_order(code: int, first: float, second: float) -> bool:
     """Return whether two numbers compare as a `Code` says: LT, LE, GT or GE."""
     if code == LT:
@@ -129,7 +130,7 @@ def in_order(code: int, first: float, second: float) -> bool:
     return first >= second
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def pair_holds(tables: Ints, pair: int, values: Values, current: int, previous: int) -> bool:
     """Return whether an attribute of one event compares with one of the event before it.
 
@@ -145,7 +146,7 @@ def pair_holds(tables: Ints, pair: int, values: Values, current: int, previous: 
     return in_order(code, values.doubles[mine, current], values.doubles[other, previous])
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def are_neighbours(
     tables: Ints,
     edge: int,
@@ -212,7 +213,7 @@ def is_match(
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def begins_freely(
     tables: Ints, integers: Ints, negatives: Ints, progress: Ints, path: Ints, last: int
 ) -> bool:
@@ -228,7 +229,7 @@ def begins_freely(
     return is_free(tables, way, negatives, lowest - 1, before)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def late_hold(
     tables: Ints, rules: Rules, values: Values, path: Ints, depth: int, registers: Registers
 ) -> bool:
@@ -243,7 +244,7 @@ def late_hold(
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def matches_from(
     tables: Ints,
     rules: Rules | None,
@@ -305,7 +306,7 @@ def matches_from(
     progress[DEPTH], progress[STAGE] = depth, stage
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def begins(
     tables: Ints,
     rules: Rules | None,

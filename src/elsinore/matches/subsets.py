@@ -148,7 +148,7 @@ def select_any(
                     progress[FILLED] = ints[room.found + PATH_AT * room.match + progress[FOUND]]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def begin_key(
     tables: Ints,
     values: Values,
@@ -166,7 +166,7 @@ def begin_key(
     progress[WINDOW], progress[DEPTH] = 0, -1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def next_beginning(
     tables: Ints,
     integers: Ints,
@@ -212,7 +212,7 @@ def next_beginning(
     return -1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def begin_path(tables: Ints, room: Any, ints: Ints, reals: Doubles) -> None:
     """Set the registers before the first event: no event, nothing counted, the sum of nothing."""
     for register in range(room.register):
@@ -222,7 +222,7 @@ def begin_path(tables: Ints, room: Any, ints: Ints, reals: Doubles) -> None:
         reals[room.numbers + register] = np.nan if is_sum else 0.0
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def gather(
     tables: Ints,
     values: Values,
@@ -257,7 +257,7 @@ def gather(
     progress[EVENTS] = count
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def link(
     tables: Ints, begin: int, last: int, fresh: int, room: Any, reals: Doubles, shorts: Shorts
 ) -> None:
@@ -294,7 +294,7 @@ def link(
             shorts[place - 1] = goes_on
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def ways_from(
     tables: Ints, begin: int, fresh: int, room: Any, reals: Doubles, shorts: Shorts
 ) -> float:
@@ -307,7 +307,7 @@ def ways_from(
     return reals[room.ways + begin * tables[STATES] + state] + (1.0 if ends_here else 0.0)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def keep_step(state: int, depth: int, room: Any, ints: Ints, reals: Doubles) -> None:
     """Take the registers of a step from what stands first in the list of its state."""
     first, many, few = ints[room.begins + state + 1], room.number, room.register
@@ -319,7 +319,7 @@ def keep_step(state: int, depth: int, room: Any, ints: Ints, reals: Doubles) -> 
         ints[room.held + (depth + 1) * few + register] = ints[place]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def spread(
     tables: Ints,
     values: Values,
@@ -402,7 +402,7 @@ def spread(
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def begin_lists(
     states: int, mine: int, depth: int, holds: int, room: Any, ints: Ints, reals: Doubles
 ) -> None:
@@ -441,7 +441,7 @@ def put_origins(shorts: Shorts, to: int, source: int, at: int, count: int) -> No
         shorts[to + 2 * place + 1] = at
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def copy(numbers: Any, source: int, to: int, count: int) -> None:
     """Copy so many numbers."""
     taken, given = np.uint64(source), np.uint64(to)  # signed ones may count from the end
@@ -449,7 +449,7 @@ def copy(numbers: Any, source: int, to: int, count: int) -> None:
         numbers[given + place] = numbers[taken + place]
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def append(reals: Doubles, source: int, to: int, count: int, addend: float) -> None:
     """Copy so many sums, each with an addend; what is null, not a number, is not added."""
     if np.isnan(addend):
@@ -461,7 +461,7 @@ def append(reals: Doubles, source: int, to: int, count: int, addend: float) -> N
         reals[given + place] = addend if np.isnan(number) else number + addend
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def fill(ints: Ints, to: int, count: int, value: int) -> None:
     """Write a number so many times."""
     given = np.uint64(to)
@@ -469,7 +469,7 @@ def fill(ints: Ints, to: int, count: int, value: int) -> None:
         ints[given + place] = value
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def hold(
     tables: Ints,
     values: Values,
@@ -491,7 +491,7 @@ def hold(
             )
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def write_paths(
     first: int, count: int, depth: int, progress: Ints, room: Any, ints: Ints, shorts: Shorts
 ) -> bool:

@@ -50,7 +50,7 @@ NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
 FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginning
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def events_of_key(tables: Ints, integers: Ints, keys: Ints, events: Ints, progress: Ints) -> int:
     """Return how many relevant events the key has; gather them where that was not done yet.
 
@@ -73,7 +73,7 @@ def events_of_key(tables: Ints, integers: Ints, keys: Ints, events: Ints, progre
     return count
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def leave_key(progress: Ints) -> None:
     """Go on to the next key."""
     progress[SEGMENT] += 1
@@ -82,7 +82,7 @@ def leave_key(progress: Ints) -> None:
     progress[EVENTS] = -1
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def next_window(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
@@ -110,7 +110,7 @@ def next_window(
     return True
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def next_from_event(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
@@ -143,7 +143,7 @@ def next_from_event(
     return False
 
 
-@kernel(borrows=True)
+@kernel(borrows=True, linked=True)
 def next_slide(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
