@@ -173,6 +173,23 @@ def test_constants_that_no_double_holds_are_compared_one_by_one(great: int) -> N
     )
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("2024-01-01", "2024-01-01 00:00", "2024-01-01T01:00:00+01:00"),
+        ("10:00", "10:00:00", "11:30:00.25"),
+    ],
+)
+def test_texts_that_may_be_times_are_compared_one_by_one(texts: tuple[str, ...]) -> None:
+    compared = [parse_expression(f"A.t {test} '{text}'") for text in texts for test in ("=", "!=")]
+    compared.append(parse_expression(f"A.t IN ('x', '{texts[0]}')"))
+    names = [parse_expression(f"A.t = '{text}'") for text in ("10:00:5e", "24-01-01", "c")]
+    assert digits_of(compared + names) == (
+        Choices("t", ("10:00:5e", "24-01-01", "c"), tuple(names)),
+        *map(Bit, compared),
+    )
+
+
 def test_texts_and_truth_values_of_one_attribute_are_told_apart_separately() -> None:
     texts = [parse_expression(f"A.s = '{text}'") for text in "abc"]
     truths = [parse_expression(f"A.s {test}") for test in ("= TRUE", "= FALSE", "!= TRUE")]

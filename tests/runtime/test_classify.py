@@ -112,3 +112,17 @@ def test_types_of_many_events_are_looked_up_as_those_of_few(
     assert few.tolist() == [1, -1, 0, -1, 1, 0]
     monkeypatch.setattr("elsinore.runtime.classify.MANY", 0)
     assert classify(classes, numbers, ["A", "B", "C"], {}).tolist() == few.tolist()
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("us", "Asia/Tokyo"), pa.date32()])
+def test_times_in_texts_are_the_times_that_columns_have(kind: pa.DataType) -> None:
+    texts = ["2024-01-01", "2024-01-02", " 2024-01-02", "2024-01-03"]
+    if pa.types.is_timestamp(kind):
+        texts += ["2024-01-02 00:00", "2024-01-02T01:00:00+01:00"]
+    tests = [parse_expression(f"A.t = '{text}'") for text in texts]
+    classes = classes_of([("A", tests)])
+    days = pa.array([None, 19723, 19724], pa.int32()).cast(pa.date32()).cast(kind)
+    codes = classify(classes, np.zeros(3, dtype=np.int32), ["A"], {"t": days})
+    (told,) = classes.types
+    held = [told.true(code) for code in codes.tolist()]
+    assert held == [set(), {tests[0]}, {tests[1], tests[2], *tests[4:]}]

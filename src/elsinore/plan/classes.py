@@ -7,7 +7,7 @@ some of the type's local predicates:
   2m + 1 regions (below, at and between them); digit 0 is null. A thousand thresholds on one
   attribute are one search, not a thousand passes.
 - `Choices`: =, != and IN of one attribute with strings or truth values; digit 0 is null, 1 another
-  value than those named.
+  value than those named. Not with strings that may stand for a time: one can be written in several.
 - `Bit`: any other predicate: 1 where it is true.
 
 (Classification happens before the engine: docs/ARCHITECTURE.md. The regions are the minterms of the
@@ -17,6 +17,7 @@ predicates.)
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -36,6 +37,7 @@ from elsinore.model.expression import (
 
 CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
 EXACT_DOUBLES = 2**53  # whole numbers below it are doubles, so that cuts order them rightly
+TIME = re.compile(r"\s*(\d{4}-\d\d-\d\d|\d\d:\d\d(:\d\d(\.\d+)?)?\s*$)")  # as texts may begin
 FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
 
 
@@ -224,6 +226,8 @@ def _choice(predicate: Expression) -> tuple[str, tuple[str | bool, ...]] | None:
             values = [value]
         case _:
             return None
+    if any(isinstance(value, str) and TIME.match(value) for value in values):
+        return None
     if all(isinstance(value, str) for value in values) or all(
         isinstance(value, bool) for value in values
     ):
