@@ -55,7 +55,7 @@ def gain_along(
         ):
             break
         after = at + np.uint64(1)
-        over = min(time - before, 1)
+        over = np.int64(time > before)  # how far apart they are may not fit into 64 bits
         if after < end and keys[after] == keys[at] and over != 0 and program[kind + QUICK] != 0:
             break
         add_gains_of(header, ints, doubles, slot, over)  # if the event has none, they are 0 then

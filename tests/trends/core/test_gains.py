@@ -91,6 +91,16 @@ def test_long_runs_of_simultaneous_events_give_what_exact_numbers_give(
     compare_with_exact(text, pa.table({"time": times, "type": types, "k": np.zeros(len(times))}))
 
 
+def test_moments_may_be_further_apart_than_numbers_of_64_bits_tell() -> None:
+    times = np.repeat([-(9 * 10**18), -(9 * 10**18) + 1, 9 * 10**18], [2, 2, 3])
+    table = pa.table(
+        {"time": pa.array(times).cast(pa.timestamp("us")), "type": list("AABBBBC"), "v": [1.5] * 7}
+    )
+    returns = PATTERNS["sums"][0]
+    compare_with_exact(f"QUERY q RETURN {returns} PATTERN SEQ(A, B b+, C);", table)
+    compare_with_exact(f"QUERY q RETURN {returns} PATTERN SEQ(A, B b+);", table)
+
+
 def test_cells_that_no_event_reads_have_no_gains() -> None:
     (unit,) = plan(parse_workload(MANY)).units
     layout = Layout(Updates(spec_of(unit)))
