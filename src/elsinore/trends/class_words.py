@@ -276,9 +276,7 @@ class ClassWords:
         rows = [
             [cell._replace(to=cell.to + (cell.to < gained) * behind) for cell in row]
             for step in steps
-            for row in zip(
-                *[self._cells_of(step, n) for n in range(self._lanes(step))], strict=True
-            )
+            for row in self._rows_of(step)
         ]
         return written.add(cell_words(rows, self._most_sums, self._layout.cells))
 
