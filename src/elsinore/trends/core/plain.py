@@ -83,10 +83,8 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
     addend is beyond GREAT. Returns whether some number has passed 2**512.
     """
     at, fours = np.uint64(cells + 3), np.uint64(program[np.uint64(cells)])
-    passed = False
-    if fours != 0:
-        passed = _add_fours(doubles, program, at, fours, base)
-        at += np.uint64(2) * fours
+    passed = fours != 0 and _add_fours(doubles, program, at, fours, base)
+    at += np.uint64(2) * fours
     for _ in range(program[np.uint64(cells + 1)]):
         to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
         after = doubles[to] + doubles[of]
