@@ -165,6 +165,12 @@ def test_remainders_are_exact_and_what_is_no_number_is_unknown(
     assert evaluate(parse_expression(text), {"w": column}).to_pylist() == expected
 
 
+def test_the_least_whole_number_leaves_no_remainder_by_minus_one() -> None:
+    columns = {"v": pa.array([-(2**63), 7]), "w": pa.array([-1, -1])}
+    for text in ("A.v % A.w", "A.v % -1"):
+        assert evaluate(parse_expression(text), columns).to_pylist() == [0, 0]
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -215,6 +215,8 @@ def remainder(one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar) -> pa.Arra
     """
     other = _nonzero(other)
     if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
+        unit = pc.equal(other, to_scalar(-1))  # by which the least number's quotient has no room
+        other = pc.if_else(unit, to_scalar(1, other.type), other)
         return pc.subtract(one, pc.multiply(pc.divide(one, other), other))
     unknown = pc.or_(pc.is_null(one), pc.is_null(other))
     with np.errstate(invalid="ignore"):  # infinity leaves no remainder
