@@ -52,6 +52,7 @@ def test_rows_that_do_not_fit_are_told_with_file_row_and_remedy(
             ": column 'p' is of Zeek's type port, and holds 'x'.",
         ),
         ("ts\tp", "time", "1\t7\n", ": '#fields' names 2 columns and '#types' 1 type."),
+        ("ts\tts", "time\tport", "1\t7\n", "are named 'ts'. Rename one of them."),
     ],
 )
 def test_logs_of_zeek_that_do_not_fit_are_told_with_what_is_wrong(
@@ -59,8 +60,25 @@ def test_logs_of_zeek_that_do_not_fit_are_told_with_what_is_wrong(
 ) -> None:
     place = tmp_path / "c.log"
     place.write_text(f"#separator \\x09\n#fields\t{fields}\n#types\t{types}\n{rows}")
-    with pytest.raises(InputError, match=re.escape(f"'{place}'{told}")):
+    with pytest.raises(InputError, match=re.escape(f"'{place}'") + ".*" + re.escape(told)):
         read_events(place)
+
+
+@pytest.mark.parametrize("separator", ["", "ab", "\\xzz", "é"])
+def test_a_log_of_zeek_has_one_character_between_its_columns(
+    tmp_path: Path, separator: str
+) -> None:
+    place = tmp_path / "c.log"
+    place.write_text(f"#separator {separator}\n#fields\tts\n#types\ttime\n1\n")
+    told = f"'#separator' is one character, as in '#separator \\x09', not '{separator}'."
+    with pytest.raises(InputError, match=re.escape(told)):
+        read_events(place)
+
+
+def test_lines_of_zeek_may_end_as_those_of_windows_do(tmp_path: Path) -> None:
+    lines = ["#separator \\x09", "#fields\tts\tp", "#types\ttime\tport", "1\t7", "2\t-", ""]
+    (tmp_path / "c.log").write_bytes("\r\n".join(lines).encode())
+    assert read_events(tmp_path / "c.log").column("p").to_pylist() == [7, None]
 
 
 @pytest.mark.parametrize(

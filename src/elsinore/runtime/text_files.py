@@ -29,6 +29,7 @@ from elsinore.runtime.ragged import (
     unclosed,
 )
 from elsinore.runtime.sources import Reading, empty
+from elsinore.runtime.tables import check_names
 from elsinore.words import count
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
@@ -162,14 +163,23 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
 
     Raise InputError where the file is no such log.
     """
-    lines = _bytes(path).to_pybytes().split(b"\n")
+    lines = _bytes(path).to_pybytes().splitlines()
     headers = [line for line in lines if line.startswith(b"#")]
     if not headers or not headers[0].startswith(b"#separator"):
         raise InputError(
             f"'{path}' is no log of Zeek, which begins with '#separator'. Name a CSV file .csv, a "
             "JSON file .jsonl."
         )
-    separator = headers[0].split(b" ", 1)[-1].strip().decode("unicode_escape")
+    said = headers[0].removeprefix(b"#separator").strip()
+    try:
+        separator = said.decode("unicode_escape")
+    except UnicodeDecodeError:
+        separator = ""
+    if len(separator.encode()) != 1:
+        raise InputError(
+            f"'{path}': '#separator' is one character, as in '#separator \\x09', not "
+            f"'{said.decode(errors='replace')}'. Mend that line."
+        )
     told = {
         key: values
         for key, *values in (line.decode(errors="replace").split(separator) for line in headers)
@@ -187,6 +197,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
             f"'{path}': '#fields' names {count(len(names), 'column')} and '#types' "
             f"{count(len(kinds), 'type')}. Give each column one type."
         )
+    check_names(names, f"'{path}'")
     body = b"\n".join(line for line in lines if line and not line.startswith(b"#"))
     unset = told.get("#unset_field", ["-"])[0]
 
