@@ -34,6 +34,7 @@ from elsinore.spark.passes import planned_layout, selected_events
 from elsinore.spark.scan import files
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.source import task_of
+from elsinore.spark.scan.tasks import _usable
 from elsinore.spark.shuffle import layout_of
 from elsinore.workload import Workload
 
@@ -364,6 +365,13 @@ def test_unusable_events_are_refused_or_left_out(spark: SparkSession, file: str)
     task, _ = task_of(frame, units, RunOptions(), layout)
     with pytest.raises(InputError, match=re.escape("An event cannot be used: null time.")):
         list(task.selected(task.splits[0]))
+
+
+def test_an_unusable_time_is_told_by_what_its_column_holds() -> None:
+    times = pa.array(["2024-01-31", "12345", "2024-02-01"])
+    ticks, types = pa.array([1, None, 2]), pa.array(["A"] * 3)
+    with pytest.raises(InputError, match=r"^An event cannot be used: unparseable time\."):
+        _usable(times, ticks, types, strict=True)
 
 
 def test_whole_runs_are_the_same_whoever_reads(spark: SparkSession, file: str) -> None:

@@ -288,9 +288,8 @@ def _usable(
     no_type = types.is_null().to_numpy(zero_copy_only=False)
     no_time = ticks.is_null().to_numpy(zero_copy_only=False)
     if strict:
-        row = int(np.flatnonzero(no_type | no_time)[0])
-        (reason,) = unusable_reasons(*(column.slice(row, 1) for column in (time, ticks, types)))
-        raise InputError(REFUSAL.format(reason))
+        reasons = unusable_reasons(time, ticks, types).drop_null()
+        raise InputError(REFUSAL.format(reasons[0]))
     usable: NDArray[np.bool_] = ~(no_type | no_time)
     return usable
 
