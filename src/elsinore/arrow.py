@@ -156,9 +156,7 @@ def _of_times(values: Sequence[Any]) -> pa.Array | None:
         kind, counts = pa.date32(), np.array(values, "M8[D]").astype(np.int32, copy=False)
     else:
         zone = there[0].tzinfo
-        if (zone is not None and zone is not dt.UTC) or any(
-            value.tzinfo is not zone for value in there
-        ):
+        if zone not in _ZONES or any(value.tzinfo is not zone for value in there):
             return None
         kind = pa.timestamp("us", zone and "UTC")
         values = [value and value.replace(tzinfo=None) for value in values]
