@@ -14,7 +14,7 @@ from importlib import import_module
 from threading import RLock
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
 
-from elsinore.kernels.source import BORROWS, RARE
+from elsinore.kernels.source import BORROWS, RARE, SECONDS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,7 +91,12 @@ class Kernel:
 def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def kernel(
-    *, inline: bool = False, borrows: bool = False, linked: bool = False, rare: bool = False
+    *,
+    inline: bool = False,
+    borrows: bool = False,
+    linked: bool = False,
+    rare: bool = False,
+    seconds: float | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(
     function: Callable[P, R] | None = None,
@@ -101,6 +106,7 @@ def kernel(
     borrows: bool = False,
     linked: bool = False,
     rare: bool = False,
+    seconds: float | None = None,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function on its first call for each signature; what was compiled is kept.
 
@@ -124,6 +130,9 @@ def kernel(
     rare: a linked kernel that is called seldom: its code is small, and no copy of it stands in its
     callers. Loops that copy a few words are else most of the machine code there is to make.
 
+    seconds: how long it takes to compile, with all it calls, where its size tells that wrong: what
+    stands behind an argument that is None is not compiled, and is counted else.
+
     With ELSINORE_COMPILE=0 in the environment nothing is compiled.
 
     >>> import numpy as np
@@ -140,6 +149,8 @@ def kernel(
     def declared(body: Callable[P, R]) -> Callable[P, R]:
         if rare:
             setattr(body, RARE, True)
+        if seconds is not None:
+            setattr(body, SECONDS, seconds)
         return compiled(body, inline=inline, borrows=borrows, linked=linked)
 
     return declared if function is None else declared(function)

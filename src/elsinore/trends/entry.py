@@ -48,10 +48,11 @@ MORE_SLOTS, MORE_LENT, MORE_ROOM = np.int64(4), np.int64(5), np.int64(6)
 
 HEADER = STATE.header
 NO_GROUP = -1
+ALONE_SECONDS, SHARING_SECONDS = 21.0, 30.0  # that compiling takes without and with sharing
 MANY_TOTALS = 2**14  # are given out as soon as they are final, in place of more room for them
 
 
-@kernel
+@kernel(seconds=ALONE_SECONDS)
 def arrive(call: Ints, addends: Doubles, ranks: Ints) -> int:
     """Let the events of a batch act, of a unit that shares no bursts, then close windows.
 
@@ -60,7 +61,7 @@ def arrive(call: Ints, addends: Doubles, ranks: Ints) -> int:
     return _arrive(call, addends, ranks, ALONE)
 
 
-@kernel
+@kernel(seconds=SHARING_SECONDS)
 def arrive_sharing(call: Ints, addends: Doubles, ranks: Ints) -> int:
     """Let the events of a batch act, of a unit with sharing groups, then close windows.
 
