@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import random
 
 import numpy as np
@@ -159,6 +160,27 @@ def test_values_of_any_size_are_combined(share: float) -> None:
         expected = found.results([operator.process(batch), operator.close()])["q"]
         for row, same in zip(results.to_pylist(), expected.to_pylist(), strict=True):
             assert row == pytest.approx(same, nan_ok=True)
+
+
+def test_a_unit_that_has_travelled_gives_the_same() -> None:
+    found = long_input([float(n % 7) for n in range(40)])
+    results = []
+    for unit in (found.planned, pickle.loads(pickle.dumps(found.planned))):
+        panes, batch = panes_of(unit), found.by_key()
+        events, actions = combined(panes, batch, random.Random(3), 1.0)
+        totals = panes.folder(ordered=False).process(events, actions, final=True)
+        results.append(found.results(totals)["q"].to_pylist())
+    assert actions.num_rows > 2
+    assert results[0] == results[1]
+    assert results[0][0]["log2(count(*))"] == pytest.approx(math.log2(2**39 - 1), abs=1e-14)
+
+
+def test_events_out_of_order_are_refused() -> None:
+    found = long_input([0.0, 1.0, 2.0, 3.0])
+    batch = found.by_key().set_column(2, "time", pa.array([0, 3, 2, 1]))
+    combiner = panes_of(found.planned).combiner(ordered=False)
+    with pytest.raises(InputError, match="out of time order: time 2"):
+        combiner.of(np.zeros(1, np.int64), np.array([4], np.int64), batch)
 
 
 def test_simultaneous_numbers_beyond_the_range_of_doubles_have_no_action() -> None:

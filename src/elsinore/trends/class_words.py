@@ -301,10 +301,10 @@ class ClassWords:
                 yield Cell(to, terms, trends, added)
 
     def _open_cell(self, step: Step, lane: int) -> int:
-        """Return the cell that is 1 while the window of a step's lane is open."""
+        """Return the cell that is 1 while the window of a step's lane is open; of rows, always."""
         block = self._layout.blocks[step.form.block]
-        node = block.nodes[0]
-        return self._layout.kinds[self._updates.kind_of[node]].open + lane % block.overlap
+        first = self._layout.kinds[self._updates.kind_of[block.nodes[0]]].open
+        return first + lane % block.overlap * self._layout.are_windows
 
     def _lanes(self, step: Step) -> int:
         return step.count * self._lanes_of(step.form.block)

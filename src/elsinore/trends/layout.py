@@ -3,7 +3,8 @@
 Nodes of the merged template have one *shape* where they differ in types and constants alone. They
 are one *block*: row after row a sum of all of them, node after node, and of each node the windows
 that are open at once. Queries of one shape are so lanes of one query, and what an event does to
-many of them is one step (`elsinore.trends.core.step`).
+many of them is one step (`elsinore.trends.core.step`). The rows of a pane's action are lanes, too
+(`elsinore.trends.actions`).
 """
 
 from __future__ import annotations
@@ -55,8 +56,10 @@ class KindLayout:
 class Layout:
     """The blocks of a unit's nodes, and where each node's sums are."""
 
-    def __init__(self, updates: Updates) -> None:
-        self.overlaps = list(map(overlap_of, updates.windows))
+    def __init__(self, updates: Updates, rows: int | None = None) -> None:
+        """Lay out a unit's nodes; rows: of actions, which are lanes then in place of windows."""
+        self.overlaps = [rows or overlap_of(window) for window in updates.windows]
+        self.are_windows = rows is None
         nodes = updates.merged.nodes
         self.blocks: list[Block] = []
         self.kinds: list[KindLayout] = []

@@ -19,14 +19,14 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import (
     CLASS,
     addend_columns,
+    event_by_event,
     in_place,
     is_in_place,
     numbers_of,
-    order_columns,
     out_of_order,
+    ranks_by_event,
 )
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.step import NO_VALUE
 from elsinore.trends.core.totals import rebuild_table
 from elsinore.trends.entry import (
     ALL_SLOTS,
@@ -67,7 +67,6 @@ SECONDS_READ = 1e-6  # that reading a number takes in plain Python
 SLOTS_OF_ROW = 4  # for which there is a row of totals at least where rows run out: all are copied
 FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
-AT_ONCE = 2**12  # events whose addends are put side by side at once
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
 _OF_CALL = Struct(f"{UNTIL + 1}q")  # into arrays sooner than word by word
@@ -183,7 +182,7 @@ class TrendOperator:
         if rows == 0:
             return self._none if until is None else self.close(until)
         self._statistics.events += rows
-        ranks = self._read_ranks(batch) if self._ranks else _NO_RANKS
+        ranks = ranks_by_event(self.unit, batch, self._ranks) if self._ranks else _NO_RANKS
         taken = batch
         if not batch.schema.equals(self._schema):
             taken = self._fitting(batch)  # which may number classes anew
@@ -288,23 +287,7 @@ class TrendOperator:
         groups = numbers_of(batch, "group", np.int32)
         if self._one_slot:  # the others were given out
             self._shifts.keep(self._shifts.groups == self.open_group)
-        values, present = addend_columns(self.unit, batch, groups, self._shifts)
-        addends = np.empty((batch.num_rows, 2 * len(values)))
-        for begin in range(0, batch.num_rows, AT_ONCE):  # what is filled column by column is near
-            chunk = slice(begin, begin + AT_ONCE)
-            for number in range(len(values)):
-                addends[chunk, 2 * number] = values[number, chunk]
-                addends[chunk, 2 * number + 1] = present[number, chunk]
-        return addends.reshape(-1)
-
-    def _read_ranks(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
-        """Return the ranks of event 0, of event 1, ..."""
-        orders, ordered = order_columns(self.unit, batch)
-        ranks = np.empty((batch.num_rows, len(self._ranks)), dtype=np.int64)
-        for place, code in enumerate(self._ranks):
-            column = ~orders[code >> 1] if code & 1 else orders[code >> 1]
-            ranks[:, place] = np.where(ordered[code >> 1] != 0, column, NO_VALUE)
-        return ranks.reshape(-1)
+        return event_by_event(*addend_columns(self.unit, batch, groups, self._shifts))
 
     def _close(self, closing: int, until: int, slots: int) -> None:
         """Close windows of so many slots that end by a time."""

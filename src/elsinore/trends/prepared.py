@@ -29,14 +29,15 @@ _lock = threading.RLock()  # of what units keep, and of programs that classes ar
 class Prepared:
     """A unit's layout, groups, totals and program; classes are added as they occur, and stay."""
 
-    def __init__(self, unit: TrendUnit, sharing: Sharing) -> None:
+    def __init__(self, unit: TrendUnit, sharing: Sharing, rows: int | None = None) -> None:
+        """Prepare a unit for a way of sharing; rows: of actions, see `Layout`."""
         self._types = unit.classes.types
         self._offsets = [classes.offset for classes in self._types]
         self._many = len(unit.templates) >= MANY_QUERIES
         self._places: dict[int, int] = {}  # by class, in the order in which they were added
         with without_collecting(self._many):
             self.updates = Updates(unit)
-            self.layout = Layout(self.updates)
+            self.layout = Layout(self.updates, rows)
             self.shared = SharedGroups(
                 self.updates,
                 self.layout,

@@ -9,7 +9,7 @@ from elsinore.model.expression import Expression
 from elsinore.model.window import Window
 from elsinore.plan import MergedTemplate, TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
-from elsinore.plan.merged import TRENDS, Edge, Signature, ancestors, field_index
+from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reset
 from elsinore.trends.core.addends import NOTHING, ONE, VALUE
 from elsinore.trends.labels import Labels
@@ -116,7 +116,7 @@ class Updates:
     def _sum(
         self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
     ) -> Sum:
-        if signature is TRENDS:
+        if signature.kind is FieldKind.TRENDS:
             return Sum(tuple([(source, 0) for source in sources]), NOTHING)
         places = tuple(
             (source, place)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
 from elsinore.operators.panes import CannotFoldError
-from elsinore.plan import TrendUnit
 from elsinore.plan.epochs import Epochs
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Sums, add_up, fold
@@ -49,7 +48,7 @@ class States:
 
 @dataclass(slots=True)
 class Acts:
-    """Actions in order: [action] -> key, group, first moment, and [action, cell * rows + row]."""
+    """Actions in order: [action] -> key, group, first moment, and [action, cell, row]."""
 
     key: Ints
     group: Ints
@@ -61,12 +60,11 @@ class Acts:
 class Fold:
     """Folds the actions and the events of keys, one key after another."""
 
-    def __init__(self, unit: TrendUnit, *, ordered: bool) -> None:
-        """Make it for a unit; `ordered`: simultaneous events are in an order."""
-        self._unit = unit
-        self._shape = ActionShape(unit)
-        self._code = self._shape.code(())
-        self._combiner = Actions(unit, ordered=ordered)
+    def __init__(self, shape: ActionShape, *, ordered: bool) -> None:
+        """Make it for actions of a shape; `ordered`: simultaneous events are in an order."""
+        self._unit = unit = shape.unit
+        self._shape = shape
+        self._combiner = Actions(shape, ordered=ordered)
         self._waiting: pa.RecordBatch | None = None  # a moment that may go on
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
         self._shifts = Shifts(unit)  # of keys, and of epochs
@@ -92,7 +90,7 @@ class Fold:
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
             sums = Sums(states.numbers, states.powers, states.least)
-            fold(self._code, spans, acts.numbers, acts.extremes, sums, self._before)
+            fold(self._shape.sources, spans, acts.numbers, acts.extremes, sums, self._before)
             goes_on = np.zeros(len(states.key), np.bool_)
             if not final and self._after is not None:
                 key, last = self._after
@@ -149,15 +147,19 @@ class Fold:
     ) -> None:
         """Change actions so that deviations of a key and an epoch are from one shift."""
         by: dict[int, NDArray[np.float64]] = {}
-        cells = numbers.reshape(len(key), self._shape.cells, self._shape.rows)
         for place, turn, (squares, deviations, present) in self._shape.spreads:
             if place not in by:
                 by[place] = self._less(place, key, time, shifts[:, place])
             less = by[place][turn][:, None]
-            moved = cells[:, deviations] + less * cells[:, present]
+            moved = numbers[:, deviations] + less * numbers[:, present]
             # with n values: the sum of (x + d)**2 is that of x**2, and d times both sums of x
-            cells[:, squares] += less * (cells[:, deviations] + moved)
-            cells[:, deviations] = moved
+            squared = numbers[:, squares] + less * (numbers[:, deviations] + moved)
+            if (np.isfinite(numbers[:, squares]) & ~np.isfinite(squared)).any():
+                raise CannotFoldError(
+                    "Variances of values so great are beyond the range of doubles, and cannot be "
+                    "combined. Run without that (combine: never)."
+                )
+            numbers[:, squares], numbers[:, deviations] = squared, moved
 
     def _less(
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
@@ -311,8 +313,8 @@ def _parts(
     )
     of = len(actions)
     return (
-        numbers.view(np.float64),
-        extremes.view(np.int64).reshape(of, shape.extremes * shape.rows),
+        numbers.view(np.float64).reshape(of, shape.cells, shape.rows),
+        extremes.view(np.int64).reshape(of, shape.extremes, shape.rows),
         shifts.view(np.float64).reshape(of, len(shape.unit.squared)),
     )
 

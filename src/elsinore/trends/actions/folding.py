@@ -19,17 +19,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import add, normalise
-from elsinore.trends.actions.shape import (
-    BEFORE,
-    CELLS,
-    EXTREME_PLACE,
-    EXTREMES,
-    FIRST_CELL,
-    NODE_OF,
-    NODE_OF_EXTREME,
-    PLACE,
-    ROWS,
-)
+from elsinore.trends.actions.shape import Sources
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
 from elsinore.trends.core.recurrence import gained_extended, least_reached
 
@@ -44,25 +34,26 @@ class Sums(NamedTuple):
 
 @kernel(borrows=True)
 def fold(
-    code: Ints, windows: Ints, numbers: Doubles, action_extremes: Ints, sums: Sums, before: Sums
+    sources: Sources, windows: Ints, numbers: Doubles, extremes: Ints, sums: Sums, before: Sums
 ) -> None:
     """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w of `sums`.
 
-    before: of one window, room for what it is before an action.
+    numbers, extremes: [action, cell or extreme, row]. before: of one window, room for what it is
+    before an action.
     """
     for window in range(len(windows)):
         for action in range(windows[window, 0], windows[window, 1]):
-            for cell in range(code[CELLS]):
+            for cell in range(len(sources.counts)):
                 before.numbers[0, cell] = sums.numbers[window, cell]
                 before.powers[0, cell] = sums.powers[window, cell]
-            for extreme in range(code[EXTREMES]):
+            for extreme in range(len(sources.extreme_counts)):
                 before.least[0, extreme] = sums.least[window, extreme]
-            _apply(code, window, action, numbers, action_extremes, sums, before)
+            _apply(sources, window, action, numbers, extremes, sums, before)
 
 
 @kernel(borrows=True, linked=True)
 def _apply(
-    code: Ints,
+    sources: Sources,
     window: int,
     action: int,
     numbers: Doubles,
@@ -71,33 +62,31 @@ def _apply(
     before: Sums,
 ) -> None:
     """Let an action act on a window's sums; `before` is what they were."""
-    rows = code[ROWS]
+    cells, extremes = len(sources.counts), len(sources.extreme_counts)
+    rows = sources.leading.shape[1]
     there, there_powers, there_least = before.numbers, before.powers, before.least
-    for cell in range(code[CELLS]):
-        node = code[code[NODE_OF] + cell]
-        count, before_node = code[code[FIRST_CELL] + node], code[BEFORE] + node * rows
-        total, power = normalise(numbers[action, cell * rows], np.int64(0))
+    for cell in range(cells):
+        count = sources.counts[cell]
+        total, power = normalise(numbers[action, cell, 0], np.int64(0))
         for row in range(1, rows):
-            own = code[before_node + row]
-            place = code[code[PLACE] + cell * rows + row] if cell != count else -1
+            own, place = sources.leading[cell, row], sources.same[cell, row]
             # what becomes of the trends' own sum, and what their number adds to it
             for of, number in ((own, cell), (place, count)):
-                factor = numbers[action, number * rows + row]
+                factor = numbers[action, number, row]
                 if of >= 0 and factor != 0.0 and there[0, of] != 0.0:
                     total, power = gained_extended(
                         total, power, there[0, of], there_powers[0, of], factor
                     )
         sums.numbers[window, cell] = total
         sums.powers[window, cell] = power
-    for extreme in range(code[EXTREMES]):
-        node = code[code[NODE_OF_EXTREME] + extreme]
-        count, before_node = code[code[FIRST_CELL] + node], code[BEFORE] + node * rows
-        best = action_extremes[action, extreme * rows]
+    for extreme in range(extremes):
+        count = sources.extreme_counts[extreme]
+        best = action_extremes[action, extreme, 0]
         for row in range(1, rows):
-            own = code[before_node + row]
-            if own >= 0 and numbers[action, count * rows + row] != 0.0:
-                rank = action_extremes[action, extreme * rows + row]
-                place = code[code[EXTREME_PLACE] + extreme * rows + row]
+            own = sources.extreme_leading[extreme, row]
+            if own >= 0 and numbers[action, count, row] != 0.0:
+                rank = action_extremes[action, extreme, row]
+                place = sources.extreme_same[extreme, row]
                 if place >= 0:
                     rank = min(rank, there_least[0, place])
                 best = least_reached(best, rank, there[0, own])

@@ -44,8 +44,8 @@ class TrendPanes:
 
     def combiner(self, *, ordered: bool) -> Combiner:
         """Return what computes actions."""
-        return Actions(self._unit, ordered=ordered)
+        return Actions(self._shape, ordered=ordered)
 
     def folder(self, *, ordered: bool) -> Folder:
         """Return what folds them."""
-        return Fold(self._unit, ordered=ordered)
+        return Fold(self._shape, ordered=ordered)

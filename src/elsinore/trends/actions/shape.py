@@ -1,4 +1,4 @@
-"""What an action's numbers are, and what classes of events do to them, as kernels read it.
+"""What an action's numbers are, where the engine has them, and what they act on.
 
 The row of a node j (`action_rows`) is what a stretch of events makes of one trend that ended in j
 before it: in the cells of node p, how many trends it becomes that end in p, and what their events
@@ -13,44 +13,41 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from elsinore.model.window import last_window
-from elsinore.plan import TrendUnit
+from elsinore.plan import Sharing, TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import action_rows, pane_length
 from elsinore.trends.core.arrays import Ints
-from elsinore.trends.updates import Update, Updates, tangled
+from elsinore.trends.prepared import Prepared
 
-# Where a code keeps its counts and, from RESETS on, where each of its tables begins.
-ROWS, CELLS, EXTREMES = 0, 1, 2
-RESETS = 3  # [class + 1] -> resets
-EMPTIED = 4  # [reset] -> the node it empties
-FIRST_CELL = 5  # [node + 1] -> cells, the number of trends first
-FIRST_EXTREME = 6  # [node + 1] -> extremes
-UPDATES = 7  # [class + 1] -> updates
-START = 8  # [update] -> whether a trend may start there
-SUMS = 9  # [update + 1] -> sums, the number of trends first
-TARGET = 10  # [sum] -> cell
-ADDEND = 11  # [sum] -> NOTHING, ONE, VALUE + 2a or VALUE + 2a + 1
-TERMS = 12  # [sum + 1] -> terms
-TERM = 13  # [term] -> cell of a predecessor's sum
-LEAST = 14  # [update + 1] -> extremes
-LEAST_TARGET = 15  # [extreme] -> place among extremes
-ATTRIBUTE = 16  # [extreme] -> 2a or 2a + 1, or -1
-COMPARED = 17  # [extreme + 1] -> predecessors
-COMPARED_EXTREME = 18  # [predecessor] -> its extreme, or -1
-COMPARED_CELL = 19  # [predecessor] -> cell of its number of trends
-NODE_OF = 20  # [cell] -> its node
-PLACE = 21  # [cell, row] -> the cell of the same sum in the row's node, or -1
-NODE_OF_EXTREME = 22  # [extreme] -> its node
-EXTREME_PLACE = 23  # [extreme, row] -> the same extreme in the row's node, or -1
-AT_ONCE = 24  # [class] -> whether an event alone may change what it reads as it goes
-OWN = 25  # [node] -> the row of the trends that end there
-BEFORE = 26  # [node, row] -> the first cell of the row's node, or -1 where none leads here
-TABLES = 27
+
+class Places(NamedTuple):
+    """Where an action's numbers and extremes are in a slot, and which cells are 1 at first."""
+
+    numbers: Ints
+    extremes: Ints
+    ones: Ints
+
+
+class Sources(NamedTuple):
+    """Where what a row acts on is found in the sums of a window, as the fold reads it.
+
+    [cell] -> the number of trends of its node; [cell, row] -> that of the row's node, or -1 where
+    none leads to the cell's; and the same sum in the row's node, or -1: there is none, or it is the
+    number of trends itself. Of extremes likewise.
+    """
+
+    counts: Ints
+    leading: Ints
+    same: Ints
+    extreme_counts: Ints
+    extreme_leading: Ints
+    extreme_same: Ints
 
 
 def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
@@ -136,93 +133,51 @@ class ActionShape:
         return self.first_cell[list(self.unit.merged.seeds)]
 
     @cached_property
-    def _updates(self) -> Updates:
-        return Updates(self.unit)
-
-    def code(self, classes: Sequence[int]) -> Ints:
-        """Return what some classes of events do, as the kernels read it; below 0: nothing."""
-        known = [self.unit.classes.decode(number) if number >= 0 else None for number in classes]
-        updates = [() if one is None else self._updates.updates(*one) for one in known]
-        resets = [() if one is None else self._updates.resets(*one) for one in known]
-        at_once = [
-            not emptied and not tangled(several, ())
-            for several, emptied in zip(updates, resets, strict=True)
-        ]
-        sources, rows = self._sources
-        tables = [*self._steps(updates, resets), *sources, _ints(at_once), *rows]
-        header = [self.rows, self.cells, self.extremes]
-        begin = TABLES
-        for table in tables:
-            header.append(begin)
-            begin += len(table)
-        return np.concatenate([header, *tables]).astype(np.int64)
-
-    def _steps(
-        self, classes: Sequence[Sequence[Update]], resets: Sequence[Sequence[int]]
-    ) -> list[Ints]:
-        flat = [update for updates in classes for update in updates]
-        sums = [(update, number) for update in flat for number in range(len(update.sums))]
-        terms = [source for update, number in sums for source in update.sums[number].sources]
-        extremes = [(update, number) for update in flat for number in range(len(update.extremes))]
-        compared = [source for u, number in extremes for source in u.extremes[number].sources]
-        cell, extreme = self.first_cell, self.first_extreme
-        return [
-            _starts([len(emptied) for emptied in resets]),
-            _ints([node for emptied in resets for node in emptied]),
-            cell,
-            extreme,
-            _starts([len(updates) for updates in classes]),
-            _ints([update.start for update in flat]),
-            _starts([len(update.sums) for update in flat]),
-            _ints([cell[update.node] + number for update, number in sums]),
-            _ints([update.sums[number].contribution for update, number in sums]),
-            _starts([len(update.sums[number].sources) for update, number in sums]),
-            _ints([cell[node] + number for node, number in terms]),
-            _starts([len(update.extremes) for update in flat]),
-            _ints([extreme[update.node] + number for update, number in extremes]),
-            _ints([update.extremes[number].attribute for update, number in extremes]),
-            _starts([len(update.extremes[number].sources) for update, number in extremes]),
-            _ints([-1 if number is None else extreme[node] + number for node, number in compared]),
-            _ints([cell[node] for node, _ in compared]),
-        ]
+    def prepared(self) -> Prepared:
+        """The program of the unit's classes, with rows as lanes."""
+        return Prepared(self.unit, Sharing.NEVER, self.rows)
 
     @cached_property
-    def _sources(self) -> tuple[list[Ints], list[Ints]]:
-        """Return where sums and extremes are found in nodes before; and what rows are of."""
+    def places(self) -> Places:
+        """Where actions are in a slot, and the trends that rows begin with."""
+        layout, lanes = self.prepared.layout, np.arange(self.rows)
+        numbers: list[Ints] = []
+        extremes: list[Ints] = []
+        for number, node in enumerate(self.unit.merged.nodes):
+            numbers += [layout.cell_of(number, n) + lanes for n in range(len(node.linear))]
+            extremes += [layout.extreme_of(number, n) + lanes for n in range(len(node.extremes))]
+        ones = [kind.open for kind in layout.kinds]
+        ones += [layout.cell_of(number, 0) + row for number, row in enumerate(self.own_row)]
+        return Places(_ints(numbers).reshape(-1), _ints(extremes).reshape(-1), _ints(ones))
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where the sums and extremes that rows act on are found."""
         nodes = self.unit.merged.nodes
         before = ancestors(nodes)
-        leading = [  # [node][row] -> the row's node, or -1
-            [next((j for j in there if self.own_row[j] == row), -1) for row in range(self.rows)]
-            for there in before
-        ]
-
-        def places(number: int, *, extreme: bool) -> list[list[int]]:
-            first = self.first_extreme if extreme else self.first_cell
-            found = []
-            for signature in nodes[number].extremes if extreme else nodes[number].linear:
-                index = (
-                    field_index(nodes[j], signature, before[j]) if j >= 0 else None
-                    for j in leading[number]
-                )
-                pairs = zip(leading[number], index, strict=True)
-                found.append([-1 if i is None else int(first[j]) + i for j, i in pairs])
-            return found
-
-        cells = [places(number, extreme=False) for number in range(len(nodes))]
-        extremes = [places(number, extreme=True) for number in range(len(nodes))]
-        counts = [-1 if j < 0 else int(self.first_cell[j]) for rows in leading for j in rows]
-        found = [
-            _ints([number for number, sums in enumerate(cells) for _ in sums]),
-            _ints([place for sums in cells for row in sums for place in row]),
-            _ints([number for number, sums in enumerate(extremes) for _ in sums]),
-            _ints([place for sums in extremes for row in sums for place in row]),
-        ]
-        return found, [_ints(self.own_row), _ints(counts)]
+        told: list[list[int]] = [[] for _ in Sources._fields]
+        for number, node in enumerate(nodes):
+            leading = {self.own_row[source]: source for source in before[number]}
+            for signatures, first, (counts, of_rows, same) in (
+                (node.linear, self.first_cell, told[:3]),
+                (node.extremes, self.first_extreme, told[3:]),
+            ):
+                for signature in signatures:
+                    counts.append(self.first_cell[number])
+                    for row in range(self.rows):
+                        source, place = leading.get(row, -1), None
+                        if source >= 0 and signature.kind is not FieldKind.TRENDS:
+                            place = field_index(nodes[source], signature, before[source])
+                        of_rows.append(self.first_cell[source] if source >= 0 else -1)
+                        same.append(-1 if place is None else first[source] + place)
+        rows = (-1, self.rows)
+        shapes = 2 * ((-1,), rows, rows)
+        return Sources(*(_ints(one).reshape(s) for one, s in zip(told, shapes, strict=True)))
 
 
 def _starts(counts: Sequence[int]) -> Ints:
     return np.concatenate(([0], np.cumsum(np.array(counts, dtype=np.int64)))).astype(np.int64)
 
 
-def _ints(values: Sequence[int]) -> Ints:
+def _ints(values: Sequence[Any]) -> Ints:
     return np.array(values, dtype=np.int64)

@@ -13,10 +13,11 @@ whose order is the values' order: the least of what they are, of the events' own
 predecessors in which trends end.
 
 Here it stands for one number; who walks along the predecessors, the lanes and the rows calls it:
-runs of lanes (`elsinore.trends.core.step`, `core.plain`), clocks (`elsinore.trends.sharing`), rows
-of panes (`elsinore.trends.actions`), steps from neighbour to neighbour (`elsinore.trends.graph`),
-the index, and the graph of `elsinore.trends.hamlet`. Numbers are doubles; doubles with a power
-(`core.numbers`), where the name says so; or those of `elsinore.numeric`, likewise.
+runs of lanes (`elsinore.trends.core.step`, `core.plain`), clocks (`elsinore.trends.sharing`), the
+fold of panes (`elsinore.trends.actions`), steps from neighbour to neighbour
+(`elsinore.trends.graph`), the index, and the graph of `elsinore.trends.hamlet`. Numbers are
+doubles; doubles with a power (`core.numbers`), where the name says so; or those of
+`elsinore.numeric`, likewise.
 """
 
 from __future__ import annotations
