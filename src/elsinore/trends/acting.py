@@ -134,7 +134,8 @@ def _gain_steps(
     into = cells + header.cell - header.gained
     for _ in range(program[steps]):
         to = into if program[at + FIRST] < header.gained else cells
-        take_plain(header, ints, doubles, program, at, slot, 1.0, addends, to)
+        none = header.waiting_ranks  # where gains are there are no extremes
+        take_plain(header, ints, doubles, program, at, slot, 1.0, addends, none, to)
         at += program[at + LENGTH]
 
 
@@ -319,6 +320,8 @@ def _take_steps(
             step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
         elif program[at + SINGLE] != 0:
             act_plainly(header, ints, doubles, program, at, slot, events)
-        elif not take_plain(header, ints, doubles, program, at, slot, events, addends, cells):
+        elif not take_plain(
+            header, ints, doubles, program, at, slot, events, addends, ranks, cells
+        ):
             step(header, ints, doubles, program, at, slot, events, addends, ranks, apart)
         at += program[at + LENGTH]

@@ -26,6 +26,7 @@ from elsinore.trends.core.step import (
     SUMS,
     TERM,
     get_powers,
+    take_extremes,
     value_of,
 )
 from elsinore.trends.wide import wide_kernel
@@ -52,23 +53,22 @@ def take_plain(
     slot: int,
     events: float,
     addends: int,
+    ranks: int,
     into: int,
 ) -> bool:
     """Let simultaneous events of one class act on the lanes of a step, as `step` does.
 
     What they add goes into cells `into`, those of the slot where they act at once. Nothing that is
     read has been changed in the present moment, and no number has a power. Returns False, and does
-    nothing, where an addend is too great, or there are extremes.
+    nothing, where an addend is too great.
     """
-    if program[at + EXTREMES] != 0:
-        return False
     place = at + FIRST
     for _ in range(program[at + SUMS]):
         addend = program[place + 1]
         if addend >= 0 and not abs(doubles[addends + addend]) <= GREAT:
             return False
         place += ROW + TERM * program[place + 2]
-    passed = _on_lanes(header, doubles, program, at, slot, events, addends, into)
+    passed = _on_lanes(header, ints, doubles, program, at, slot, events, addends, ranks, into)
     if passed and into == header.cells + slot * header.cell:
         get_powers(header, ints, doubles, program, at, slot)
     return True
@@ -130,12 +130,14 @@ def are_beyond(header: Any, doubles: Doubles, addends: int, most: float) -> bool
 @wide_kernel(linked=True)
 def _on_lanes(
     header: Any,
+    ints: Ints,
     doubles: Doubles,
     program: Ints,
     at: int,
     slot: int,
     events: float,
     addends: int,
+    ranks: int,
     into: int,
 ) -> bool:
     """Let events act on a run of lanes; return whether some number has passed 2**512."""
@@ -178,6 +180,8 @@ def _on_lanes(
                 doubles[to + lane] = after
                 passed |= not abs(after) < LIMIT
         row = np.uint64(header.sums)
+    if program[at + EXTREMES] != 0:
+        take_extremes(header, ints, doubles, program, at, place, slot, ranks, 0)
     for lane in range(lanes):
         after = doubles[target + lane] + doubles[trends + lane] * events
         doubles[target + lane] = after

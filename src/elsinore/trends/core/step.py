@@ -90,7 +90,7 @@ def step(
             big |= _add_to(doubles, cells + cell, powers + cell, work, work_power, lanes)
         work, work_power = header.sums, header.sums_power
     if program[at + EXTREMES] != 0:
-        _take_extremes(header, ints, doubles, program, at, place, slot, ranks, apart)
+        take_extremes(header, ints, doubles, program, at, place, slot, ranks, apart)
     work, work_power = header.trends, header.trends_power
     _weigh(doubles, work, lanes, events)
     big |= _add_to(doubles, cells + target, powers + target, work, work_power, lanes)
@@ -371,7 +371,7 @@ def _gain(header: Any, doubles: Doubles, lanes: int, events: float, value: float
 
 
 @wide_kernel(linked=True)
-def _take_extremes(
+def take_extremes(
     header: Any,
     ints: Ints,
     doubles: Doubles,
