@@ -62,6 +62,17 @@ def test_columns_of_other_places_and_widths_are_taken_too(text: str) -> None:
     assert all(result.equals(results[0]) for result in results)
 
 
+def test_a_later_batch_without_a_column_that_is_added_up_is_refused() -> None:
+    given = drawn()
+    operator, batch = given.operator(), given.batch
+    operator.process(batch.slice(0, 100))
+    names = ["other" if name == "sum:v" else name for name in batch.schema.names]
+    without = pa.RecordBatch.from_arrays(batch.columns, names)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="sum:v"):
+            operator.process(without.slice(100))
+
+
 @drawn_from(
     st.lists(st.tuples(*[st.none() | st.floats()] * 2), max_size=40),
     st.integers(0, 9),

@@ -222,11 +222,11 @@ class TrendOperator:
         """Return a batch, of another schema than the last, as `arrive` reads its first columns."""
         if not is_in_place(batch.schema):
             batch = in_place(batch)
-        if not self._numbered:
-            self._schema = batch.schema
         if self._adds:
             self._sums = _places_of_sums(self.unit, batch.schema)
-        if self._numbered:
+        if not self._numbered:
+            self._schema = batch.schema
+        else:
             codes = to_arrow(self._codes(to_numpy(batch.column(CLASS))))
             batch = batch.set_column(CLASS, "class", codes)
         return batch
@@ -446,7 +446,7 @@ class TrendOperator:
 
 def _places_of_sums(unit: TrendUnit, schema: pa.Schema) -> NDArray[np.int64] | None:
     """Return the places of the columns that are added up, where kernels read these as they are."""
-    places = [schema.get_field_index(f"sum:{name}") for name in unit.summed]
+    places = [schema.names.index(f"sum:{name}") for name in unit.summed]
     if unit.squared or any(schema.field(place).type != pa.float64() for place in places):
         return None
     return np.array(places, dtype=np.int64)
