@@ -127,8 +127,9 @@ def kernel(
     linked: nobody but kernels calls it, so it becomes machine code as a part of these alone (see
     `linked`), and compiles in half the time. Called from Python it runs as plain Python.
 
-    rare: a linked kernel that is called seldom: its code is small, and no copy of it stands in its
-    callers. Loops that copy a few words are else most of the machine code there is to make.
+    rare: a linked kernel that is called seldom, or not by most that have it: its code is small, and
+    no copy of it stands in its callers. Loops that copy a few words are else most of the machine
+    code there is to make.
 
     seconds: how long it takes to compile, with all it calls, where its size tells that wrong: what
     stands behind an argument that is None is not compiled, and is counted else.
