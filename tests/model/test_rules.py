@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -208,10 +209,11 @@ def test_returned_values_exist() -> None:
 
 
 def test_an_attribute_of_no_event_is_told_once_with_the_one_that_it_may_be_of() -> None:
-    total = (ReturnItem(call("SUM", Column("amount"))),)
-    for group_by in ((), ("amount",)):
+    for of, group_by in itertools.product(
+        (Column("amount"), Attribute("amount", None)), ((), ("amount",))
+    ):
         with pytest.raises(QuerySemanticError) as caught:  # one alone
-            query(returns=total, group_by=group_by)
+            query(returns=(ReturnItem(call("SUM", of)),), group_by=group_by)
         assert caught.value.message == "Whose 'amount'? Write SUM(b.amount)."
 
 

@@ -13,7 +13,7 @@ from elsinore.arrow import no_table
 from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError
-from elsinore.local.driver import prepare, warnings_of_times
+from elsinore.local.driver import prepare, texts_compared, warnings_of_times
 from elsinore.runtime.files import read_source
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reasons_text
@@ -39,7 +39,8 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     options = job.workload.timed(job.options(), kind.is_number, fine)
     types = types_of(table, job.type)
     plan = job.workload.planned(job.granularity)
-    return table, (*warnings_of(table, options), *absent_types(plan, types_seen(types)))
+    absent = absent_types(plan, types_seen(types))
+    return table, (*warnings_of(table, options), *texts_compared(plan, table), *absent)
 
 
 def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:

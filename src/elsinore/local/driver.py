@@ -56,6 +56,7 @@ from elsinore.runtime.rows import (
 )
 from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.sql import evaluate_sql
+from elsinore.runtime.text_orders import text_orders
 from elsinore.runtime.times import (
     TimeKind,
     from_ticks,
@@ -158,6 +159,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             tables |= dict(zip(unit.queries, results, strict=True))
     seen = stream.types
     late = warnings_of_times(stream, options)
+    told = texts_compared(plan, table)
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
@@ -170,7 +172,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             for number, query in enumerate(plan.workload)
         }
         absent = absent_types(plan, types_seen(seen))
-        return late + absent + overflow(plan.workload, overflown)
+        return late + told + absent + overflow(plan.workload, overflown)
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
@@ -186,6 +188,13 @@ def warnings_of_times(stream: Stream, options: RunOptions) -> tuple[str, ...]:
     if not len(stream.times):
         return ()
     return finer_times(int(stream.times[-1]), stream.kind, options)
+
+
+def texts_compared(plan: Plan, table: pa.Table) -> tuple[str, ...]:
+    """Return what may be a mistake in texts that queries compare."""
+    read = dict.fromkeys(name for unit in plan.units for name in unit.attributes)
+    there = [name for name in read if name in table.column_names]
+    return tuple(text_orders(plan.workload, table.select(there)))
 
 
 def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:

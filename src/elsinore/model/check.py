@@ -397,8 +397,7 @@ def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
 
 def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
     """RETURN names variables of the positive pattern, shared attributes and known functions."""
-    events = [event.variable for event in pt.positive_events(query.pattern)]
-    positive = set(events)
+    positive = {event.variable for event in pt.positive_events(query.pattern)}
     kleene = pt.kleene_variables(query.pattern)
     shared = query.group_by + (query.equivalence if query_kind(query) is Kind.MATCHES else ())
     for item in query.returns:
@@ -409,9 +408,11 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
             if isinstance(node, Call) and node.name in OF_MATCH
             for argument in node.arguments
         }
-        aggregates = _of_nobody(item.expression)
+        of_nobody = _of_nobody(query, item.expression)
         for node in ex.walk(item.expression):
-            if isinstance(node, Attribute):
+            if id(node) in of_nobody:
+                yield _error(query, of_nobody[id(node)], node.span)
+            elif isinstance(node, Attribute):
                 yield from _known(query, node)
                 named = variables_named(query.pattern, node.variable)
                 if named and not positive.intersection(named):
@@ -421,20 +422,14 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                         "event.",
                         node.span,
                     )
-            elif not isinstance(node, Column):
+            elif not isinstance(node, Column) or node.name in shared:
                 continue
-            elif node.name in positive and node.name not in shared:
+            elif node.name in positive:
                 whole = f"{node.name}[].x, or {node.name}[] for all of them"
                 how = whole if node.name in kleene else f"{node.name}.x"
                 message = f"'{node.name}' stands for events: name an attribute of theirs, as {how}."
                 yield _error(query, message, node.span)
-            elif id(node) in aggregates:
-                variable = next((event for event in events if event in kleene), events[0])
-                message = (
-                    f"Whose '{node.name}'? Write {aggregates[id(node)]}({variable}.{node.name})."
-                )
-                yield _error(query, message, node.span)
-            elif id(node) not in ids and node.name not in shared:
+            elif id(node) not in ids:
                 groups = ", ".join(shared) or "none"
                 yield _error(
                     query,
@@ -446,15 +441,24 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                 )
 
 
-def _of_nobody(expression: ex.Expression) -> dict[int, str]:
-    """Return the aggregates of attributes that no event stands before, by the identity of these."""
-    return {
-        id(argument): node.name
-        for node in ex.walk(expression)
-        if isinstance(node, Call) and node.name in AGGREGATES
-        for argument in node.arguments
-        if isinstance(argument, Column)
-    }
+def _of_nobody(query: Clauses, expression: ex.Expression) -> dict[int, str]:
+    """Return how to write aggregates of attributes without their event, by what they are of.
+
+    `SUM(amount)` may have a variable in its brackets: it has where one has nearly that name.
+    """
+    events = [event.variable for event in pt.positive_events(query.pattern)]
+    kleene = pt.kleene_variables(query.pattern)
+    owner = next((event for event in events if event in kleene), events[0] if events else "a")
+    found = {}
+    for node in ex.walk(expression):
+        if isinstance(node, Call) and node.name in AGGREGATES - {"COUNT"}:
+            for argument in node.arguments:
+                match argument:
+                    case Column(name) | Attribute(name, None, Reference.PLAIN) if not (
+                        variables_named(query.pattern, name) or did_you_mean(name, events)
+                    ):
+                        found[id(argument)] = f"Whose '{name}'? Write {node.name}({owner}.{name})."
+    return found
 
 
 def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
@@ -483,7 +487,7 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
             continue
-        if any(map(_is_unknown, ex.walk(item.expression))) or _of_nobody(item.expression):
+        if any(map(_is_unknown, ex.walk(item.expression))) or _of_nobody(query, item.expression):
             continue  # `returned_values_exist` tells of it
         yield _error(
             query,

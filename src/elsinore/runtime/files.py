@@ -21,6 +21,7 @@ from elsinore.runtime.sources import (
 )
 from elsinore.runtime.tables import check_names, plain_views
 from elsinore.runtime.text_files import READERS
+from elsinore.runtime.text_orders import meant_as_text
 
 __all__ = ["FileFormat", "format_of", "read_events", "read_source", "unknown_format"]
 
@@ -64,7 +65,10 @@ def read_source(source: Source) -> pa.Table:
     tables = [table for _, table in tables_of(source)]
     schema = common_schema(source, [table.schema for table in tables])
     refuse_empty(source, sum(table.num_rows for table in tables))
-    return pa.concat_tables([fitted(table, schema) for table in tables])
+    table = pa.concat_tables([fitted(table, schema) for table in tables])
+    for name in source.reading.texts:
+        table = meant_as_text(table, name)
+    return table
 
 
 def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:

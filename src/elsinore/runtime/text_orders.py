@@ -1,0 +1,106 @@
+"""Numbers that are text, where queries compare them by their order: as text '10' is before '9'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from elsinore.errors import called, is_on_the_command_line
+from elsinore.language import render
+from elsinore.model import Query
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Binary, Literal, Operator
+from elsinore.model.schema import AttributeKind
+from elsinore.runtime.numbers_in_text import numbers_in_text
+from elsinore.runtime.schema import schema_of
+
+LOOKED_AT = 1_000  # rows, the first
+MEANT = {b"elsinore": b"text"}  # metadata of a column that was asked to be text
+_ORDERS = {Operator.LT, Operator.LE, Operator.GT, Operator.GE}
+
+
+def meant_as_text(table: pa.Table, name: str) -> pa.Table:
+    """Return a table in which a column, if it is there, is known to be text on purpose."""
+    place = table.schema.get_field_index(name)
+    if place < 0:
+        return table
+    field = table.schema.field(place).with_metadata(MEANT)
+    return table.set_column(place, field, table.column(place))
+
+
+class _Ordered(NamedTuple):
+    """What a comparison by order is of: columns, and the constant beside one."""
+
+    columns: tuple[str, ...]
+    constants: tuple[str, ...]
+
+
+def text_orders(queries: Iterable[Query], table: pa.Table) -> Iterator[str]:
+    """Yield a sentence for each comparison by order of texts that are numbers for the most part.
+
+    Texts whose first rows are in the same order as text and as numbers, such as those of as many
+    digits, are not told of, nor are columns that were asked to be text.
+
+    >>> from elsinore.language import parse_workload
+    >>> queries = parse_workload("QUERY q RETURN COUNT(*) PATTERN T+ WHERE T[i].x > T[i-1].x;")
+    >>> next(text_orders(queries, pa.table({"x": ["9", "10"]})))[:59]
+    "query q: T[i].x > T[i-1].x compares texts: '10' is before '"
+    """
+    schema = schema_of(table.schema)
+    texts = {
+        name
+        for name, kind in schema.attributes
+        if kind is AttributeKind.STRING and table.schema.field(name).metadata != MEANT
+    }
+    known: dict[_Ordered, tuple[str, str] | None] = {}
+    for query in queries if texts else ():
+        told = set()
+        for node in (node for condition in query.where for node in ex.walk(condition)):
+            ordered = _ordered(node)
+            if ordered is None or ordered in told or not texts.issuperset(ordered.columns):
+                continue
+            told.add(ordered)
+            if ordered not in known:
+                known[ordered] = _out_of_order(ordered, table)
+            example = known[ordered]
+            if example is not None:
+                yield (
+                    f"{called(query.name)}: {render(node)} compares texts: '{example[0]}' is "
+                    f"before '{example[1]}'. If numbers are meant, {_remedy(ordered.columns[0])}."
+                )
+
+
+def _ordered(node: ex.Expression) -> _Ordered | None:
+    """Return what a node compares by order, if it does and these are attributes and constants."""
+    if not isinstance(node, Binary) or node.operator not in _ORDERS:
+        return None
+    sides = (node.left, node.right)
+    columns = [side.name for side in sides if isinstance(side, Attribute) and side.name]
+    constants = [str(side.value) for side in sides if isinstance(side, Literal)]
+    if not columns or len(columns) + len(constants) < len(sides):
+        return None
+    return _Ordered(tuple(dict.fromkeys(columns)), tuple(constants))
+
+
+def _out_of_order(ordered: _Ordered, table: pa.Table) -> tuple[str, str] | None:
+    """Return two texts, the first before the second, that are numbers the other way round."""
+    texts = list(ordered.constants)
+    for name in ordered.columns:
+        texts += table.column(name).slice(0, LOOKED_AT).to_pylist()
+    numbers = numbers_in_text(pa.chunked_array([pa.array(texts, pa.string())]))
+    if numbers is None:
+        return None
+    pairs = zip(texts, numbers.to_pylist(), strict=True)
+    inside = sorted((text, number) for text, number in pairs if number is not None)
+    falls = ((first, then) for (first, x), (then, y) in pairwise(inside) if x > y)
+    return next(falls, None)
+
+
+def _remedy(name: str) -> str:
+    """Return how a column of text becomes one of numbers, or is told to be meant as text."""
+    if is_on_the_command_line():
+        return f"write '{name}' as numbers; if texts, --text {name} says so"
+    return f"cast '{name}' to a number"
