@@ -214,8 +214,8 @@ def _as_the_other(node: ex.Expression, wanted: AttributeKind) -> str:
         return " A time is written as in '2024-01-31T12:00:00'."
     if wanted is STRING and isinstance(value, int | float):
         return f" Write '{render(node)}' in quotes."
-    digits = str(value).strip()
-    if wanted.is_numeric and digits.lstrip("+-").replace(".", "", 1).isdecimal():
+    digits = str(value).strip().lstrip("+").rstrip(".")  # as a number is written here
+    if wanted.is_numeric and digits.lstrip("-").replace(".", "", 1).isdecimal():
         return f" Write {digits} without quotes."
     return ""
 
