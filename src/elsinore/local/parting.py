@@ -11,14 +11,15 @@ from threading import Condition
 
 import pyarrow as pa
 
-AHEAD = 1  # batches for each thread that may be there before the slowest has taken the first
+SPARE = 4  # batches, beyond one for each thread, that may be there before all have the first
 
 
 class Parting:
     """Ranges of rows, each parted for all threads by the one that comes to it first.
 
     `part(begin, end)` returns the part of each thread. Some threads' parts wait until they take
-    them: so no more than AHEAD for each thread are begun before the slowest has come to them.
+    them: so no more than SPARE and one for each thread are begun before the slowest has come to
+    them. With fewer, a thread that gets on faster for a while waits for the others.
 
     >>> parting = Parting(lambda begin, end: ["even", "odd"], [(0, 5), (5, 9)], 2)
     >>> [list(parting.parts(thread)) for thread in range(2)]
@@ -75,5 +76,5 @@ class Parting:
 
     def _may_begin(self) -> bool:
         """Return whether there is a range that may be begun."""
-        ahead = min(self._taken) + AHEAD * len(self._parts)
+        ahead = min(self._taken) + len(self._parts) + SPARE
         return self._begun < min(len(self._ranges), ahead)
