@@ -180,7 +180,7 @@ def test_constants_that_no_double_holds_are_compared_one_by_one(great: int) -> N
         ("10:00", "10:00:00", "11:30:00.25"),
     ],
 )
-def test_texts_that_may_be_times_are_compared_one_by_one(texts: tuple[str, ...]) -> None:
+def test_texts_that_may_be_one_time_are_compared_one_by_one(texts: tuple[str, ...]) -> None:
     compared = [parse_expression(f"A.t {test} '{text}'") for text in texts for test in ("=", "!=")]
     compared.append(parse_expression(f"A.t IN ('x', '{texts[0]}')"))
     names = [parse_expression(f"A.t = '{text}'") for text in ("10:00:5e", "24-01-01", "c")]
@@ -188,6 +188,12 @@ def test_texts_that_may_be_times_are_compared_one_by_one(texts: tuple[str, ...])
         Choices("t", ("10:00:5e", "24-01-01", "c"), tuple(names)),
         *map(Bit, compared),
     )
+
+
+def test_any_number_of_times_written_in_one_way_are_told_apart() -> None:
+    days = [f"{2000 + day // 28}-01-{day % 28 + 1:02}" for day in range(200)]
+    tests = [parse_expression(f"A.t = '{day}'") for day in days]
+    assert digits_of(tests) == (Choices("t", tuple(days), tuple(tests)),)
 
 
 def test_texts_and_truth_values_of_one_attribute_are_told_apart_separately() -> None:

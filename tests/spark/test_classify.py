@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -102,3 +103,30 @@ def test_classes_are_the_same_and_events_that_no_state_takes_have_none(
         assert code == (wanted if taken else None)
         seen.add(taken)
     assert seen == {True, False}
+
+
+def test_times_in_texts_are_told_apart_in_any_zone(spark: SparkSession) -> None:
+    texts = [f"2024-03-31 0{hour}:30" for hour in range(5)]
+    conditions = "".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN A WHERE A.t = '{text}';"
+        for n, text in enumerate(texts)
+    )
+    (unit,) = Workload.parse(conditions).plan.units
+    times = pa.array([None, *range(1711848600, 1711848600 + 7200, 1800)], pa.timestamp("s", "UTC"))
+    events = pa.table({"type": ["A"] * len(times), "t": times.cast(pa.timestamp("us", "UTC"))})
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        frame = spark.createDataFrame(events)
+        column = class_column(unit, F.col("type"), Columns(frame)).alias("class")
+        found = frame.select(column).toArrow().column("class").to_pylist()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+    classes = unit.classes
+    assert isinstance(classes, Classes)
+    (told,) = classes.types
+    assert len(told.digits) == 1
+    times = events.column("t").combine_chunks()
+    expected = classify(classes, np.zeros(len(times), np.int32), ["A"], {"t": times}).tolist()
+    assert len(set(expected)) == 4  # three of the times, and none of them
+    assert found == [code if told.true(code) else None for code in expected]

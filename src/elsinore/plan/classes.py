@@ -7,7 +7,8 @@ some of the type's local predicates:
   2m + 1 regions (below, at and between them); digit 0 is null. A thousand thresholds on one
   attribute are one search, not a thousand passes.
 - `Choices`: =, != and IN of one attribute with strings or truth values; digit 0 is null, 1 another
-  value than those named. Not with strings that may stand for a time: one can be written in several.
+  value than those named. Of strings that may stand for times, those that are written in one way:
+  one time can be written in several.
 - `Bit`: any other predicate: 1 where it is true.
 
 (Classification happens before the engine: docs/ARCHITECTURE.md. The regions are the minterms of the
@@ -38,6 +39,8 @@ from elsinore.model.expression import (
 CLASS_LIMIT = 2**62  # classes are 64-bit integers, below 0 meaning none
 EXACT_DOUBLES = 2**53  # whole numbers below it are doubles, so that cuts order them rightly
 TIME = re.compile(r"\s*(\d{4}-\d\d-\d\d|\d\d:\d\d(:\d\d(\.\d+)?)?\s*$)")  # as texts may begin
+_CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
+PLAIN_TIME = re.compile(rf"\d{{4}}-\d\d-\d\d([ T]{_CLOCK}Z?)?|{_CLOCK}")  # of no zone but UTC
 FEW = 2  # up to so many predicates on an attribute bits are no more work than cuts
 
 
@@ -226,13 +229,35 @@ def _choice(predicate: Expression) -> tuple[str, tuple[str | bool, ...]] | None:
             values = [value]
         case _:
             return None
-    if any(isinstance(value, str) and TIME.match(value) for value in values):
-        return None
     if all(isinstance(value, str) for value in values) or all(
         isinstance(value, bool) for value in values
     ):
         return name, tuple(value for value in values if isinstance(value, str | bool))
     return None
+
+
+def _values_of(group: Iterable[Expression]) -> list[str | bool]:
+    """Return what predicates compare an attribute with, each once, in order."""
+    choices = map(_choice, group)
+    return sorted({value for choice in choices if choice is not None for value in choice[1]})
+
+
+def _is_time(value: str | bool) -> bool:
+    """Return whether a value may stand for a time, wholly or in front."""
+    return isinstance(value, str) and TIME.match(value) is not None
+
+
+def _may_be_one_time(values: Iterable[str | bool]) -> bool:
+    """Return whether two of the values may be one time, written in two ways.
+
+    >>> _may_be_one_time(["2024-01-01", "2024-01-02", "none"])
+    False
+    >>> _may_be_one_time(["2024-01-01", "2024-01-01 00:00"])
+    True
+    """
+    times = [str(value) for value in values if _is_time(value)]
+    ways = {re.sub(r"\d", "0", time) for time in times}
+    return len(ways) > 1 or not all(map(PLAIN_TIME.fullmatch, times))
 
 
 def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
@@ -257,13 +282,15 @@ def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
         found = (comparison_with_number(predicate) for predicate in group)
         points = sorted({comparison[2] for comparison in found if comparison is not None})
         digits.append(Cuts(attribute, tuple(points), tuple(group)))
-    for (attribute, _), group in chosen.items():
+    for (attribute, _), tests in chosen.items():
+        group = tests
+        if _may_be_one_time(_values_of(tests)):
+            group = [one for one in tests if not any(map(_is_time, _values_of([one])))]
+            rest.extend(one for one in tests if one not in group)
         if len(group) <= FEW:
             digits.extend(Bit(predicate) for predicate in group)
             continue
-        choices = (_choice(predicate) for predicate in group)
-        values = sorted({value for choice in choices if choice is not None for value in choice[1]})
-        digits.append(Choices(attribute, tuple(values), tuple(group)))
+        digits.append(Choices(attribute, tuple(_values_of(group)), tuple(group)))
     digits.extend(Bit(predicate) for predicate in rest)
     return tuple(digits)
 

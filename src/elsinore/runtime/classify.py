@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only, rows_by_type
+from elsinore.model.expression import Attribute, Binary, Literal, Operator
 from elsinore.plan.classes import (
     Bit,
     Choices,
@@ -194,7 +195,10 @@ def _add_digit(
             )
         case Choices(attribute, named, _):
             column = values(columns[attribute])
-            place = pc.index_in(column, value_set=to_arrow(named, column.type))
+            if pa.types.is_temporal(column.type):
+                place = _places_of_times(attribute, named, columns)
+            else:
+                place = pc.index_in(column, value_set=to_arrow(named, column.type))
             other = pc.if_else(
                 column.is_null(), to_scalar(-2, pa.int32()), to_scalar(-1, pa.int32())
             )
@@ -207,6 +211,19 @@ def _add_digit(
             told = pc.fill_null(told.cast(pa.bool_()), to_scalar(False))
             bits = np.frombuffer(told.buffers()[1], dtype=np.uint8)
             enter(add_truth, seconds, codes, numbers, number, bits, told.offset, factor)
+
+
+def _places_of_times(
+    attribute: str, named: Sequence[str | bool], columns: Mapping[str, pa.Array]
+) -> pa.Array:
+    """Return which of the times written in texts an attribute has; null for none of them."""
+    place = to_scalar(None, pa.int32())
+    for number, text in enumerate(named):
+        same = evaluate(Binary(Operator.EQ, Attribute("", attribute), Literal(text)), columns)
+        place = pc.if_else(
+            pc.fill_null(same, to_scalar(False)), to_scalar(number, pa.int32()), place
+        )
+    return place
 
 
 def _doubles(column: pa.Array) -> NDArray[np.float64]:
