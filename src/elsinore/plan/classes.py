@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from elsinore.errors import UnsupportedError
@@ -95,6 +95,11 @@ class Choices:
     def radix(self) -> int:
         """How many values the digit has."""
         return len(self.values) + 2
+
+    def tests(self) -> Iterator[Expression]:
+        """Yield of each of `values` that the attribute is equal to it."""
+        for value in self.values:
+            yield Binary(Operator.EQ, Attribute("", self.attribute), Literal(value))
 
     def true(self, digit: int) -> frozenset[Expression]:
         """Return the predicates that hold where the attribute has the digit's value."""

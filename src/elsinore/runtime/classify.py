@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only, rows_by_type
-from elsinore.model.expression import Attribute, Binary, Literal, Operator
 from elsinore.plan.classes import (
     Bit,
     Choices,
@@ -196,7 +195,7 @@ def _add_digit(
         case Choices(attribute, named, _):
             column = values(columns[attribute])
             if pa.types.is_temporal(column.type):
-                place = _places_of_times(attribute, named, columns)
+                place = _places_of_times(digit, columns)
             else:
                 place = pc.index_in(column, value_set=to_arrow(named, column.type))
             other = pc.if_else(
@@ -213,13 +212,11 @@ def _add_digit(
             enter(add_truth, seconds, codes, numbers, number, bits, told.offset, factor)
 
 
-def _places_of_times(
-    attribute: str, named: Sequence[str | bool], columns: Mapping[str, pa.Array]
-) -> pa.Array:
+def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Array:
     """Return which of the times written in texts an attribute has; null for none of them."""
     place = to_scalar(None, pa.int32())
-    for number, text in enumerate(named):
-        same = evaluate(Binary(Operator.EQ, Attribute("", attribute), Literal(text)), columns)
+    for number, test in enumerate(choices.tests()):
+        same = evaluate(test, columns)
         place = pc.if_else(
             pc.fill_null(same, to_scalar(False)), to_scalar(number, pa.int32()), place
         )

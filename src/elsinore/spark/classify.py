@@ -8,7 +8,7 @@ from operator import add, or_
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from elsinore.model.expression import Attribute, Binary, Expression, Literal, Operator
+from elsinore.model.expression import Expression
 from elsinore.plan import Unit
 from elsinore.plan.classes import Bit, Choices, Cuts, Digit, TypeClasses
 from elsinore.spark.expressions import Columns
@@ -50,11 +50,10 @@ def _digit(digit: Digit, columns: Columns) -> Column:
                 for point in points
             ]
             return F.coalesce(reduce(add, passed) + F.lit(1), F.lit(0)).cast("bigint")
-        case Choices(attribute, values, _):
+        case Choices(attribute):
             place = F.when(columns.value(attribute).isNull(), F.lit(0))
-            for number, named in enumerate(values):
-                is_it = Binary(Operator.EQ, Attribute("", attribute), Literal(named))
-                place = place.when(columns.evaluate(is_it), F.lit(number + 2))
+            for number, test in enumerate(digit.tests()):
+                place = place.when(columns.evaluate(test), F.lit(number + 2))
             return place.otherwise(F.lit(1)).cast("bigint")
         case Bit(predicate):
             return F.coalesce(columns.evaluate(predicate).cast("boolean"), F.lit(False)).cast(
