@@ -45,6 +45,15 @@ def words_of(arrays: Iterable[NDArray[Any]]) -> list[int]:
     return [word for array in arrays for word in (array.ctypes.data, len(array))]
 
 
+def counts_that_fit(room: int, few: int) -> range:
+    """Return how many slots, or rows, there is room for without far too much, beyond a few.
+
+    >>> 3 in counts_that_fit(64, 16), 3 in counts_that_fit(16, 16)
+    (False, True)
+    """
+    return range(room // 8 if room > few else 0, room + 1)
+
+
 @kernel(linked=True)
 def table_at(words: NDArray[np.int64], at: int) -> KeyTable:
     """Return the table that words tell of from a place on."""

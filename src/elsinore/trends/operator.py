@@ -14,7 +14,7 @@ from elsinore.kernels import Store, enter, is_compiled
 from elsinore.kernels.arrow import Lender
 from elsinore.kernels.saved import pack, unpack
 from elsinore.model.window import overlap_of
-from elsinore.operators.slots import KeySlots, KeyTable, words_of
+from elsinore.operators.slots import KeySlots, KeyTable, counts_that_fit, words_of
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.columns import (
     CLASS,
@@ -246,7 +246,7 @@ class TrendOperator:
         """Have room for so many slots, which kernels are told of, and for not far more."""
         self._slots = np.empty(count, dtype=np.int32)
         self._call[SLOTS] = self._slots.ctypes.data
-        self._slot_counts = range(count // 8 if count > FEW_ROWS else 0, count + 1)
+        self._slot_counts = counts_that_fit(count, FEW_ROWS)
 
     def _lend(self, slots: KeySlots) -> None:
         """Tell kernels what slots are lent from."""

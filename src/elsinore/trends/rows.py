@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from elsinore.kernels import enter
 from elsinore.kernels.arrow import Lender
-from elsinore.operators.slots import KeySlots, KeyTable, words_of
+from elsinore.operators.slots import KeySlots, KeyTable, counts_that_fit, words_of
 from elsinore.plan import TrendUnit
 from elsinore.trends.arrangement import Chosen, Placed
 from elsinore.trends.arriving import (
@@ -278,7 +278,7 @@ class EncodedRows:
         """Have room for which rows of a batch are taken, and for their slots, as the head has."""
         self._chosen, self._slots = np.empty(room, np.int64), np.empty(room, np.int32)
         self._head[SLOTS : CHOSEN + 1] = self._slots.ctypes.data, self._chosen.ctypes.data
-        self._sizes = range(room // 8 if room > _FEW_ROWS else 0, room + 1)
+        self._sizes = counts_that_fit(room, _FEW_ROWS)
 
     def _lend(self, slots: KeySlots) -> None:
         """Tell the head what slots are lent from."""
