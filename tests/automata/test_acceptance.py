@@ -14,7 +14,7 @@ from elsinore.language import parse_expression, parse_pattern
 from elsinore.model import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
 from support.regular import automaton, patterns, regular_expression, words
 
-often = settings(max_examples=100, deadline=None)
+often = settings(max_examples=100)
 LONGEST = 5
 
 

@@ -12,7 +12,7 @@ from elsinore.errors import InputError
 
 
 @pytest.mark.parametrize("generator", [ads, auctions, cluster, patients])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(events=st.integers(0, 1500), seed=st.integers(0, 2**32))
 def test_a_stream_is_as_long_as_asked_ordered_and_the_same_each_time(generator, events, seed):
     table = generator(events, seed)

@@ -26,7 +26,7 @@ def copy_columns(batch: int, codes: NDArray[np.int32], numbers: NDArray[np.int64
 
 
 @pytest.mark.parametrize("copy", [copy_columns, uncompiled(copy_columns)])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 40), st.data())
 def test_a_slice_of_a_slice_is_read_as_it_is(copy: object, rows: int, data: st.DataObject) -> None:
     whole = pa.record_batch(
@@ -55,7 +55,7 @@ def copy_known(batch: int, known: NDArray[np.bool_]) -> None:
 
 
 @pytest.mark.parametrize("copy", [copy_known, uncompiled(copy_known)])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.none() | st.floats(), min_size=1, max_size=40) | st.just([1.0, 2.0]),
     st.integers(0, 39),

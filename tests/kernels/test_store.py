@@ -80,7 +80,7 @@ def steps(draw: st.DrawFn) -> list[tuple[str, int]]:
     return draw(st.lists(st.tuples(kinds, st.integers(0, 9)), max_size=30))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(steps())
 def test_whatever_is_done_a_store_holds_what_a_dictionary_would(
     todo: list[tuple[str, int]],

@@ -103,7 +103,6 @@ def test_many_conjuncts_are_not_nested() -> None:
 
 
 @settings(
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")),
 )

@@ -20,7 +20,7 @@ from support.queries import expressions, literals, match_queries, patterns, tren
 def drawn(number: int) -> settings:
     """Return how a test draws so many examples, or what the environment asks for."""
     examples = int(os.environ.get("ELSINORE_EXAMPLES", str(number)))
-    return settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples)
+    return settings(suppress_health_check=list(HealthCheck), max_examples=examples)
 
 
 @drawn(150)

@@ -325,7 +325,7 @@ def test_parts_of_an_equivalence_are_summed_up_in_their_group() -> None:
     assert {row["g"]: row["n"] for row in found} == {"x": 2, "y": 1}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(trend_workloads(), event_streams())
 def test_taking_keys_one_after_another_to_save_memory_changes_nothing(
     workload: Workload, events: list[Any]

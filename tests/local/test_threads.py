@@ -38,7 +38,6 @@ from trends.test_everything import assert_same_rows, check, planned
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

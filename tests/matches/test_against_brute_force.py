@@ -10,7 +10,6 @@ from support.matches import check_against_brute_force
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "80"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

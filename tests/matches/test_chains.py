@@ -43,7 +43,7 @@ def texts(draw: st.DrawFn) -> str:
     )
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(
     texts(),
     streams_apart(),

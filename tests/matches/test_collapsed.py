@@ -53,7 +53,7 @@ def conditions_of(drawn: Drawn, pattern: str) -> list[str]:
     return [condition for condition in found if condition]
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_expanding_the_rows_gives_the_matches(drawn: Drawn) -> None:
     events, pattern = streams(drawn), drawn.one(sorted(PATTERNS))
@@ -102,7 +102,7 @@ def test_expanding_the_rows_gives_the_matches(drawn: Drawn) -> None:
         assert set(expanded) == expected
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_sets_of_other_strategies_are_those_of_their_matches(drawn: Drawn) -> None:
     events, pattern = streams(drawn), drawn.one(sorted(PATTERNS))

@@ -30,7 +30,6 @@ from support.matches import (
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "25"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 NAMED = [e for e in Evaluation if e not in {Evaluation.AUTO, Evaluation.PATHS}]

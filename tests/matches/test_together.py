@@ -44,7 +44,7 @@ def workloads(draw: st.DrawFn) -> str:
     return "\n".join(texts)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(workloads(), streams_apart(), st.integers(0, 60), st.sampled_from([2, 7, 1000]))
 def test_queries_answered_together_find_what_each_finds_by_itself(text, events, cut, rows):
     found = []

@@ -99,7 +99,6 @@ def streams(drawn: Drawn) -> list[Happening]:
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(CASES)
@@ -148,7 +147,7 @@ def test_matches_are_as_probable_as_their_worlds(drawn):
         assert sorted(given_out[row]) == pytest.approx(sorted(confidences), rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 2, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_collapsed_rows_hold_the_matches_that_are_probable_enough(drawn):
     events, pattern = streams(drawn), drawn.one(PATTERNS[:8])

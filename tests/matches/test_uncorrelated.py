@@ -101,7 +101,7 @@ def has_row(types, gap, world, events) -> bool:
     return after < before
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_sets_are_as_probable_as_their_worlds(drawn: Drawn) -> None:
     pattern = drawn.one(sorted(PATTERNS) + sorted(FORBIDDING))

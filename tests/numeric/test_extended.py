@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from elsinore.numeric import LIMB_BITS, THRESHOLD, add, log2, ratio, scale, to_double
 from elsinore.numeric.extended import BEYOND
 
-often = settings(max_examples=100, deadline=None)
+often = settings(max_examples=100)
 PRECISION = 1e-12  # relative; chains here have fewer than 2**10 roundings of 2**-53 each
 Extended = tuple[float, int]
 

@@ -11,7 +11,7 @@ from elsinore.operators.order import in_order, ranks
 VALUES = st.none() | st.floats(-2, 2) | st.sampled_from((float("nan"), 0.0, 1.0))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 1), VALUES, st.sampled_from(("", "a", "b"))), max_size=6))
 def test_what_is_known_to_be_in_order_stays_so_when_sorted(
     rows: list[tuple[int, float | None, str]],

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import elsinore as el
@@ -30,7 +30,6 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(deadline=None)
 @given(data=st.data())
 def test_ranks_are_in_order_and_give_the_values_back(name: str, data: st.DataObject) -> None:
     kind, values = KINDS[name]
@@ -48,7 +47,6 @@ def test_ranks_are_in_order_and_give_the_values_back(name: str, data: st.DataObj
 
 
 @pytest.mark.parametrize("many", [True, False])
-@settings(deadline=None)
 @given(doubles=st.lists(st.floats() | st.sampled_from([0.0, -0.0]), max_size=8))
 def test_many_doubles_have_the_ranks_of_a_few(many: bool, doubles: list[float]) -> None:
     numbers = np.array(doubles)

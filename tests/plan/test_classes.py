@@ -15,7 +15,7 @@ from elsinore.model import Attribute, Binary, Expression, InList, IsNull, Litera
 from elsinore.model.evaluate import is_true
 from elsinore.plan.classes import Bit, Choices, Classes, Cuts, Digit, classes_of, digits_of
 
-often = settings(max_examples=80, deadline=None)
+often = settings(max_examples=80)
 COMPARISONS = (Operator.LT, Operator.LE, Operator.GT, Operator.GE, Operator.EQ, Operator.NE)
 NUMBERS = (-3, -1.5, -1, 0, 0.5, 1, 2)
 

@@ -214,7 +214,6 @@ def cases(draw: st.DrawFn) -> tuple[Query, list[ReferenceEvent], bool]:
 
 @settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")),
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 @given(cases())

@@ -15,7 +15,7 @@ from elsinore.plan import guards
 from elsinore.plan.guards import FREE, Ways, guarded_positions
 from support.regular import patterns
 
-often = settings(max_examples=100, deadline=None)
+often = settings(max_examples=100)
 
 
 def told(text: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from elsinore.plan.merged import TRENDS, ancestors, merge_templates
 from elsinore.plan.template import START
 from support.regular import patterns
 
-often = settings(max_examples=60, deadline=None)
+often = settings(max_examples=60)
 several = st.lists(
     st.tuples(
         patterns().filter(lambda pattern: not pt.nullable(pattern)),

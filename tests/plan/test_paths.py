@@ -238,7 +238,7 @@ def cases(draw: st.DrawFn) -> tuple[Query, list[ReferenceEvent]]:
     return query, draw(streams_for(query, 8))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(cases(), st.sampled_from(Granularity))
 def test_a_template_has_each_trend_of_its_query_once(
     case: tuple[Query, list[ReferenceEvent]], granularity: Granularity

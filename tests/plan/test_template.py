@@ -17,7 +17,7 @@ from elsinore.plan import Template, template
 from elsinore.plan.template import START
 from support.regular import automaton, patterns, regular_expression, words
 
-often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")), deadline=None)
+often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")))
 
 
 def of(pattern: str, returns: str = "COUNT(*)", more: str = "") -> Template:

@@ -21,7 +21,7 @@ def expected(query: Query, word: list[Any]) -> Any:
 
 
 @given(cases(queries()))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_a_machine_has_the_defined_value_after_each_item(case: tuple[Query, list[Any]]) -> None:
     query, stream = case
     running = query.start()
@@ -31,7 +31,7 @@ def test_a_machine_has_the_defined_value_after_each_item(case: tuple[Query, list
 
 
 @given(cases(queries()), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_items_in_batches_give_what_single_items_give(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:

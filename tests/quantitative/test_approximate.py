@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
@@ -69,7 +69,6 @@ STREAMS = st.one_of(
 
 
 @given(STREAMS, st.integers(1, 80), EPS)
-@settings(deadline=None)
 def test_the_count_in_a_window_is_within_eps_after_each_item(
     marks: list[bool], size: int, eps: float
 ) -> None:

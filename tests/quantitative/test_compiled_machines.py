@@ -77,7 +77,7 @@ def drawn_runs(query: Query, table: pa.Table) -> Runs:
 
 
 @given(cases(drawn.queries(), drawn.ITEMS, longest=9), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_a_machine_over_words_has_the_defined_values_and_the_interpreters(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:

@@ -48,7 +48,7 @@ def taken(flat: FlatStates, stream: Stream, items: list[Any], codes: Any) -> lis
 
 
 @given(terms.cases(terms.queries()), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_flat_loops_have_the_defined_values_and_the_interpreters_states(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
@@ -81,7 +81,7 @@ def test_flat_loops_have_the_defined_values_and_the_interpreters_states(
 
 
 @given(terms.cases(terms.queries(keys=False), longest=12), st.integers(2, 3))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_streams_that_take_turns_are_as_if_each_were_alone(
     case: tuple[Query, list[Any]], count: int
 ) -> None:
@@ -98,7 +98,7 @@ def test_streams_that_take_turns_are_as_if_each_were_alone(
 
 
 @given(terms.cases(numbers.queries(), numbers.ITEMS, longest=9), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_numbers_are_equal_bit_for_bit(case: tuple[Query, list[Any]], data: st.DataObject) -> None:
     query, stream = case
     table = numbers.table_of(stream)

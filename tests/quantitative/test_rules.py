@@ -142,7 +142,7 @@ def test_what_is_no_query_is_refused_with_what_to_write(build: Any, told: str) -
 
 
 @given(st.lists(regexes(2), min_size=2, max_size=2))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_split_is_refused_just_where_a_short_sequence_can_be_cut_in_two_ways(
     rates: list[Regex],
 ) -> None:
@@ -164,7 +164,7 @@ def test_split_is_refused_just_where_a_short_sequence_can_be_cut_in_two_ways(
 
 
 @given(regexes(2), regexes(2))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_equivalence_and_containment_are_those_of_the_languages(one: Regex, other: Regex) -> None:
     if not (is_typed(one) and is_typed(other)):
         return
@@ -189,7 +189,7 @@ def test_equivalence_and_containment_are_those_of_the_languages(one: Regex, othe
 
 
 @given(regexes(3))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_the_automaton_of_a_rate_accepts_its_language(regex: Regex) -> None:
     nfa = automaton(regex)
     alphabet = {
@@ -202,7 +202,7 @@ def test_the_automaton_of_a_rate_accepts_its_language(regex: Regex) -> None:
 
 
 @given(regexes(3))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_match_accepts_just_the_expressions_that_parse_in_one_way(regex: Regex) -> None:
     try:
         qre.match(regex)

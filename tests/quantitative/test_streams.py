@@ -31,7 +31,7 @@ def inverse_of_last() -> Query:
 
 
 @given(cases(queries()), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_a_saved_stream_goes_on_as_if_never_stopped(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
@@ -262,7 +262,7 @@ def test_an_error_tells_the_whole_item_and_its_place_among_all(compiled: bool) -
 
 
 @given(cases(queries(keys=False), longest=12))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_rows_that_change_nothing_may_be_left_out(case: tuple[Query, list[Any]]) -> None:
     query, stream = case
     table = pa.Table.from_pylist([item._asdict() for item in stream], ITEM_COLUMNS)

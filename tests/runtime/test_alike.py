@@ -3,7 +3,7 @@
 import math
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elsinore.runtime.alike import distinct
@@ -37,7 +37,6 @@ def mark(value: object) -> object:
     return value
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_the_first_of_equal_rows_is_kept(rows):
     table = pa.Table.from_pylist(rows, schema=SCHEMA)

@@ -17,7 +17,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(numbers, min_size=1, max_size=30, unique=True),
     st.lists(st.one_of(numbers, st.sampled_from([math.nan, math.inf, -math.inf])), max_size=20),

@@ -28,7 +28,7 @@ from elsinore.model import (
 from elsinore.model.evaluate import evaluate as plainly
 from elsinore.runtime.expressions import evaluate
 
-often = settings(max_examples=100, deadline=None)
+often = settings(max_examples=100)
 COMPARISONS = [operator for operator in Operator if operator.is_comparison]
 ARITHMETIC = [operator for operator in Operator if operator.is_arithmetic]
 SCHEMA = {"v": pa.int64(), "w": pa.float64(), "s": pa.string(), "b": pa.bool_()}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from elsinore.runtime import keys, ranges
 from elsinore.runtime.keys import encode_keys, number_keys
 
-often = settings(max_examples=80, deadline=None)
+often = settings(max_examples=80)
 values = st.one_of(
     st.tuples(
         st.just(pa.int64()),

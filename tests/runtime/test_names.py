@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elsinore.runtime.names import BLOCK, FEW_NAMES, text_numbers
@@ -22,7 +22,6 @@ TEXTS = st.builds(
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-@settings(deadline=None)
 @given(
     texts=st.lists(TEXTS, max_size=30), names=st.lists(TEXTS, unique=True), first=st.integers(0, 3)
 )
@@ -45,7 +44,6 @@ def test_a_text_is_found_where_its_bytes_are_not_where_words_are() -> None:
     assert text_numbers(column, ["ABCDEFGHIJ", "xABCDEFGHIJ"]).whole().tolist() == [0, 1, 1]
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(TEXTS, min_size=1, max_size=30),
     short=st.lists(st.text("ab\0", max_size=8), min_size=1, max_size=30),

@@ -12,7 +12,7 @@ from elsinore.runtime import ranges
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.rows import ASCENDING, DISORDERED, DISTINCT, has_ties, order_in_ranges
 
-often = settings(deadline=None, max_examples=60)
+often = settings(max_examples=60)
 THREADS = st.integers(1, 4)
 
 

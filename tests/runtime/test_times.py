@@ -26,7 +26,6 @@ def optional(values):
     return st.lists(st.none() | values, max_size=20)
 
 
-@settings(deadline=None)  # the first use of Arrow's functions takes its time
 @given(
     optional(I64), st.sampled_from(["s", "ms", "us", "ns"]), st.sampled_from([None, "Asia/Tokyo"])
 )
@@ -165,7 +164,7 @@ def test_times_outside_64_bits_become_null_and_never_wrap():
     assert to_microseconds(pa.array([2.0**63]), "us")[0].null_count == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.none() | st.floats(width=32) | st.integers(-(10**6), 10**6), max_size=12),
     st.sampled_from([pa.float64(), pa.int32(), pa.timestamp("s"), pa.date32()]),

@@ -50,7 +50,6 @@ from support.trends import Feature, table_of, trend_cases
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 PARTITIONS = 3

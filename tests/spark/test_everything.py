@@ -38,7 +38,6 @@ def cases() -> list[Case]:
 
     @settings(
         max_examples=DRAWN,
-        deadline=None,
         derandomize=True,
         database=None,
         phases=[Phase.generate],

@@ -24,7 +24,7 @@ VALUES = (None, 1, 3, 5)  # of attribute v: null, and one value of each region o
 REPETITIONS = ((1, None), (0, None), (0, 1), (2, 2), (1, 3), (2, None), (0, 2), (1, 1))
 MOST_WORDS = 400
 
-often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")), deadline=None)
+often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")))
 
 
 def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") -> Expression:

@@ -17,7 +17,6 @@ from support.trends import NO_FEATURES, Feature, table_of, trend_cases
 
 measured = settings(
     max_examples=40,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

@@ -29,7 +29,6 @@ from support.units import UnitInput, unit_inputs
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "30")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 streams = event_streams()

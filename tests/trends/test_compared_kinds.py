@@ -23,7 +23,6 @@ from support.units import unit_inputs
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 KEY = pa.decimal128(38, 0)

@@ -24,7 +24,6 @@ from trends.test_against_reference import check
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 SIDES = (

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -215,7 +215,6 @@ def test_windows_of_any_distance_have_their_own() -> None:
 LENGTHS = st.integers(1, 40)
 
 
-@settings(deadline=None)  # kernels are loaded first
 @given(LENGTHS, LENGTHS, st.integers(-5, 5), st.integers(-200, 200))
 def test_an_event_is_in_the_epochs_of_its_windows_each_of_another_turn(
     within: int, slide: int, origin: int, time: int
@@ -274,7 +273,6 @@ def test_shifts_stay_as_they_are_chosen_and_are_forgotten_with_their_windows() -
 CELLS = st.tuples(st.integers(0, 3), st.integers(0, 3) | st.just(2**32), st.floats(-9, 9))
 
 
-@settings(deadline=None)  # kernels are loaded first
 @given(st.lists(st.lists(CELLS, max_size=9), max_size=4), st.sampled_from((1, 64)))
 def test_each_group_and_epoch_has_a_shift_of_its_own(
     batches: list[list[tuple[int, int, float]]], room: int
@@ -310,7 +308,6 @@ def test_no_more_shifts_are_kept_than_windows_are_open(window: str) -> None:
     assert len(operator._shifts.saved[1]) == 0
 
 
-@settings(deadline=None)  # kernels are loaded first
 @given(st.lists(st.tuples(st.integers(0, 9), st.floats(-9, 9)), min_size=1), st.integers(1, 5))
 def test_a_shift_is_a_median_of_the_first_values(rows: list[tuple[int, float]], few: int) -> None:
     groups, values = (np.array(column) for column in zip(*rows, strict=True))
@@ -325,7 +322,6 @@ def test_a_shift_is_a_median_of_the_first_values(rows: list[tuple[int, float]], 
         assert shift == sorted(first)[len(first) // 2]
 
 
-@settings(deadline=None)  # kernels are loaded first
 @given(
     st.lists(st.tuples(st.integers(0, 200), st.floats(-9, 9)), min_size=1, max_size=30),
     st.sampled_from([(40, 20), (40, 7), (40, 5), (30, 40)]),

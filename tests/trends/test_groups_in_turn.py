@@ -23,7 +23,7 @@ QUERY = (
 
 @pytest.mark.parametrize("windows", ["", " WITHIN 6 seconds SLIDE 2 seconds"])
 @pytest.mark.parametrize("compared", ["s", "v"])
-@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "10")), deadline=None)
+@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "10")))
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 9), chunk=st.integers(1, 30))
 def test_totals_wait_for_their_group_and_no_longer(
     compared: str, windows: str, seed: int, size: int, chunk: int

@@ -121,7 +121,7 @@ def test_classes_have_the_words_together_that_each_has_by_itself(sharing: Sharin
     assert together == whole(MANY, sharing, at_once=False)
 
 
-@settings(deadline=None, max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")))
+@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")))
 @given(trend_workloads(), st.sampled_from(Sharing))
 def test_classes_of_any_workload_have_them_too(workload: Workload, sharing: Sharing) -> None:
     assert whole(workload, sharing, at_once=True) == whole(workload, sharing, at_once=False)

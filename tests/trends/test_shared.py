@@ -82,7 +82,6 @@ def _can_be_planned(query: Query, granularity: Granularity, *, exact: bool) -> b
 
 @settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(

@@ -93,7 +93,7 @@ def shuffled(
     return found
 
 
-@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")), deadline=None)
+@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")))
 @given(
     kinds=st.lists(st.sampled_from(list(KEYS)), max_size=2),
     group=st.integers(0, 2),

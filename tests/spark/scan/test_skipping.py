@@ -43,7 +43,7 @@ from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.tasks import Interest
 
-often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")), deadline=None)
+often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")))
 
 UTC = dt.UTC
 EDGES: dict[pa.DataType, list[Any]] = {

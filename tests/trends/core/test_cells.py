@@ -89,7 +89,7 @@ def test_four_lanes_are_told_of_once_and_before_single_ones() -> None:
     assert cell_words(rows, 1, 0) == [2, 12, 0, *fours, *pairs]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     EVENTS,
     st.integers(1, 16),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
@@ -54,7 +54,6 @@ def test_moments_of_many_queries_give_what_exact_numbers_give(great: float) -> N
     compare_with_exact(MANY, stream("ABC", great, 1_200))
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(("counts", "sums", "sliding", "emptied")),
     st.lists(
@@ -76,7 +75,6 @@ def test_keys_whose_events_are_simultaneous_or_not_give_what_exact_numbers_give(
     compare_with_exact(text, pa.table(columns))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("AB"), st.integers(1, 50), st.booleans()), max_size=40))
 def test_long_runs_of_simultaneous_events_give_what_exact_numbers_give(
     runs: list[tuple[str, int, bool]],

@@ -53,7 +53,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "30")), deadline=None)
+@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "30")))
 @given(
     rows=ROWS,
     windows=st.lists(

@@ -75,7 +75,7 @@ def counted(events: Sequence[tuple[str, int, str]], together: int) -> dict[tuple
     return found
 
 
-@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")), deadline=None)
+@settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "12")))
 @given(
     stretches,
     st.sampled_from((1, 1, 1, 3)),

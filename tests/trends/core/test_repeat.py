@@ -53,7 +53,7 @@ def counted(types: str, together: int) -> dict[str, int]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(stretches, st.sampled_from((1, 1, 2, 7, 100)), st.sampled_from(list(Sharing)))
 def test_events_in_turn_give_what_they_give_one_by_one(
     drawn: list[tuple[str, int]], together: int, sharing: Sharing

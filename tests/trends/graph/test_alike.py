@@ -45,7 +45,6 @@ def asking(query: Query, name: str, *functions: str) -> Query:
 
 @settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(trend_queries("q", ("A", "B"), features=GUARDS), st.data())

@@ -44,7 +44,6 @@ from support.units import result_tables
 ALL = frozenset(Feature)
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
         HealthCheck.data_too_large,

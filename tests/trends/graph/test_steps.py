@@ -34,7 +34,6 @@ from trends.test_everything import assert_same_rows
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 PATTERNS = (

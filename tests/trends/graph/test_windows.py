@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elsinore.kernels import kernel, uncompiled
@@ -19,7 +19,6 @@ def found(times: Ints, low: int, high: int, time: int) -> int:
 
 
 @pytest.mark.parametrize("found", [found, uncompiled(found)])
-@settings(deadline=None)
 @given(st.lists(st.integers(-9, 99), max_size=50), st.integers(-10, 100), st.data())
 def test_the_first_row_at_a_time_is_what_sorting_has(
     found: object, times: list[int], time: int, data: st.DataObject

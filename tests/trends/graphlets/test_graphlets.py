@@ -117,7 +117,6 @@ def test_queries_that_do_not_share_have_graphlets_of_their_own() -> None:
 
 @settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "15")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(workloads(), streams(), st.sampled_from(Sharing), st.sampled_from(Granularity))

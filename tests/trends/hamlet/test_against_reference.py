@@ -19,7 +19,6 @@ from support.trends import ATTRIBUTES, event_streams, trend_cases
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 COSTS = st.sampled_from([CalibratedCost(), PaperCost(), PaperCost(logarithm=False)])

@@ -84,7 +84,7 @@ def test_a_plan_is_chosen_that_shares_all_queries_without_snapshots_or_nothing(
 
 
 GROUPS = 4
-often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")), deadline=None)
+often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")))
 
 
 @cache

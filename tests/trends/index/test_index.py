@@ -36,7 +36,6 @@ from trends.test_against_reference import check
 SECOND = 1_000_000
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 WINDOWS = (

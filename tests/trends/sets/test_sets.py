@@ -39,7 +39,6 @@ from support.trends import Feature, streams_for, table_of, trend_cases, trend_qu
 ALL = frozenset(Feature)
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
         HealthCheck.data_too_large,
