@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from random import Random
-from threading import get_ident
+from threading import Thread, get_ident
 from time import sleep
 from unittest import mock
 
@@ -147,9 +147,16 @@ def test_a_thread_has_one_operator_closed_behind_each_of_its_shares() -> None:
 
 
 def test_a_thread_that_begins_after_a_failure_makes_no_operator() -> None:
+    class AtOnce(Thread):
+        def start(self) -> None:
+            self.run()
+
+        def join(self, timeout: float | None = None) -> None:
+            pass
+
     operator = mock.Mock(side_effect=ValueError("no operator"))
     with (
-        mock.patch.object(threads, "ThreadPoolExecutor", return_value=ThreadPoolExecutor(1)),
+        mock.patch("elsinore.runtime.ranges.Thread", AtOnce),
         pytest.raises(ValueError, match="no operator"),
     ):
         threads.run_in_threads(Shares([[], [], []]), operator, 0)

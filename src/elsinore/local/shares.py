@@ -23,16 +23,13 @@ from elsinore.local.parting import Parting
 from elsinore.model.window import Window, last_window, window_start
 from elsinore.operators import kind_for
 from elsinore.plan.panes import common_borders
+from elsinore.runtime.ranges import nothing
 
 STRETCH = 2**18  # rows that are made ready at once
 KEPT = 2**22  # the same of those that are kept: fewer are put together more often
 TURNS = 8  # shares of windows for each thread, at most
 SHARE = 2**19  # rows of a share of windows below which closing behind each takes too long
 EVEN = 1.1  # the longest thread takes at most so many times as long as it would at best
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 Share = Iterable[pa.RecordBatch]  # made as they are read; nothing is open behind them

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from threading import Event
 
 import pyarrow as pa
 
 from elsinore.local.shares import Share, Shares
 from elsinore.operators import Operator, OperatorStatistics
+from elsinore.runtime.ranges import in_threads
 
 MOST = 2**8 - 1  # threads, whose numbers are bytes
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
@@ -67,43 +68,19 @@ def run_in_threads(
     def work(own: Iterable[Share]) -> tuple[list[pa.RecordBatch], OperatorStatistics] | None:
         if failed.is_set():
             return None
-        try:
-            operator = new_operator()
-            outputs = list(outputs_of(operator, own, failed.is_set))
-        except BaseException:
-            fail()
-            raise
+        operator = new_operator()
+        outputs = list(outputs_of(operator, own, failed.is_set))
         return outputs, operator.statistics
 
     def fail() -> None:
         failed.set()
         shares.stop()
 
-    with ThreadPoolExecutor(len(shares.of_threads), thread_name_prefix="elsinore") as pool:
-        try:
-            running = [pool.submit(work, own) for own in shares.of_threads]
-            wait(running)
-        except BaseException:  # Ctrl-C: threads end with the range that they are at
-            fail()
-            raise
-    raise_first(one.exception() for one in running)
-    done = [found for one in running if (found := one.result()) is not None]
+    given = in_threads([partial(work, own) for own in shares.of_threads], fail)
+    done = [found for found in given if found is not None]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)
     state_bytes = sum(one.state_bytes for _, one in done)
     together = replace(together, events=rows, state_bytes=state_bytes)
     return [output for outputs, _ in done for output in outputs], together
-
-
-def raise_first(errors: Iterable[BaseException | None]) -> None:
-    """Raise the first error there is, if any.
-
-    >>> raise_first([None, ValueError("no number")])
-    Traceback (most recent call last):
-        ...
-    ValueError: no number
-    """
-    for error in errors:
-        if error is not None:
-            raise error

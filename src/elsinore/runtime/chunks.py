@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, whole
+from elsinore.runtime.ranges import by_ranges
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -50,9 +51,12 @@ def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Tabl
         return table
     there = [name for name in dict.fromkeys(names) if name in table.column_names]
     split = [name for name in there if table.column(name).num_chunks > 1]
-    with ThreadPoolExecutor(threads, thread_name_prefix="elsinore") as pool:
-        joined = list(pool.map(whole, [table.column(name) for name in split]))
-    for name, column in zip(split, joined, strict=True):
+
+    def join(begin: int, end: int) -> list[pa.Array]:
+        return [whole(table.column(name)) for name in split[begin:end]]
+
+    joined = by_ranges(join, len(split), threads)
+    for name, column in zip(split, itertools.chain.from_iterable(joined), strict=True):
         place = table.column_names.index(name)
         table = table.set_column(place, table.schema.field(name), column)
     return table
