@@ -42,6 +42,15 @@ def drawn(text: str = TEXT) -> UnitInput:
     return found
 
 
+@pytest.mark.parametrize("text", [TEXT, NEIGHBOURS, STEPS])
+def test_events_after_all_was_given_out_find_a_new_operator(text: str) -> None:
+    given = drawn(text)
+    operator = given.operator()
+    first, again = ([operator.process(given.batch), operator.close()] for _ in range(2))
+    assert len(given.results(first)["q"]) > 0
+    assert given.results(first)["q"].equals(given.results(again)["q"])
+
+
 @BOTH
 def test_columns_of_other_places_and_widths_are_taken_too(text: str) -> None:
     given = drawn(text)

@@ -64,6 +64,8 @@ class Operator(Protocol):
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out what is final where no event before `until` comes any more; None: all.
 
+        An event that comes though it is before `until` may be refused as one out of time order.
+
         Where a kind runs in threads, events that come after all was given out find what they would
         find in a new operator.
         """

@@ -129,6 +129,8 @@ class BufferedTrends:
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         self._evaluate(until, everything=until is None)
+        if until is None:
+            self._last[:] = NEVER  # keys begin anew, as on sums
         if until is None or self._ready <= until:
             return self._take(None)
         return self._take(self._window_ends(self._totals) <= until)
