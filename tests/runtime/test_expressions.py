@@ -232,3 +232,37 @@ def test_whole_numbers_that_overflow_are_an_error_and_never_wrap() -> None:
 def test_what_cannot_be_compared_is_an_error() -> None:
     with pytest.raises(InputError, match="cannot be compared"):
         evaluate(parse_expression("A.v < 1"), {"v": pa.array([[1]])})
+
+
+LARGEST = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("T.v % 10", 5),
+        ("T.v - 1", LARGEST - 1),
+        ("T.v / 2", 2.0**63),
+        ("T.v * 1", LARGEST),
+        ("T.v % T.v", 0),
+        ("100 % T.v", 100),
+        ("0 + T.v", LARGEST),
+        ("1 / T.v", 2.0**-64),
+    ],
+)
+def test_whole_numbers_without_a_sign_are_computed_with_whole(text: str, value: float) -> None:
+    computed = evaluate(parse_expression(text), {"v": pa.array([LARGEST, None], pa.uint64())})
+    assert computed.to_pylist() == [value, None]
+
+
+def test_whole_numbers_without_a_sign_may_become_less_than_zero() -> None:
+    small = {"v": pa.array([0, 5], pa.uint64())}
+    assert evaluate(parse_expression("T.v - 7"), small).to_pylist() == [-7, -2]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("T.v + -1", "cast the column to a double"), ("T.v + 1", "beyond 64 bits")]
+)
+def test_what_64_bits_have_no_room_for_is_refused(text: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        evaluate(parse_expression(text), {"v": pa.array([LARGEST], pa.uint64())})

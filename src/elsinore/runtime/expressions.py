@@ -30,7 +30,7 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.numeric.constants import held, moment
-from elsinore.runtime.reasons import not_computed, reason
+from elsinore.runtime.reasons import APART, not_computed, reason
 
 Columns = Mapping[str, pa.Array]
 
@@ -187,6 +187,22 @@ def _signed(
     return one, other
 
 
+def _of_one_sign(
+    one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
+    """Read whole numbers, one without a sign and one with, as either, so that both are held.
+
+    Raises InputError where one is 2^63 or more and another is below 0.
+    """
+    whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
+    if not whole or pa.uint64() not in {one.type, other.type}:
+        return one, other
+    for kind in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            return one.cast(kind), other.cast(kind)
+    raise InputError(not_computed(APART))
+
+
 def _nearest(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     """Return numbers as the doubles nearest to them."""
     return pc.cast(value, pa.float64(), safe=False)
@@ -200,6 +216,8 @@ def _compute(
     operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
     """Return sum, difference, product, quotient (of doubles) or remainder; null for /0."""
+    if one.type != other.type and operator is not Operator.DIV:
+        one, other = _of_one_sign(one, other)
     if operator in _COMPUTE:
         return _COMPUTE[operator](one, other)
     if operator is Operator.MOD:
@@ -215,8 +233,9 @@ def remainder(one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar) -> pa.Arra
     """
     other = _nonzero(other)
     if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
-        unit = pc.equal(other, to_scalar(-1))  # by which the least number's quotient has no room
-        other = pc.if_else(unit, to_scalar(1, other.type), other)
+        if pa.types.is_signed_integer(other.type):
+            unit = pc.equal(other, to_scalar(-1))  # the least number's quotient has no room
+            other = pc.if_else(unit, to_scalar(1, other.type), other)
         return pc.subtract(one, pc.multiply(pc.divide(one, other), other))
     unknown = pc.or_(pc.is_null(one), pc.is_null(other))
     with np.errstate(invalid="ignore"):  # infinity leaves no remainder
@@ -227,7 +246,8 @@ def remainder(one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar) -> pa.Arra
 
 def _nonzero(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     """Return what numbers are divided by: zero as null."""
-    return pc.if_else(pc.equal(number, to_scalar(0)), to_scalar(None, number.type), number)
+    zero = to_scalar(0, number.type if number.type == pa.uint64() else pa.int64())
+    return pc.if_else(pc.equal(number, zero), to_scalar(None, number.type), number)
 
 
 def _doubles(number: pa.Array | pa.Scalar) -> NDArray[np.float64] | float:

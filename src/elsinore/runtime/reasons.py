@@ -7,6 +7,10 @@ import re
 import pyarrow as pa
 
 OVERFLOW = "a whole number goes beyond 64 bits"
+APART = (
+    "whole numbers of 2^63 and more meet such as are below 0, for which 64 bits have no room; cast "
+    "the column to a double"
+)
 TAKE_OUT = "Take the file out, or write it again"  # what can be done about one that is damaged
 _TYPES = re.compile(r"input types \((.*)\)")
 _UNREAD = re.compile(r"Failed to parse string: '(.*)' as a scalar of type (\w+)")
