@@ -84,3 +84,11 @@ def test_least_and_greatest_decimals_are_exact() -> None:
 def test_decimals_beyond_64_bits_are_refused(kind: pa.DataType) -> None:
     with pytest.raises(InputError, match="of up to 18 digits"):
         to_ranks(pa.array([Decimal(10) ** (kind.precision - 1)], kind))
+
+
+def test_decimals_that_are_refused_are_named() -> None:
+    numbers = pa.array([Decimal(2**63)], pa.decimal128(20, 0))
+    table = pa.table({"time": [1], "type": ["A"], "v": numbers})
+    workload = el.Workload.parse("QUERY q RETURN MIN(A.v) PATTERN A;")
+    with pytest.raises(InputError, match=r"'v' is a decimal\(20, 0\).* Cast it to a double"):
+        workload.run(table)

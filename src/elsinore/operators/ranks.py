@@ -27,13 +27,16 @@ _BELOW_ZERO = np.int64(-1)  # the rank of -0.0
 _STRETCH = 2**13  # rows
 _TOP = np.uint64(2**63)
 _TOO_LONG = (
-    "MIN and MAX take decimals of up to 18 digits; a {} is longer than that here. Cast the "
-    "attribute to a double, or to a decimal of fewer digits."
+    "MIN and MAX take decimals of up to 18 digits; {} is a {} and longer than that. Cast it to a "
+    "double, or to a decimal of fewer digits.{}"
+)
+_SPARK = (
+    " Columns of whole numbers without a sign, which Spark reads as such, are taken in process."
 )
 
 
-def to_ranks(column: pa.Array) -> pa.Array:
-    """Return the ranks of a column's values, null for null and NaN.
+def to_ranks(column: pa.Array, name: str = "one of them") -> pa.Array:
+    """Return the ranks of a column's values, null for null and NaN; errors call it by its name.
 
     Raises InputError for decimals of more digits than 64 bits hold.
 
@@ -55,7 +58,7 @@ def to_ranks(column: pa.Array) -> pa.Array:
     if pa.types.is_date32(kind):
         return column.cast(pa.int32()).cast(pa.int64())
     if pa.types.is_decimal(kind):
-        return _unscaled(column)
+        return _unscaled(column, name)
     if kind == pa.uint64():
         return _flipped(column)
     return column.cast(pa.int64())
@@ -127,19 +130,24 @@ def _flipped(column: pa.Array) -> pa.Array:
     return to_arrow((numbers ^ _TOP).view(np.int64), mask=missing)
 
 
-def _unscaled(column: pa.Array) -> pa.Array:
+def _unscaled(column: pa.Array, name: str) -> pa.Array:
     """Return decimals as whole numbers of their last digit."""
     missing = to_numpy(column.is_null())
     kind = pa.decimal128(38, column.type.scale)
     try:
         decimals = pc.coalesce(column.cast(kind), to_scalar(0).cast(kind))
     except pa.ArrowInvalid as error:
-        raise InputError(_TOO_LONG.format(column.type)) from error
+        raise InputError(_too_long(name, column.type)) from error
     words = np.frombuffer(decimals.buffers()[1], dtype=np.int64)[2 * decimals.offset :]
     low, high = words[: 2 * len(decimals) : 2], words[1 : 2 * len(decimals) : 2]
     if (high != low >> _SIGN).any():
-        raise InputError(_TOO_LONG.format(column.type))
+        raise InputError(_too_long(name, column.type))
     return to_arrow(low, mask=missing)
+
+
+def _too_long(name: str, kind: pa.DataType) -> str:
+    shown = f"decimal({kind.precision}, {kind.scale})"
+    return _TOO_LONG.format(name, shown, _SPARK if shown == "decimal(20, 0)" else "")
 
 
 def _scaled(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:

@@ -43,6 +43,11 @@ class Carried:
             return (self.source,)
         return tuple(found.name for found in attributes(self.source) if found.name is not None)
 
+    @property
+    def quoted(self) -> str:
+        """The attributes as messages name them."""
+        return ", ".join(f"'{name}'" for name in self.attributes)
+
 
 @dataclass(frozen=True, slots=True)
 class Partition:

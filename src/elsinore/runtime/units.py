@@ -68,6 +68,6 @@ def _carried(column: Carried, read: Read, rows: int) -> pa.Array:
         case Travel.DOUBLE:
             return values(source).cast(pa.float64(), safe=False)
         case Travel.RANK:
-            return to_ranks(plain(source))
+            return to_ranks(plain(source), column.quoted)
         case Travel.RAW:
             return plain(source)

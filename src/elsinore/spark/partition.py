@@ -381,5 +381,6 @@ def read_columns(units: Sequence[Unit], batch: pa.RecordBatch, unit: Unit) -> di
     columns = {}
     for column in unit.columns:
         values = batch.column(f"c{places[column.source, column.travel]}")
-        columns[column.name] = to_ranks(values) if column.travel is Travel.RANK else values
+        ranked = column.travel is Travel.RANK
+        columns[column.name] = to_ranks(values, column.quoted) if ranked else values
     return columns
