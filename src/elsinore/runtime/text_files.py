@@ -34,6 +34,7 @@ from elsinore.words import count
 
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
 LARGEST_BLOCK = 2**31 - 1
+MARKS = 3  # texts that may stand for null that a message names
 LIKELY_DELIMITERS = (";", "\t", "|", ",")
 GZIP = b"\x1f\x8b"  # and a file of gzip
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what such a text begins with
@@ -256,11 +257,15 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
             texts = len(column) - column.null_count
             if not len(odd) or not are_most(texts - len(odd), texts):
                 continue
-            value = column[int(odd[0])].as_py()
-            more = f", and {len(odd) - 1:,} more are no {noun}" if len(odd) > 1 else ""
+            marks = column.take(pa.array(odd)).unique()[:MARKS].to_pylist()
+            rows = [int(pc.index(column, mark).as_py()) + 1 for mark in marks]
+            held = [f"row {row:,} holds {mark!r}" for row, mark in zip(rows, marks, strict=True)]
+            more = len(odd) - len(marks)
+            told = ", and ".join([*held, f"{more:,} more are no {noun}"] if more else held)
+            those = "that stands" if len(marks) == 1 else "those stand"
             found.append(
-                f"Column '{name}' is text because row {odd[0] + 1:,} holds {value!r}{more}. If "
-                f"that stands for null: {option('null', _shell(value))}."
+                f"Column '{name}' is text because {told}. If {those} for null: "
+                f"{_null_option(marks)}."
             )
             break
     return found
@@ -309,6 +314,13 @@ def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _integers(digits: pa.Array) -> pa.Array:
     known = pc.fill_null(pc.not_equal(digits, to_scalar("")), to_scalar(False))
     return pc.if_else(known, digits, to_scalar("0")).cast(pa.int64())
+
+
+def _null_option(marks: list[str]) -> str:
+    """Return how texts are said to stand for null."""
+    if is_on_the_command_line() or len(marks) == 1:
+        return " ".join(option("null", _shell(mark)) for mark in marks)
+    return f"null={marks}"
 
 
 def _shell(value: str) -> str:
