@@ -324,3 +324,14 @@ def test_queries_of_python_run_beside_others_where_their_module_is_named() -> No
     assert told.exit_code == 2
     assert "--python" in told.stderr
     assert "compiled" in call("explain", "-q", text, "--python", "detectors").stdout
+
+
+def test_numbers_in_text_that_are_compared_by_order_are_warned_of() -> None:
+    Path("e.csv").write_text("time,type,v\n1,A,9\n2,A,10\n3,A,n/a\n")
+    for engine in ENGINES:
+        options = ["--events", "e.csv", "--engine", engine]
+        query = "RETURN COUNT(*) PATTERN A+ WHERE A[i].v > A[i-1].v"
+        done = call("run", "-q", query, *options)
+        assert done.exit_code == 0
+        assert "compares texts: '10' is before '9'" in done.stderr
+        assert "compares texts" not in call("run", "-q", query, *options, "--text", "v").stderr

@@ -29,6 +29,7 @@ from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.reasons import OVERFLOW, not_computed
+from elsinore.runtime.text_orders import LOOKED_AT, ordered_texts, text_orders
 from elsinore.words import count
 
 try:
@@ -36,6 +37,7 @@ try:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
+    from elsinore.spark.expressions import quoted
     from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
     from elsinore.spark.quiet import first_line, loggers, said_in_task
 except ImportError as error:
@@ -81,6 +83,7 @@ def run_spark(job: Job, master: str) -> None:
             begun = perf_counter()
             with explained(job):
                 answers, warnings, statistics = run_steps(job, frame, bar)
+                told = texts_compared(job, frame)
             seconds = perf_counter() - begun
             rejected = 0
             if job.rejects is not None and reject_format is not None:
@@ -89,7 +92,7 @@ def run_spark(job: Job, master: str) -> None:
                     table = arrow_table(bad)
                     write_table(table, job.rejects, reject_format, overwrite=job.overwrite)
                     rejected = table.num_rows
-    for warning in warnings:
+    for warning in (*told, *warnings):
         warn(warning)
     if rejected:
         say(f"{count(rejected, 'event')} cannot be used; written to {job.rejects}")
@@ -144,6 +147,21 @@ def run_steps(
     return answers, warnings, results.statistics
 
 
+def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:
+    """Return what may be a mistake in texts that queries compare by order, of the first events.
+
+    The events are asked for only where there are such queries.
+    """
+    meant = {*job.source.reading.texts, job.time}
+    texts = [name for name, kind in frame.dtypes if kind == "string" and name not in meant]
+    queries = job.workload.planned(job.granularity).workload
+    ordered = ordered_texts(queries, texts)
+    if not ordered:
+        return ()
+    first = frame.select([F.col(quoted(name)) for name in ordered]).limit(LOOKED_AT)
+    return tuple(text_orders(queries, arrow_table(first)))
+
+
 def overflow_report(error: Exception) -> str | None:
     """Say that a condition cannot be computed, if that is what Spark failed of."""
     if "ARITHMETIC_OVERFLOW" not in str(error):
@@ -153,8 +171,6 @@ def overflow_report(error: Exception) -> str | None:
 
 def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
     """Write a result to its place, if there is one, and fetch what is to be printed, in order."""
-    from elsinore.spark.expressions import quoted  # noqa: PLC0415
-
     if job.out is not None and job.parts:
         place = job.place(name)
         rows = write_parts(found, place, job.out_format, overwrite=job.overwrite)

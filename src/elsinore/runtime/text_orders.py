@@ -73,6 +73,21 @@ def text_orders(queries: Iterable[Query], table: pa.Table) -> Iterator[str]:
                 )
 
 
+def ordered_texts(queries: Iterable[Query], texts: Iterable[str]) -> list[str]:
+    """Return those of the columns of text that queries compare by order.
+
+    >>> from elsinore.language import parse_workload
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN T+ WHERE T.x > '9' AND T.y = '1';"
+    >>> queries = parse_workload(text)
+    >>> ordered_texts(queries, ["x", "y"])
+    ['x']
+    """
+    conditions = [condition for query in queries for condition in query.where]
+    found = [_ordered(node) for condition in conditions for node in ex.walk(condition)]
+    compared = {name for ordered in found if ordered is not None for name in ordered.columns}
+    return [name for name in texts if name in compared]
+
+
 def _ordered(node: ex.Expression) -> _Ordered | None:
     """Return what a node compares by order, if it does and these are attributes and constants."""
     if not isinstance(node, Binary) or node.operator not in _ORDERS:
