@@ -90,7 +90,8 @@ def _present(column: pa.Array) -> Words:
         column = column.cast(pa.large_binary())
     if not (pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)):
         raise InputError(f"A column of type {column.type} cannot be a key.")
-    return _hash_bytes(*_text(column))
+    with np.errstate(over="ignore"):  # where the kernel is not compiled NumPy would tell of it
+        return _hash_bytes(*_text(column))
 
 
 def _text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any]]:
