@@ -166,7 +166,7 @@ def _act(
         if done < len(keys):
             return MORE_LENT
         keys = slots
-    if header.one_slot == 0 and keys.max() >= header.slot:
+    if header.one_slot == 0 and _greatest(keys) >= header.slot:
         return MORE_SLOTS
     groups, codes = column_of(batch, GROUP, np.int32), column_of(batch, CLASS, np.int64)
     events = Columns(
@@ -179,6 +179,15 @@ def _act(
         pointed(ranks),
     )
     return run(header, ints, doubles, program, events, shares)
+
+
+@kernel(linked=True)
+def _greatest(keys: Codes) -> int:
+    """Return the greatest of a batch's keys: Numba's `max` takes longer to compile."""
+    greatest = np.int32(-1)
+    for row in range(len(keys)):
+        greatest = max(greatest, keys[row])
+    return greatest
 
 
 @wide_kernel(linked=True)

@@ -14,6 +14,7 @@ from elsinore.trends.wide import wide_kernel
 
 LIMBS = BITS / LIMB_BITS  # powers of `elsinore.numeric` in one of this engine
 _DOWN = 2.0**-LIMB_BITS
+_NO_POWER = np.int64(0)  # a literal is a type of its own, and would be compiled for itself
 
 
 @kernel(linked=True)
@@ -32,9 +33,9 @@ def pairs(
     cell, power = add(cell, power, more, more_power)
     more, more_power = product(other, other_power, both, both_power)
     cell, power = add(cell, power, more, more_power)
-    less, less_power = add(both, both_power, -1.0, 0)
+    less, less_power = add(both, both_power, -1.0, _NO_POWER)
     if both_power == 0 and both % 2.0 == 0.0:  # halve the even one: no bit is lost
-        more, more_power = product(both / 2.0, 0, less, less_power)
+        more, more_power = product(both / 2.0, _NO_POWER, less, less_power)
     else:
         more, more_power = product(both, both_power, less / 2.0, less_power)
     return add(cell, power, more, more_power)
