@@ -20,7 +20,7 @@ STEPS = {"every", "length", "slide", "step"}  # how far windows lie apart
 OF_POWERS = {"DOWN", "FLOOR", "LIMB_BITS", "lowered", "scale", "settled", "sum_of"}
 COSTS = "what events cost"
 OTHERS = {  # functions that add a product to a number, and what it is
-    "actions/fold.py:_move": "sums of squares, told from another shift",
+    "actions/fold.py:_moved": "sums of squares, told from another shift",
     "benefit.py:propagation_cost": COSTS,
     "benefit.py:separate_cost": COSTS,
     "benefit.py:snapshot_cost": COSTS,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from elsinore.model.window import Window
 from elsinore.plan.merged import Node, ancestors
 from elsinore.plan.paths import Path
+from elsinore.plan.template import START
 from elsinore.plan.trends import TrendUnit
 
 ROW_LIMIT = 48  # of actions: with more they cost more than they save
@@ -48,27 +49,49 @@ def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
     return length, origin
 
 
+def stays(nodes: Sequence[Node]) -> tuple[bool, ...]:
+    """Return for each node whether no event changes what became of the trends that ended there.
+
+    They neither come back to it nor are emptied; others are added to them.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.operators import plan
+    >>> (unit,) = plan(parse_workload("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+, C);")).units
+    >>> stays(unit.spec.merged.nodes)
+    (True, False, True)
+    """
+    before = ancestors(nodes)
+    return tuple(
+        not node.resets
+        and not any(edge.source != START and number in before[edge.source] for edge in node.edges)
+        for number, node in enumerate(nodes)
+    )
+
+
 def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
     """Return for each node the row of an action that tells what becomes of trends that end in it.
 
-    Row 0 is of trends that begin. Two nodes have one row where no node can be reached from both:
-    then what a number of that row came from is told by the node that it is of. So many queries of
-    few states each need no more rows than one of them.
+    Row 0 is of trends that begin, and stands for none where a node leads to no other and `stays`.
+    Two nodes have one row where no node can be reached from both: then what a number of that row
+    came from is told by the node that it is of. So many queries of few states each need no more
+    rows than one of them.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.operators import plan
     >>> texts = [f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A, {t}+, D);" for n, t in enumerate("BC")]
     >>> (unit,) = plan(parse_workload(" ".join(texts))).units
     >>> len(unit.spec.merged.nodes), max(action_rows(unit.spec.merged.nodes))
-    (5, 3)
+    (5, 2)
     """
-    before = ancestors(nodes)
+    before, kept = ancestors(nodes), stays(nodes)
+    leading = {number for number, stay in enumerate(kept) if not stay}
+    leading.update(*(several - {number} for number, several in enumerate(before)))
     together: list[set[int]] = [set() for _ in nodes]
     for reached_from in before:
-        for node in reached_from:
+        for node in reached_from & leading:
             together[node] |= reached_from
     rows = [0] * len(nodes)
-    for node in sorted(range(len(nodes)), key=lambda n: len(before[n])):
+    for node in sorted(leading, key=lambda n: (len(before[n]), n)):
         taken = {rows[one] for one in together[node]}
         rows[node] = next(row for row in range(1, len(nodes) + 1) if row not in taken)
     return tuple(rows)

@@ -42,7 +42,7 @@ KEY = np.int64(0)  # of all events; its slot
 
 
 class Made(NamedTuple):
-    """Stretches: first and last row, [stretch, cell * rows + row] -> number, extremes likewise.
+    """Stretches: first and last row, and actions as doubles and, the same memory, whole numbers.
 
     `failed` are runs; `reached` is the number of stretches, and the run and the row to go on from
     where there was no more room for them, or for what waits.
@@ -50,7 +50,7 @@ class Made(NamedTuple):
 
     rows_of: Ints
     numbers: Doubles
-    extremes: Ints
+    words: Ints
     failed: Flags
     reached: Ints
 
@@ -89,16 +89,17 @@ class Actions:
             none = np.zeros(0, np.int64)
             return Stretches(none, none, np.zeros((0, shape.bytes), np.uint8), failed)
         columns, shifts = self._read(batch, begins, ends)
-        found: list[tuple[Ints, Doubles, Ints]] = []
+        found: list[tuple[Ints, Doubles]] = []
         turn, start = 0, int(begins[0])
         while turn < len(begins):  # as often as there is no more room
             rest = begins[turn:].copy()
             rest[0] = start
             most = len(rest) + SPARE
+            actions = np.empty((most, shape.bytes // 8))
             made = Made(
                 np.empty((most, 2), np.int64),
-                np.empty((most, shape.cells * shape.rows)),
-                np.empty((most, shape.extremes * shape.rows), np.int64),
+                actions,
+                actions.view(np.int64),
                 np.zeros(len(rest), np.uint8),
                 np.zeros(3, np.int64),
             )
@@ -106,18 +107,20 @@ class Actions:
             memory = header, ints, doubles, shape.prepared.words
             combine(*memory, columns, rest, ends[turn:], shape.places, made)
             count, done, start = made.reached.tolist()
-            found.append((made.rows_of[:count], made.numbers[:count], made.extremes[:count]))
+            found.append((made.rows_of[:count], actions[:count]))
             failed[turn : turn + len(rest)] |= made.failed.astype(np.bool_)
             turn += done
             if count < most and done < len(rest):
                 self._make_room(columns)
-        bounds, numbers, least = map(np.concatenate, zip(*found, strict=True))
-        first, last = bounds.T
-        run_of = np.searchsorted(begins, first, side="right") - 1
-        whole = ~failed[run_of]
-        shifts = np.ascontiguousarray(shifts[run_of[whole]])
-        parts = [part.view(np.uint8) for part in (numbers[whole], least[whole], shifts)]
-        return Stretches(first[whole], last[whole], np.concatenate(parts, axis=1), failed)
+        bounds, actions = (
+            found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        )
+        if failed.any() or shape.unit.squared:
+            run_of = np.searchsorted(begins, bounds[:, 0], side="right") - 1
+            whole = ~failed[run_of]
+            bounds, actions = bounds[whole], actions[whole]
+            actions[:, actions.shape[1] - shifts.shape[1] :] = shifts[run_of[whole]]
+        return Stretches(bounds[:, 0], bounds[:, 1], actions.view(np.uint8), failed)
 
     def _make_room(self, columns: Columns) -> None:
         """Have room for more that waits; raise InputError where no moment is of so many events."""
@@ -274,8 +277,9 @@ def _put(header: Any, ints: Ints, doubles: Doubles, places: Places, into: Made, 
             number *= LIMIT if doubles[header.powers + cell] == 1.0 else np.inf
         into.numbers[made, place] = number
         finite &= np.isfinite(number)
+    numbers = len(places.numbers)
     for place, extreme in enumerate(places.extremes):
-        into.extremes[made, place] = ints[header.extremes + extreme]
+        into.words[made, numbers + place] = ints[header.extremes + extreme]
     return finite
 
 

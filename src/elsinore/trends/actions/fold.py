@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,10 @@ from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan.epochs import Epochs
-from elsinore.trends.actions.combining import Actions
-from elsinore.trends.actions.folding import Sums, add_up, fold
-from elsinore.trends.actions.shape import ActionShape, pane_numbers
+from elsinore.plan.merged import QueryEnds
+from elsinore.trends.actions.combining import Actions as Combining
+from elsinore.trends.actions.folding import Actions, Sums, add_up, fold
+from elsinore.trends.actions.shape import FIRST, ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.pairs import pairs_of_rows
 from elsinore.trends.deviating import Rows
@@ -34,8 +36,9 @@ class States:
     powers: Ints
     least: Ints
 
-    def chosen(self, which: NDArray[np.bool_]) -> States:
+    def between(self, first: int, stop: int) -> States:
         """Return some of the windows."""
+        which = slice(first, stop)
         return States(
             self.key[which],
             self.group[which],
@@ -48,13 +51,12 @@ class States:
 
 @dataclass(slots=True)
 class Acts:
-    """Actions in order: [action] -> key, group, first moment, and [action, cell, row]."""
+    """Actions in order: [action] -> key, group, first moment, and what they hold."""
 
     key: Ints
     group: Ints
     time: Ints
-    numbers: NDArray[np.float64]
-    extremes: Ints
+    held: Actions
 
 
 class Fold:
@@ -64,13 +66,15 @@ class Fold:
         """Make it for actions of a shape; `ordered`: simultaneous events are in an order."""
         self._unit = unit = shape.unit
         self._shape = shape
-        self._combiner = Actions(shape, ordered=ordered)
+        self._combiner = Combining(shape, ordered=ordered)
         self._waiting: pa.RecordBatch | None = None  # a moment that may go on
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
         self._shifts = Shifts(unit)  # of keys, and of epochs
         cells, extremes = self._shape.cells, self._shape.extremes
         self._before = Sums(
-            np.empty((1, cells)), np.empty((1, cells), np.int64), np.empty((1, extremes), np.int64)
+            np.zeros((1, cells + 1)),
+            np.zeros((1, cells + 1), np.int64),
+            np.empty((1, extremes), np.int64),
         )
         self._open = [self._no_states() for _ in unit.merged.windows]
 
@@ -90,15 +94,16 @@ class Fold:
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
             sums = Sums(states.numbers, states.powers, states.least)
-            fold(self._shape.sources, spans, acts.numbers, acts.extremes, sums, self._before)
-            goes_on = np.zeros(len(states.key), np.bool_)
+            fold(self._shape.sources, spans, acts.held, sums, self._before)
+            over = count = len(states.key)
             if not final and self._after is not None:
                 key, last = self._after
                 goes_on = states.key == key
                 if window is not None:
                     goes_on &= window.bounds(states.index)[1] > last
-            self._open[number] = states.chosen(goes_on)
-            given += self._totals(window, states.chosen(~goes_on))
+                over -= int(np.count_nonzero(goes_on))  # they are the last
+            self._open[number] = states.between(over, count)
+            given += self._totals(window, states.between(0, over))
         if self._after is not None:
             self._shifts.keep(self._shifts.groups == self._after[0])
         return given
@@ -123,6 +128,10 @@ class Fold:
 
         key, group = both("key", "key"), both("group", "group")
         first, last = both("time", "time"), both("time", "last")
+        if not events.num_rows:
+            self._check(key, first, last, np.ones(len(key), np.bool_))
+            held = self._moved(key, first, _bytes(actions.column("action")))
+            return Acts(key, group, first, held)
         # Keys come in the order of their groups, then of their codes.
         order = np.lexsort((first, key, group))
         acted = order >= events.num_rows
@@ -138,19 +147,25 @@ class Fold:
         rows = np.concatenate((stretches.first, np.arange(events.num_rows, len(order))))
         in_order = np.lexsort((first[rows], key[rows], group[rows]))
         rows = rows[in_order]
-        numbers, extremes, shifts = _parts(every[in_order], self._shape)
-        self._move(key[rows], first[rows], numbers, shifts)
-        return Acts(key[rows], group[rows], first[rows], numbers, extremes)
+        held = self._moved(key[rows], first[rows], every[in_order])
+        return Acts(key[rows], group[rows], first[rows], held)
 
-    def _move(
-        self, key: Ints, time: Ints, numbers: NDArray[np.float64], shifts: NDArray[np.float64]
-    ) -> None:
-        """Change actions so that deviations of a key and an epoch are from one shift."""
+    def _moved(self, key: Ints, time: Ints, actions: NDArray[np.uint8]) -> Actions:
+        """Return what actions hold, deviations of a key and an epoch being from one shift."""
+        shape = self._shape
+        numbers, count = actions.view(np.float64), len(shape.places.numbers)
+        held = Actions(numbers, actions.view(np.int64)[:, count:])
+        if not shape.unit.squared:
+            return held
+        shifts = numbers[:, numbers.shape[1] - len(shape.unit.squared) :]
+        numbers = numbers.copy()
         by: dict[int, NDArray[np.float64]] = {}
-        for place, turn, (squares, deviations, present) in self._shape.spreads:
+        first = shape.sources.cells[:, FIRST]
+        for place, turn, cells in shape.spreads:
             if place not in by:
                 by[place] = self._less(place, key, time, shifts[:, place])
             less = by[place][turn][:, None]
+            squares, deviations, present = (slice(first[c], first[c + 1]) for c in cells)
             moved = numbers[:, deviations] + less * numbers[:, present]
             # with n values: the sum of (x + d)**2 is that of x**2, and d times both sums of x
             squared = numbers[:, squares] + less * (numbers[:, deviations] + moved)
@@ -160,6 +175,7 @@ class Fold:
                     "combined. Run without that (combine: never)."
                 )
             numbers[:, squares], numbers[:, deviations] = squared, moved
+        return Actions(numbers, held.ranks)
 
     def _less(
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
@@ -209,65 +225,48 @@ class Fold:
     def _states(
         self, window: Window | None, acts: Acts, carried: States
     ) -> tuple[States, NDArray[np.int64]]:
-        """Return windows that were open or hold actions, and which these are: [first, end)."""
-        act, index = _windows_of(window, acts.time)
-        keys = np.concatenate((carried.key, acts.key[act]))
-        groups = np.concatenate((carried.group, acts.group[act]))
-        indices = np.concatenate((carried.index, index))
-        pairs = np.stack((groups, keys, indices), axis=1)
-        found, example, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-        place = place.reshape(-1)
-        spans = np.zeros((len(found), 2), np.int64)
-        spans[:, 0] = len(acts.key)
-        of_acts = place[len(carried.key) :]
-        np.minimum.at(spans[:, 0], of_acts, act)
-        np.maximum.at(spans[:, 1], of_acts, act + 1)
-        shape = self._shape
-        numbers = np.zeros((len(found), shape.cells))
+        """Return windows that were open or hold actions, and which these are: [first, end).
+
+        Those of a key that an action is the first, or the last, to be in follow one another, and
+        so do those of keys: both are the windows in order. What was open stands for an action.
+        """
+        first, last = _windows_of(window, acts.time)
+        keys, groups, opened = acts.key, acts.group, int(len(carried.key) > 0)
+        if opened:
+            keys = np.append(carried.key[0], keys)
+            groups = np.append(carried.group[0], groups)
+            first = np.append(carried.index[0], first)
+            last = np.append(carried.index[-1], last)
+        start, stop = first.copy(), last + 1
+        same = keys[1:] == keys[:-1]
+        np.maximum(first[1:], last[:-1] + 1, out=start[1:], where=same)
+        np.minimum(last[:-1] + 1, first[1:], out=stop[:-1], where=same)
+        begun, ended = np.maximum(last + 1 - start, 0), np.maximum(stop - first, 0)
+        places = np.arange(len(keys))
+        act = np.repeat(places, begun)
+        index = np.arange(len(act)) + np.repeat(start - (np.cumsum(begun) - begun), begun)
+        spans = np.stack((act, np.repeat(places + 1, ended)), axis=1) - opened
+        np.maximum(spans, 0, out=spans)
+        shape, count = self._shape, len(carried.key)
+        numbers = np.zeros((len(act), shape.cells))
         numbers[:, shape.seeds] = 1.0
         powers = np.zeros(numbers.shape, np.int64)
-        least = np.full((len(found), shape.extremes), FOREVER)
-        before = place[: len(carried.key)]
-        numbers[before], powers[before] = carried.numbers, carried.powers
-        least[before] = carried.least
-        of = keys[example], groups[example], indices[example]
-        return States(*of, numbers, powers, least), spans
+        least = np.full((len(act), shape.extremes), FOREVER)
+        numbers[:count], powers[:count] = carried.numbers, carried.powers
+        least[:count] = carried.least
+        return States(keys[act], groups[act], index, numbers, powers, least), spans
 
     def _totals(self, window: Window | None, states: States) -> list[pa.RecordBatch]:
         """Return what queries have in windows that are over, where they hold a trend of it."""
-        unit, shape, count = self._unit, self._shape, len(states.key)
+        unit, count = self._unit, len(states.key)
         queries = [n for n, one in enumerate(unit.templates) if one.query.window == window]
         if not count or not queries:
             return []
         schema = totals_fields(unit, exact=False)
         known: dict[object, dict[str, NDArray[Any]]] = {}  # what queries of the same ends have
         for ends in (unit.merged.ends[query] for query in queries):
-            if ends in known:
-                continue
-            columns: dict[str, NDArray[Any]] = {name: np.zeros(count) for name in schema.names}
-            columns |= {name: np.full(count, FOREVER) for name in schema.names if "extreme" in name}
-            columns |= {"window": states.index, "group": states.group}
-            of_query = np.full(count, unit.merged.ends.index(ends))
-            shifts = self._shifts.columns(of_query, states.key, states.index)
-            columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
-            sums = [
-                add_up(states.numbers, states.powers, np.array(at, dtype=np.int64))
-                for at in (
-                    [shape.first_cell[node] + number for node, number in places]
-                    for places in ends.linear
-                )
-            ]
-            if ends.pairs:
-                one, other, both = sums
-                sums = [pairs_of_rows(*one, *other, *both)]
-            for field, (cells, powers) in enumerate(sums):
-                columns[f"cell{field}"], columns[f"power{field}"] = cells, powers
-            for field, places in enumerate(ends.extremes):
-                at = [shape.first_extreme[node] + number for node, number in places]
-                if at:
-                    columns[f"extreme{field}"] = states.least[:, at].min(axis=1)
-            there = np.flatnonzero(columns["cell0"] != 0.0)
-            known[ends] = {name: column[there] for name, column in columns.items()}
+            if ends not in known:
+                known[ends] = self._columns(ends, states, schema)
         of_queries = [known[unit.merged.ends[query]] for query in queries]
         rows = [len(columns["cell0"]) for columns in of_queries]
         arrays = [to_arrow(np.repeat(np.array(queries, np.int32), rows))]
@@ -276,6 +275,38 @@ class Fold:
                 every = np.concatenate([columns[entry.name] for columns in of_queries])
                 arrays.append(to_arrow(every.astype(entry.type.to_pandas_dtype())))
         return [pa.RecordBatch.from_arrays(arrays, schema=schema)]
+
+    def _columns(
+        self, ends: QueryEnds, states: States, schema: pa.Schema
+    ) -> dict[str, NDArray[Any]]:
+        """Return the totals of windows that hold a trend of a query's."""
+        shape = self._shape
+        linear = [_ints(shape.first_cell[node] + n for node, n in one) for one in ends.linear]
+        ended = linear if ends.pairs else linear[:1]
+        there = np.zeros(len(states.key), np.bool_)
+        for cell in np.concatenate(ended):
+            there |= states.numbers[:, cell] != 0.0
+        rows = np.flatnonzero(there)
+        columns: dict[str, NDArray[Any]] = {name: np.zeros(len(rows)) for name in schema.names}
+        columns |= {name: np.full(len(rows), FOREVER) for name in schema.names if "extreme" in name}
+        columns |= {"window": states.index[rows], "group": states.group[rows]}
+        of_query = np.full(len(rows), self._unit.merged.ends.index(ends))
+        shifts = self._shifts.columns(of_query, states.key[rows], states.index[rows])
+        columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
+        sums = [add_up(states.numbers, states.powers, rows, at) for at in linear]
+        if ends.pairs:
+            one, other, both = sums
+            sums = [pairs_of_rows(*one, *other, *both)]
+        for field, (cells, powers) in enumerate(sums):
+            columns[f"cell{field}"], columns[f"power{field}"] = cells, powers
+        for field, places in enumerate(ends.extremes):
+            extremes = _ints(shape.first_extreme[node] + n for node, n in places)
+            if len(extremes):
+                columns[f"extreme{field}"] = states.least[rows[:, None], extremes].min(axis=1)
+        if ends.pairs:
+            some = columns["cell0"] != 0.0
+            return {name: column[some] for name, column in columns.items()}
+        return columns
 
 
 def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:
@@ -303,27 +334,13 @@ def _bytes(column: pa.Array) -> NDArray[np.uint8]:
     return data.reshape(len(column), width)
 
 
-def _parts(
-    actions: NDArray[np.uint8], shape: ActionShape
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the numbers, the extremes and the shifts of actions, given as bytes."""
-    ends = 8 * np.cumsum([shape.cells * shape.rows, shape.extremes * shape.rows])
-    numbers, extremes, shifts = (
-        np.ascontiguousarray(part) for part in np.split(actions, ends, axis=1)
-    )
-    of = len(actions)
-    return (
-        numbers.view(np.float64).reshape(of, shape.cells, shape.rows),
-        extremes.view(np.int64).reshape(of, shape.extremes, shape.rows),
-        shifts.view(np.float64).reshape(of, len(shape.unit.squared)),
-    )
-
-
 def _windows_of(window: Window | None, times: Ints) -> tuple[Ints, Ints]:
-    """Return the windows that hold times of panes: pairs of a place in `times` and an index."""
-    places = np.arange(len(times))
+    """Return the first and the last window that hold times; the last is less where none does."""
     if window is None:
-        return places, np.zeros(len(times), np.int64)
-    indices = window.first(times)[:, None] + np.arange(window.overlap)
-    held = indices <= window.last(times)[:, None]
-    return np.broadcast_to(places[:, None], held.shape)[held], indices[held]
+        none = np.zeros(len(times), np.int64)
+        return none, none
+    return window.first(times), window.last(times)
+
+
+def _ints(values: Iterable[Any]) -> Ints:
+    return np.array(list(values), dtype=np.int64)

@@ -5,7 +5,8 @@ With counts c and sums y by node, and an action's numbers M (see `ActionShape`),
     c'[p] = M[0, p] + sum over j of c[j] * M[row of j, p]
     y'[p] = My[0, p] + sum over j of c[j] * My[row of j, p] + y[j] * M[row of j, p]
 
-where j are the nodes that lead to p. Sums of windows are in extended range; MIN and MAX are ranks,
+where j are the nodes that lead to p; where p itself has no row there, c[p] and y[p] are added. Sums
+of windows are in extended range, and plain doubles as long as they can be; MIN and MAX are ranks,
 their least.
 """
 
@@ -18,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import add, normalise
-from elsinore.trends.actions.shape import Sources
+from elsinore.numeric.extended import THRESHOLD, add, normalise
+from elsinore.trends.actions.shape import COUNT, FIRST, LEADING, SAME, STAYS, Sources
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
-from elsinore.trends.core.recurrence import gained_extended, least_reached
+from elsinore.trends.core.recurrence import gained, gained_extended, least_reached
 
 
 class Sums(NamedTuple):
@@ -32,76 +33,123 @@ class Sums(NamedTuple):
     least: Ints
 
 
+class Actions(NamedTuple):
+    """What actions hold: [action, number], and [action, extreme] the rank."""
+
+    numbers: Doubles
+    ranks: Ints
+
+
 @kernel(borrows=True)
-def fold(
-    sources: Sources, windows: Ints, numbers: Doubles, extremes: Ints, sums: Sums, before: Sums
-) -> None:
+def fold(sources: Sources, windows: Ints, actions: Actions, sums: Sums, before: Sums) -> None:
     """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w of `sums`.
 
-    numbers, extremes: [action, cell or extreme, row]. before: of one window, room for what it is
-    before an action.
+    before: of one window, room for what it is before an action, with a cell behind all that is 0.
     """
+    cells, extremes = len(sources.cells) - 1, len(sources.extremes) - 1
     for window in range(len(windows)):
+        plain = _are_plain(sums, window)
         for action in range(windows[window, 0], windows[window, 1]):
-            for cell in range(len(sources.counts)):
+            for cell in range(cells):
                 before.numbers[0, cell] = sums.numbers[window, cell]
-                before.powers[0, cell] = sums.powers[window, cell]
-            for extreme in range(len(sources.extreme_counts)):
+            for extreme in range(extremes):
                 before.least[0, extreme] = sums.least[window, extreme]
-            _apply(sources, window, action, numbers, extremes, sums, before)
+            if not (plain and _apply_plainly(sources, window, action, actions, sums, before)):
+                for cell in range(cells):
+                    before.powers[0, cell] = sums.powers[window, cell]
+                _apply(sources, window, action, actions, sums, before)
+                plain = _are_plain(sums, window)
+            if extremes != 0:
+                _take_least(sources, window, action, actions, sums, before)
 
 
 @kernel(borrows=True, linked=True)
+def _are_plain(sums: Sums, window: int) -> bool:
+    """Return whether none of a window's sums has a power."""
+    powers = 0
+    for cell in range(sums.powers.shape[1]):
+        powers |= sums.powers[window, cell]
+    return powers == 0
+
+
+@kernel(borrows=True, linked=True)
+def _apply_plainly(
+    sources: Sources, window: int, action: int, actions: Actions, sums: Sums, before: Sums
+) -> bool:
+    """Let an action act on a window's sums, which have no powers; return whether none needs one."""
+    numbers, there, fits = actions.numbers, before.numbers, True
+    for cell in range(len(sources.cells) - 1):
+        first, count = sources.cells[cell, FIRST], sources.cells[cell, COUNT]
+        ahead = sources.cells[count, FIRST] - first
+        total = numbers[action, first]
+        if sources.cells[cell, STAYS] != 0:
+            total += there[0, cell]
+        for place in range(first + 1, sources.cells[cell + 1, FIRST]):
+            own, same = sources.numbers[place, LEADING], sources.numbers[place, SAME]
+            trends = numbers[action, place + ahead]
+            total += gained(there[0, same], trends, there[0, own], numbers[action, place])
+        sums.numbers[window, cell] = total
+        fits &= abs(total) < THRESHOLD
+    return fits
+
+
+@kernel(borrows=True, linked=True, rare=True)
 def _apply(
-    sources: Sources,
-    window: int,
-    action: int,
-    numbers: Doubles,
-    action_extremes: Ints,
-    sums: Sums,
-    before: Sums,
+    sources: Sources, window: int, action: int, actions: Actions, sums: Sums, before: Sums
 ) -> None:
     """Let an action act on a window's sums; `before` is what they were."""
-    cells, extremes = len(sources.counts), len(sources.extreme_counts)
-    rows = sources.leading.shape[1]
-    there, there_powers, there_least = before.numbers, before.powers, before.least
+    numbers, there, powers = actions.numbers, before.numbers, before.powers
+    cells = len(sources.cells) - 1
     for cell in range(cells):
-        count = sources.counts[cell]
-        total, power = normalise(numbers[action, cell, 0], np.int64(0))
-        for row in range(1, rows):
-            own, place = sources.leading[cell, row], sources.same[cell, row]
+        first, count = sources.cells[cell, FIRST], sources.cells[cell, COUNT]
+        ahead = sources.cells[count, FIRST] - first
+        total, power = normalise(numbers[action, first], np.int64(0))
+        if sources.cells[cell, STAYS] != 0:
+            total, power = add(total, power, there[0, cell], powers[0, cell])
+        for place in range(first + 1, sources.cells[cell + 1, FIRST]):
+            own, same = sources.numbers[place, LEADING], sources.numbers[place, SAME]
             # what becomes of the trends' own sum, and what their number adds to it
-            for of, number in ((own, cell), (place, count)):
-                factor = numbers[action, number, row]
-                if of >= 0 and factor != 0.0 and there[0, of] != 0.0:
+            for of, number in ((own, place), (same, place + ahead)):
+                factor = numbers[action, number]
+                if of < cells and factor != 0.0 and there[0, of] != 0.0:
                     total, power = gained_extended(
-                        total, power, there[0, of], there_powers[0, of], factor
+                        total, power, there[0, of], powers[0, of], factor
                     )
         sums.numbers[window, cell] = total
         sums.powers[window, cell] = power
-    for extreme in range(extremes):
-        count = sources.extreme_counts[extreme]
-        best = action_extremes[action, extreme, 0]
-        for row in range(1, rows):
-            own = sources.extreme_leading[extreme, row]
-            if own >= 0 and numbers[action, count, row] != 0.0:
-                rank = action_extremes[action, extreme, row]
-                place = sources.extreme_same[extreme, row]
-                if place >= 0:
-                    rank = min(rank, there_least[0, place])
-                best = least_reached(best, rank, there[0, own])
+
+
+@kernel(borrows=True, linked=True)
+def _take_least(
+    sources: Sources, window: int, action: int, actions: Actions, sums: Sums, before: Sums
+) -> None:
+    """Let an action act on a window's extremes; `before` is what it was."""
+    numbers, ranks = actions.numbers, actions.ranks
+    for extreme in range(len(sources.extremes) - 1):
+        first, count = sources.extremes[extreme, FIRST], sources.extremes[extreme, COUNT]
+        ahead = sources.cells[count, FIRST] - first
+        best = ranks[action, first]
+        if sources.extremes[extreme, STAYS] != 0:
+            best = min(best, before.least[0, extreme])
+        for place in range(first + 1, sources.extremes[extreme + 1, FIRST]):
+            own, same = sources.ranks[place, LEADING], sources.ranks[place, SAME]
+            if numbers[action, place + ahead] != 0.0:
+                rank = ranks[action, place]
+                if same >= 0:
+                    rank = min(rank, before.least[0, same])
+                best = least_reached(best, rank, before.numbers[0, own])
         sums.least[window, extreme] = best
 
 
 @kernel
-def add_up(states: Doubles, powers: Ints, places: Ints) -> tuple[Doubles, Codes]:
-    """Return for each row of `states` the sum of the cells in `places`."""
-    sums = np.zeros(len(states))
-    sum_powers = np.zeros(len(states), dtype=np.int32)
-    for row in range(len(states)):
+def add_up(states: Doubles, powers: Ints, rows: Ints, places: Ints) -> tuple[Doubles, Codes]:
+    """Return for some rows of `states` the sum of the cells in `places`."""
+    sums = np.zeros(len(rows))
+    sum_powers = np.zeros(len(rows), dtype=np.int32)
+    for place, row in enumerate(rows):
         total, power = 0.0, np.int64(0)
         for cell in places:
             total, power = add(total, power, states[row, cell], powers[row, cell])
-        sums[row] = total
-        sum_powers[row] = power
+        sums[place] = total
+        sum_powers[place] = power
     return sums, sum_powers

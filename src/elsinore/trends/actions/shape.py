@@ -3,8 +3,10 @@
 The row of a node j (`action_rows`) is what a stretch of events makes of one trend that ended in j
 before it: in the cells of node p, how many trends it becomes that end in p, and what their events
 in the stretch add to each sum. In the cells of p it is that of the one such j that leads to p. Row
-0 is what begins in the stretch. Numbers lie cell after cell, rows side by side: those of cell c are
-numbers[c * rows : (c + 1) * rows], and so with extremes.
+0 is what begins in the stretch. The engine has all rows of a cell as lanes; an action has, cell
+after cell, row 0 and those of the nodes that lead to it: not that of p itself where `stays` says
+that it is one trend, which stays what it is. Extremes follow likewise, and then what deviations
+are from.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from elsinore.model.window import last_window
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
-from elsinore.plan.panes import action_rows, pane_length
+from elsinore.plan.panes import action_rows, pane_length, stays
 from elsinore.trends.core.arrays import Ints
 from elsinore.trends.prepared import Prepared
 
@@ -37,17 +39,20 @@ class Places(NamedTuple):
 class Sources(NamedTuple):
     """Where what a row acts on is found in the sums of a window, as the fold reads it.
 
-    [cell] -> the number of trends of its node; [cell, row] -> that of the row's node, or -1 where
-    none leads to the cell's; and the same sum in the row's node, or -1: there is none, or it is the
-    number of trends itself. Of extremes likewise.
+    [cell + 1, ...] -> FIRST: its number of row 0 in an action, the others following; COUNT: the
+    number of trends of its node; STAYS: 1 where what it was is kept. [number, ...] -> LEADING: the
+    number of trends of its row's node; SAME: the same sum there, or the cell behind all, which is
+    0: there is none, or it is the number of trends itself. Of extremes likewise, but -1 for none.
     """
 
-    counts: Ints
-    leading: Ints
-    same: Ints
-    extreme_counts: Ints
-    extreme_leading: Ints
-    extreme_same: Ints
+    cells: Ints
+    numbers: Ints
+    extremes: Ints
+    ranks: Ints
+
+
+FIRST, COUNT, STAYS = 0, 1, 2
+LEADING, SAME = 0, 1
 
 
 def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
@@ -89,7 +94,7 @@ class ActionShape:
 
     @cached_property
     def own_row(self) -> tuple[int, ...]:
-        """[node] -> the row of the trends that end there."""
+        """[node] -> the row of the trends that end there, or 0: they have none."""
         return action_rows(self.unit.merged.nodes)
 
     @property
@@ -110,7 +115,17 @@ class ActionShape:
     @property
     def bytes(self) -> int:
         """The size of an action: its numbers, its extremes, what deviations are from."""
-        return 8 * (self.rows * (self.cells + self.extremes) + len(self.unit.squared))
+        places = self.places
+        return 8 * (len(places.numbers) + len(places.extremes) + len(self.unit.squared))
+
+    @cached_property
+    def rows_of(self) -> tuple[dict[int, int], ...]:
+        """[node] -> the rows that its cells have beside row 0, and the nodes that these are of."""
+        nodes = self.unit.merged.nodes
+        return tuple(
+            {self.own_row[one]: one for one in sorted(several) if one != node or not stay}
+            for node, (several, stay) in enumerate(zip(ancestors(nodes), stays(nodes), strict=True))
+        )
 
     @cached_property
     def spreads(self) -> tuple[tuple[int, int, tuple[int, int, int]], ...]:
@@ -140,39 +155,47 @@ class ActionShape:
     @cached_property
     def places(self) -> Places:
         """Where actions are in a slot, and the trends that rows begin with."""
-        layout, lanes = self.prepared.layout, np.arange(self.rows)
-        numbers: list[Ints] = []
-        extremes: list[Ints] = []
-        for number, node in enumerate(self.unit.merged.nodes):
-            numbers += [layout.cell_of(number, n) + lanes for n in range(len(node.linear))]
-            extremes += [layout.extreme_of(number, n) + lanes for n in range(len(node.extremes))]
+        layout = self.prepared.layout
+        numbers: list[int] = []
+        extremes: list[int] = []
+        for number, (node, rows) in enumerate(
+            zip(self.unit.merged.nodes, self.rows_of, strict=True)
+        ):
+            for places, of, signatures in (
+                (numbers, layout.cell_of, node.linear),
+                (extremes, layout.extreme_of, node.extremes),
+            ):
+                for n in range(len(signatures)):
+                    places += [of(number, n) + row for row in (0, *rows)]
         ones = [kind.open for kind in layout.kinds]
-        ones += [layout.cell_of(number, 0) + row for number, row in enumerate(self.own_row)]
-        return Places(_ints(numbers).reshape(-1), _ints(extremes).reshape(-1), _ints(ones))
+        ones += [layout.cell_of(number, 0) + row for number, row in enumerate(self.own_row) if row]
+        return Places(_ints(numbers), _ints(extremes), _ints(ones))
 
     @cached_property
     def sources(self) -> Sources:
         """Where the sums and extremes that rows act on are found."""
         nodes = self.unit.merged.nodes
         before = ancestors(nodes)
-        told: list[list[int]] = [[] for _ in Sources._fields]
-        for number, node in enumerate(nodes):
-            leading = {self.own_row[source]: source for source in before[number]}
-            for signatures, first, (counts, of_rows, same) in (
-                (node.linear, self.first_cell, told[:3]),
-                (node.extremes, self.first_extreme, told[3:]),
+        told: list[list[tuple[int, ...]]] = [[] for _ in Sources._fields]
+        for number, (node, rows) in enumerate(zip(nodes, self.rows_of, strict=True)):
+            stay = self.own_row[number] not in rows
+            for signatures, first, none, (cells, entries) in (
+                (node.linear, self.first_cell, self.cells, told[:2]),
+                (node.extremes, self.first_extreme, -1, told[2:]),
             ):
                 for signature in signatures:
-                    counts.append(self.first_cell[number])
-                    for row in range(self.rows):
-                        source, place = leading.get(row, -1), None
-                        if source >= 0 and signature.kind is not FieldKind.TRENDS:
+                    cells.append((len(entries), self.first_cell[number], stay))
+                    entries.append((-1, none))
+                    for source in rows.values():
+                        place = None
+                        if signature.kind is not FieldKind.TRENDS:
                             place = field_index(nodes[source], signature, before[source])
-                        of_rows.append(self.first_cell[source] if source >= 0 else -1)
-                        same.append(-1 if place is None else first[source] + place)
-        rows = (-1, self.rows)
-        shapes = 2 * ((-1,), rows, rows)
-        return Sources(*(_ints(one).reshape(s) for one, s in zip(told, shapes, strict=True)))
+                        same = none if place is None else first[source] + place
+                        entries.append((self.first_cell[source], same))
+        for cells, entries in (told[:2], told[2:]):
+            cells.append((len(entries), -1, 0))
+        widths = 3, 2, 3, 2
+        return Sources(*(_ints(one).reshape(-1, n) for one, n in zip(told, widths, strict=True)))
 
 
 def _starts(counts: Sequence[int]) -> Ints:
