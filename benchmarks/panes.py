@@ -27,7 +27,9 @@ from elsinore.operators.panes import Panes, Stretches, action_type
 from elsinore.plan import Sharing
 
 COMMAND = "python -m benchmarks panes"
-EVENTS, KEYS, RUNS = 1_000_000, 100, 4
+KEYS, RUNS = 100, 4
+EVENTS, FEW = 1_000_000, 200_000  # of shapes with large panes, and with small ones
+LARGE = 10_000  # events of a pane
 MOST, MOST_OF_FEW = 2.0, 3.0  # times the operator: of one query and 20 events a pane, and of others
 QUERY = """QUERY {name} RETURN key, {returns}
 PATTERN SEQ({first} a, {many} b+, {last} c) GROUP BY key WITHIN {window};"""
@@ -86,11 +88,11 @@ class Shape:
 
 
 SHAPES = (
-    Shape(events=10_000),
-    Shape(events=10_000, returns=AVG),
-    Shape(events=10_000, returns=MAX),
-    Shape(events=10_000, number=50),
-    Shape(events=10_000, number=50, returns=AVG),
+    Shape(events=LARGE),
+    Shape(events=LARGE, returns=AVG),
+    Shape(events=LARGE, returns=MAX),
+    Shape(events=LARGE, number=50),
+    Shape(events=LARGE, number=50, returns=AVG),
     Shape(events=20),
     Shape(events=20, returns=AVG),
     Shape(events=20, number=50),
@@ -159,7 +161,9 @@ class ByKey:
 def main(quick: bool) -> list[Row]:
     """Measure; with `quick` a tenth of the events."""
     pa.set_cpu_count(1)
-    return [_measure(shape, EVENTS // 10 if quick else EVENTS) for shape in SHAPES]
+    part = 10 if quick else 1
+    counts = [EVENTS if shape.events == LARGE else FEW for shape in SHAPES]
+    return [_measure(shape, count // part) for shape, count in zip(SHAPES, counts, strict=True)]
 
 
 def _measure(shape: Shape, count: int) -> Row:

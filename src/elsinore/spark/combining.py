@@ -26,19 +26,20 @@ Ints = NDArray[np.int64]
 
 # What work costs, in microseconds of a core; only their ratios decide. Taken on the x86-64 machine
 # that the project is developed on, of SEQ(A, B+, C) with COUNT and AVG and of ten such queries with
-# all orders of types (7 and 39 sums, 3 and 13 touched by an event; 4 rows), one window and twelve:
-# an event on an action 0.07 and 0.2, in the operator 0.2 and 0.5, folding 0.9 and 3.9 an action.
+# all orders of types (7 and 40 sums, 3 and 13 touched by an event; 3 rows): an event on an action
+# 0.06 and 0.1, in the operator 0.06 and 0.15, in twelve windows 0.11 and 0.36; folding 0.4 and 1.4
+# an action, in twelve windows 1.5 and 6.5.
 # Sending, and an action's way through the shuffle, are estimates.
 SENDING = 0.4  # an event through the shuffle, and into order
-EVENT = 0.1  # an event in the operator, and for each sum that it touches:
-STEP = 0.03
-WINDOW = 0.003  # that for each window that is open
+EVENT = 0.04  # an event in the operator, and for each sum that it touches:
+STEP = 0.007
+WINDOW = 0.0015  # that for each window that is open
 ACTING = 0.03  # an event on an action, and for each number that it touches:
-NUMBER = 0.0035
+NUMBER = 0.0028
 ACTION = 2.0  # an action through the shuffle, and for each of its bytes:
 BYTE = 0.002
-APPLYING = 0.2  # letting an action act on a window, and for each sum and row:
-TERM = 0.02
+APPLYING = 0.03  # letting an action act on a window, and for each sum and row:
+TERM = 0.0055
 
 
 def least_events(size: ActionSize, mode: Combine, *, spared: float = 1.0) -> int | None:
