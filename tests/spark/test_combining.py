@@ -431,7 +431,7 @@ def test_why_no_events_are_combined_is_told() -> None:
     (unit,) = plan(el.language.parse_workload(text.format("q"))).units
     kept = "QUERY q RETURN COUNT(*) PATTERN B+ b WHERE b[i].v > b[i-1].v WITHIN 60;"
     (fine,) = plan(el.language.parse_workload(kept)).units
-    long = text.format("q").replace("A, B+", "A{1,8}, B{1,8}")
+    long = text.format("q").replace("A, B+", "A{1,6}, B{1,6}")
     (dear,) = plan(el.language.parse_workload(long)).units
     over_all = kept.replace("B+ b", "SEQ(A, B+ b)")
     (beside,) = plan(el.language.parse_workload(over_all)).units
