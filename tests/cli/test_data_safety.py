@@ -188,7 +188,14 @@ def test_what_names_no_place_is_refused_and_nothing_is_made(
     assert sorted(path.name for path in folder.iterdir()) == ["days", "m.cep", "trips.csv", "w.cep"]
 
 
-def test_events_in_place_of_queries_are_told_as_such() -> None:
-    refused = run("local", workload="days/monday.parquet")
+@pytest.mark.parametrize("events", ["days/monday.parquet", "trips.csv"])
+def test_events_in_place_of_queries_are_told_as_such(events: str) -> None:
+    refused = run("local", workload=events)
     assert refused.exit_code == 2
-    assert "is a Parquet file, and holds no queries" in refused.output
+    assert f"'{events}' holds no queries." in refused.output
+    assert "--events" in refused.output
+
+
+def test_queries_in_a_file_named_as_events_are_have_their_mistakes_told(folder: Path) -> None:
+    (folder / "q.json").write_text("RETURN COUNT(*) PATERN A")
+    assert "Did you mean 'PATTERN'?" in run("local", workload="q.json").output

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
+_CLAUSES_OF_ALL = re.compile(r"\b(PATTERN|RETURN|FROM)\b", re.IGNORECASE)  # a query has one
 SUFFIX = re.compile(r".\.[a-z]\w*$", re.IGNORECASE)  # of a file; v0.5 and .cache have none
 
 
@@ -313,16 +314,28 @@ def read_workload(
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if content.startswith(b"PAR1"):
-            raise ArgumentError(
-                f"'{path}' is a Parquet file, and holds no queries. If it holds the events, "
-                "name it with --events."
-            ) from None
+        if content.startswith(b"PAR1") or _is_named_as_events(path):
+            raise ArgumentError(_no_queries(path)) from None
         line = content.count(b"\n", 0, error.start) + 1
         raise ArgumentError(
             f"'{path}', line {line}: text that is not UTF-8. Save the file as UTF-8."
         ) from None
+    if _is_named_as_events(path) and not _CLAUSES_OF_ALL.search(text):
+        raise ArgumentError(_no_queries(path))
     return _parsed(text, str(path), exact=exact, python=python or ())
+
+
+def _is_named_as_events(path: Path) -> bool:
+    from elsinore.runtime.sources import format_of  # noqa: PLC0415 - as below
+
+    return format_of(path) is not None
+
+
+def _no_queries(path: Path) -> str:
+    return (
+        f"'{path}' holds no queries. If it holds the events, name it with --events {path}, and the "
+        "file with the queries before it, or give them with -q."
+    )
 
 
 def _parsed(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Workload:
