@@ -185,6 +185,8 @@ def unexpected(
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
         message += foreign
+        if within in LENGTHS and "INT" in expected:
+            message += f" A length above 0, without quotes, stands here: {within} 30 minutes."
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
             of_variable = before is not None and str(before) in variables
             if of_variable and (within == "GROUP_BY" or "_RSQB" in expected):
@@ -195,7 +197,8 @@ def unexpected(
                 f' A name with a dot in it goes in double quotes: "{before}.{after}"; a field of a '
                 "struct needs a column of its own."
             )
-        is_keyword = token.type not in CLAUSES and text.upper() in RESERVED
+        begins = token.type in CLAUSES and within != "GROUP_BY"
+        is_keyword = not begins and text.upper() in RESERVED
         if is_keyword and not foreign and "NAME" in expected:
             message += keyword_hint(token)
     return QuerySyntaxError(message, span=span, choices=(near,) if near else tuple(words))
