@@ -28,6 +28,7 @@ SHOWN_WORD = 200  # characters without a space that a message shows
 SHOWN_ERRORS = 20  # errors of one text that are told in full
 SHOWN_CHOICES = 30  # names that a message lists
 _CUT = "..."
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _on_the_command_line = ContextVar("on_the_command_line", default=False)
 
 
@@ -322,6 +323,8 @@ def no_column(name: str, what: str, names: Sequence[str]) -> str:
         text = f"'{'Trade' if name == what else name}'"
         shown = option(what, f'"{text}"' if is_on_the_command_line() else text)
         how += f" Where all events are of one type, give it as a text: {shown}."
+    if any(_NUMBER.fullmatch(one) for one in names):
+        how += " If the file has no header: its first line is to name the columns."
     return (
         f"The events have no column '{name}', read for the {what}.{did_you_mean(name, names)} "
         f"Columns: {choices_text(names)}.{how}"

@@ -126,7 +126,7 @@ def test_messy_csv_is_read_alike() -> None:
 def test_columns_of_numbers_with_odd_cells_are_named() -> None:
     rows = "".join(f"{n},B,x,{'N/A' if n == 41 else n}\n" for n in range(50))
     Path("e.csv").write_text("time,type,k,v\n" + rows)
-    told = refusal("--events", "e.csv")
+    told = refusal("--events", "e.csv", "--type", "'T'")
     assert "Column 'v' is text because row 42 holds 'N/A'" in told
     assert "--null N/A" in told
     assert len(outputs("--events", "e.csv", "--null", "N/A", query=QUERY.replace("A a, ", ""))) > 1
@@ -191,13 +191,18 @@ def test_several_files_and_patterns_are_read_together() -> None:
 def test_files_that_do_not_fit_are_named_with_the_column(form: str) -> None:
     whole = table(pa.array(range(5)))
     texts = whole.set_column(3, "v", pa.array(["a", "b", "c", "d", "e"]))
-    for name, second in (("types", texts), ("columns", whole.drop_columns(["v"]))):
+    as_one_type = "--text v" if form == "csv" else "with the type of the other"
+    for name, second, remedy in (
+        ("types", texts, as_one_type),
+        ("columns", whole.drop_columns(["v"]), "Give all files the same columns"),
+    ):
         write_table(whole, f"{name}/a.{form}", form)  # type: ignore[arg-type]
         write_table(second, f"{name}/b.{form}", form)  # type: ignore[arg-type]
         told = refusal("--events", name, status=1)
         assert "The files do not fit together: column 'v'" in told
         assert f"a.{form}'" in told
         assert f"b.{form}'" in told
+        assert remedy in told
 
 
 def test_a_wrong_delimiter_is_guessed() -> None:
@@ -210,6 +215,12 @@ def test_a_wrong_delimiter_is_guessed() -> None:
 def test_a_header_without_rows_holds_no_events() -> None:
     Path("e.csv").write_text("time,type,k,v\n")
     assert "holds no events: a header and no rows" in refusal("--events", "e.csv", status=1)
+
+
+def test_a_file_without_a_header_is_guessed() -> None:
+    Path("e.csv").write_text("1489021895,A\n1489025507,B\n")
+    told = refusal("--events", "e.csv", "--type", "'T'")
+    assert "its first line is to name the columns" in told
 
 
 def test_urls_are_refused_with_what_reads_them() -> None:

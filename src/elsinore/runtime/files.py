@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from elsinore.arrow import to_arrow
-from elsinore.errors import InputError
+from elsinore.errors import InputError, option
 from elsinore.runtime.sources import (
     DataFile,
     FileFormat,
@@ -106,7 +106,8 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
             if both is None:
                 raise InputError(
                     f"The files do not fit together: column '{column.name}' is {_kind(kind)} in "
-                    f"'{first}' and {_kind(column.type)} in '{file.path}'."
+                    f"'{first}' and {_kind(column.type)} in '{file.path}'. "
+                    + _one_type(column.name, source.format)
                 )
             known[column.name] = (both, first if both == kind else file.path)
     if source.format != "json":
@@ -115,7 +116,8 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
                 if name not in schema.names:
                     raise InputError(
                         f"The files do not fit together: column '{name}' is in "
-                        f"'{known[name][1]}' and not in '{file.path}'."
+                        f"'{known[name][1]}' and not in '{file.path}'. Give all files the same "
+                        "columns, empty where nothing is known, or run over those that have them."
                     )
     return pa.schema([(name, kind) for name, (kind, _) in known.items()])
 
@@ -170,6 +172,16 @@ def _common_type(kind: pa.DataType, other: pa.DataType, *, guessed: bool) -> pa.
     if pa.types.is_timestamp(kind) and pa.types.is_timestamp(other) and kind.tz == other.tz:
         return pa.timestamp("ns", kind.tz)
     return None
+
+
+def _one_type(name: str, file_format: FileFormat) -> str:
+    """Say how a column that files have as two types becomes one."""
+    if file_format == "csv":
+        return (
+            "If one is text because of cells that stand for null, name these with "
+            f"{option('null')}; {option('text', name)} reads the column as text in all files."
+        )
+    return "Write one of the files again with the type of the other."
 
 
 def _kind(kind: pa.DataType) -> str:

@@ -35,6 +35,7 @@ from elsinore.words import count
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
 LARGEST_BLOCK = 2**31 - 1
 MARKS = 3  # texts that may stand for null that a message names
+_MEND_JSON = "Mend it there; a file that ends amid a value was not written to its end."
 LIKELY_DELIMITERS = (";", "\t", "|", ",")
 GZIP = b"\x1f\x8b"  # and a file of gzip
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what such a text begins with
@@ -380,7 +381,7 @@ def _lines_of_array(path: Path, content: bytes) -> pa.Buffer:
         raise InputError(f"'{path}': text that is not UTF-8.") from cause
     except json.JSONDecodeError as cause:
         place = f"'{path}', line {cause.lineno}, column {cause.colno}"
-        raise InputError(f"{place}: {cause.msg}.") from cause
+        raise InputError(f"{place}: {cause.msg}. {_MEND_JSON}") from cause
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise InputError(f"'{path}', item {number}: an object such as {{...}} is expected.")
@@ -398,7 +399,8 @@ def _refuse_json(path: Path, content: bytes, error: pa.ArrowInvalid) -> NoReturn
         except UnicodeDecodeError as cause:
             raise InputError(f"{place}: text that is not UTF-8.") from cause
         except json.JSONDecodeError as cause:
-            raise InputError(f"{place}, column {cause.colno}: {cause.msg}.") from cause
+            told = f"{place}, column {cause.colno}: {cause.msg}. {_MEND_JSON}"
+            raise InputError(told) from cause
         if not isinstance(value, dict):
             raise InputError(f"{place}: an object such as {{...}} is expected.") from error
     changed = re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+) in row (\d+)", str(error))
