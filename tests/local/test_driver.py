@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from elsinore.errors import InputError, InvalidWorkloadError, QuerySemanticError
 from elsinore.language import parse_workload
@@ -364,3 +365,23 @@ def test_columns_are_put_in_the_order_of_time_as_they_are_read() -> None:
     assert not stream.whole
     assert stream.column("v").to_pylist() == [2, 1]
     assert list(stream.whole) == ["v"]
+
+
+@given(
+    st.lists(st.none() | st.integers(-9, 9), max_size=12),
+    st.booleans(),
+    st.integers(0, 9),
+    st.integers(1, 2),
+)
+def test_events_come_in_the_order_of_times_that_can_be_used(
+    times: list[int | None], ascending: bool, largest: int, threads: int
+) -> None:
+    if ascending:
+        times.sort(key=lambda time: -99 if time is None else time)
+    table = pa.table({"time": pa.array(times, pa.int64()), "type": pa.array(["A"] * len(times))})
+    options = RunOptions(time_unit="us", largest_time=largest, allow_rejects=True)
+    stream, rejected = driver.prepare(table, options, threads)
+    usable = [time for time in times if time is not None and abs(time) <= largest]
+    assert stream.times.tolist() == sorted(usable)
+    assert stream.ordered == all(map(int.__lt__, usable, usable[1:]))
+    assert (rejected.num_rows if rejected is not None else 0) == len(times) - len(usable)

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from elsinore.errors import InputError
 from elsinore.runtime import times
-from elsinore.runtime.times import TimeKind, from_microseconds, to_microseconds, to_ticks
+from elsinore.runtime.times import (
+    TimeKind,
+    from_microseconds,
+    to_microseconds,
+    to_ticks,
+    within,
+)
 
 I64 = st.integers(-(2**63) + 1, 2**63 - 1)
 CENTURIES = st.integers(-2_000_000_000_000_000, 2_000_000_000_000_000)  # around 1907 to 2033
@@ -38,6 +44,15 @@ def test_timestamps_of_any_unit_come_back_as_they_were(values, unit, zone):
     assert micros.null_count == column.null_count
     assert from_microseconds(micros, kind).equals(column)
     assert kind == TimeKind(form="timestamp", unit=unit, zone=zone)
+
+
+@given(st.lists(I64, max_size=20).map(sorted), I64.map(abs), st.integers(1, 3))
+def test_of_ticks_that_never_fall_the_first_and_the_last_are_the_furthest(values, largest, threads):
+    ticks = pa.array(values, pa.int64())
+    found = within(ticks, largest, threads, ascending=True)
+    assert found.equals(within(ticks, largest, threads))
+    assert found.to_pylist() == [v if abs(v) <= largest else None for v in values]
+    assert found is ticks or found.null_count
 
 
 @given(optional(I64), st.sampled_from(["s", "ms", "us"]))

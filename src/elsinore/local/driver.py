@@ -49,6 +49,7 @@ from elsinore.runtime.rejects import (
 )
 from elsinore.runtime.results import Results
 from elsinore.runtime.rows import (
+    ASCENDING,
     DISORDERED,
     DISTINCT,
     has_ties,
@@ -59,12 +60,14 @@ from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_orders import text_orders
 from elsinore.runtime.times import (
     TimeKind,
+    as_ticks,
     from_ticks,
     kind_of_bounds,
     kind_of_column,
     numbers_for_text,
     schema_with_numbers,
     to_ticks,
+    within,
 )
 from elsinore.runtime.types import types_of
 from elsinore.runtime.uncertain import bounds
@@ -221,7 +224,10 @@ def prepare(
     numbers = numbers_for_text(time)
     types = types_of(table, options.type)
     clock = options.clock.per_microsecond
-    ticks, kind = to_ticks(numbers, options.time_unit, clock, options.largest_time, threads)
+    read, kind = as_ticks(numbers, options.time_unit, clock, threads)
+    order = None if read.null_count else order_in_ranges(to_numpy(read), threads)
+    ascending = order in {ASCENDING, DISTINCT}
+    ticks = within(read, options.largest_time, threads, ascending=ascending)
     rejected: pa.Table | None = None
     added: dict[str, pa.Array] = {}
     odd: pa.Array | None = None  # why an event's possible times cannot be used
@@ -240,7 +246,8 @@ def prepare(
     if options.time in table.column_names and numbers.type != time.type:
         table = table.set_column(table.column_names.index(options.time), options.time, numbers)
     times = to_numpy(ticks)
-    order = order_in_ranges(times, threads)
+    if order is None or ticks is not read:
+        order = order_in_ranges(times, threads)
     rows: pa.Array | None = None
     if options.order_by or order == DISORDERED:
         keys = {"time": ticks} | {

@@ -153,6 +153,21 @@ def to_ticks(
     >>> to_ticks(pa.array(["1", "soon", "2"]))[0].to_pylist()
     [1000000, None, 2000000]
     """
+    ticks, kind = as_ticks(column, unit, per_microsecond, threads)
+    return within(ticks, largest, threads), kind
+
+
+def as_ticks(
+    column: pa.ChunkedArray | pa.Array,
+    unit: TimeUnit = "s",
+    per_microsecond: int = 1,
+    threads: int = 1,
+) -> tuple[pa.Int64Array, TimeKind]:
+    """Return what `to_ticks` does, with times however far from the epoch.
+
+    >>> as_ticks(pa.array([2**62]), "us")[0].to_pylist() == [2**62]
+    True
+    """
     check_unit(unit)
     column = numbers_for_text(column)
     kind = replace(_kind(column.type, unit), per_microsecond=per_microsecond)
@@ -165,17 +180,35 @@ def to_ticks(
         ticks = _concat([values for values, _ in parsed])
     else:
         ticks = _concat([_by_slices(chunk, kind, threads) for chunk in chunks])
+    return ticks, kind
+
+
+def within(
+    ticks: pa.Int64Array, largest: int, threads: int = 1, *, ascending: bool = False
+) -> pa.Int64Array:
+    """Return ticks, with nulls in place of those further from the epoch than `largest`.
+
+    `ascending`: they never fall, and none is null, so that the first and the last are the furthest.
+    Where there is nothing to put in place of, the ticks are returned as they are.
+
+    >>> within(pa.array([-3, 1, 2]), 2, ascending=True).to_pylist()
+    [None, 1, 2]
+    """
 
     def furthest(begin: int, end: int) -> int:
         extremes = pc.min_max(ticks.slice(begin, end - begin)).as_py()
         return 0 if extremes["max"] is None else max(extremes["max"], -extremes["min"])
 
-    if max(by_ranges(furthest, len(ticks), threads)) > largest:
-        within = pc.and_(
+    if ascending and len(ticks):
+        far = max(ticks[-1].as_py(), -ticks[0].as_py())
+    else:
+        far = max(by_ranges(furthest, len(ticks), threads))
+    if far > largest:
+        near = pc.and_(
             pc.less_equal(ticks, to_scalar(largest)), pc.greater_equal(ticks, to_scalar(-largest))
         )
-        ticks = pc.if_else(within, ticks, to_scalar(None, pa.int64()))
-    return ticks, kind
+        ticks = pc.if_else(near, ticks, to_scalar(None, pa.int64()))
+    return ticks
 
 
 def schema_with_numbers(table: pa.Table, time: str) -> pa.Schema:
