@@ -136,7 +136,8 @@ class Store:
         wanted = {**have, **{axis: max(length, have[axis]) for axis, length in sizes.items()}}
         if wanted == have:
             return
-        columns = {column.name: self._view(column) for column in self.layout.columns}
+        views = ((column.name, self._view(column)) for column in self.layout.columns)
+        columns = {name: view for name, view in views if view.size}
         free = {axis: self._free(axis).copy() for axis in self.layout.recycled}
         self._lay_out(wanted)
         for name, old in columns.items():

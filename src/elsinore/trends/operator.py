@@ -66,6 +66,7 @@ PLAIN_LANE = 7e-6  # ... for each cell of a key, at most
 SECONDS_READ = 1e-6  # that reading a number takes in plain Python
 SLOTS_OF_ROW = 4  # for which there is a row of totals at least where rows run out: all are copied
 FEW_ROWS = 2**12  # of totals, runs, up to which room is made eight times as much: it takes longest
+MOST_AHEAD = 2**16  # rows for which there is room before it is known that there will be so many
 AHEAD = 2**14  # events looked at for classes that are not compiled yet
 TABLE_LIMIT = 2**22  # so many classes are looked up in a table; more are found by sorting
 
@@ -268,7 +269,7 @@ class TrendOperator:
         elif how == MORE_SLOTS:
             keys = self._slots[: batch.num_rows]
             keys = numbers_of(batch, "key", np.int32) if slots is None else keys
-            self._store.grow(slot=int(keys.max()) + 1)
+            self._grow_slots(int(keys.max()) + 1)
         elif how == MORE_LENT:
             assert slots is not None
             slots.grow()
@@ -412,6 +413,9 @@ class TrendOperator:
         """Make room for totals, and for simultaneous events."""
         store = self._store
         rows, needed = store.sizes["row"], store["totals"] + 2 * store["most_closed"]
+        if self._call_words[UNTIL] == FOREVER:  # all that is left will be closed
+            left = store.sizes["slot"] - store["begin"]
+            needed += min(left * store["most_closed"], MOST_AHEAD)
         if rows < needed:
             needed = max(needed, store.sizes["slot"] // SLOTS_OF_ROW)
         while rows < needed:  # a power of two, as `find_total` has it
@@ -421,6 +425,16 @@ class TrendOperator:
             self._rebuild()
         if store.free("run") == 0:
             store.grow(run=(8 if store.sizes["run"] < FEW_ROWS else 2) * store.sizes["run"])
+
+    def _grow_slots(self, slots: int) -> None:
+        """Make room for so many slots, and for what will be needed soon: all is moved each time.
+
+        That is the classes of former runs, and a row of totals for each slot, where slots are few.
+        """
+        store = self._store
+        rows = min(slots + 2 * store["most_closed"], FEW_ROWS)
+        rows = 0 if store.sizes["bucket"] else 1 << (rows - 1).bit_length()
+        store.grow(slot=slots, class_number=self._prepared.classes, row=rows)
 
     def _make_room(self) -> None:
         """Make room for all totals to be put that may be given out."""
