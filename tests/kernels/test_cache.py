@@ -238,3 +238,30 @@ def test_numba_is_loaded_as_a_whole_only_where_a_kernel_needs_more_than_there_is
     cache.get_ready(cpu_target.target_context, ["what_there_is_not"])
     cache.get_ready(cpu_target.target_context, None)
     assert len(refreshed) == 2
+
+
+@kernel
+def _called(number: int) -> int:
+    return number + 1
+
+
+@kernel(seconds=3.0)
+def _short(number: int) -> int:
+    return _called(number)
+
+
+@kernel(seconds=20.0)
+def _long(number: int) -> int:
+    return _short(_called(number))
+
+
+def test_one_line_tells_how_long_all_takes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notice, "NOTICE", Notice())
+    for each in (_short, _called, _long, _called, _short):  # as the compiler comes to them
+        notice.begin_notice(each, "/cache")
+    (said,) = caplog.messages
+    assert "about 25 s" in said
+    assert "/cache" in said
+    assert "`elsinore compile`" in said
