@@ -27,8 +27,9 @@ from elsinore.runtime.ranges import nothing
 
 STRETCH = 2**18  # rows that are made ready at once
 KEPT = 2**22  # the same of those that are kept: fewer are put together more often
-TURNS = 8  # shares of windows for each thread, at most
-SHARE = 2**19  # rows of a share of windows below which closing behind each takes too long
+TURNS = 8  # even shares of windows for each thread, at most
+SHARE = 2**19  # rows of an even share of windows below which closing behind each takes too long
+LAST = 2**17  # the same of the last shares, which are few
 EVEN = 1.1  # the longest thread takes at most so many times as long as it would at best
 
 
@@ -93,27 +94,49 @@ def whole_windows(
 ) -> list[tuple[int, int]]:
     """Return ranges of rows that no window crosses, for threads that each take the next in turn.
 
-    As many of about the same length as keep all threads busy; one range of all where none do.
-    times: ascending.
+    They get shorter toward the end, so that no thread waits there for long, or where windows are
+    too long for that are about the same: as many as keep all threads busy; one range of all where
+    none do. times: ascending.
 
     >>> whole_windows(np.arange(12), [Window(3)], 2), whole_windows(np.arange(12), [Window(10)], 2)
     ([(0, 6), (6, 12)], [(0, 12)])
     """
     rows, found = len(times), common_borders(windows)
-    turns = max(1, min(TURNS, rows // (threads * SHARE)))
-    while found is not None and turns:
-        spans = _cut(times, *found, threads * turns)
-        if _longest(spans, threads) * threads <= EVEN * rows:
-            return spans
-        turns //= 2
+    if found is not None:
+        turns = max(1, min(TURNS, rows // (threads * SHARE)))
+        several = shrinking(rows, threads), *_even(rows, threads, turns)
+        for spans in (_cut(times, *found, middles) for middles in several):
+            if _longest(spans, threads) * threads <= EVEN * rows:
+                return spans
     return [(0, rows)]
 
 
-def _cut(times: NDArray[np.int64], length: int, origin: int, count: int) -> list[tuple[int, int]]:
-    """Return so many ranges of rows or fewer, cut where stretches of a length of time end."""
-    rows, cuts = len(times), {0, len(times)}
-    for number in range(1, count):
-        middle = rows * number // count
+def shrinking(rows: int, threads: int) -> list[int]:
+    """Return where rows are cut: each share is half of what each thread would have of the rest.
+
+    >>> shrinking(2**20, 2), shrinking(2**17, 2)
+    ([262144, 458752, 606208, 737280, 868352, 999424], [])
+    """
+    cuts, begin = list[int](), 0
+    while (begin := begin + max(LAST, (rows - begin) // (2 * threads))) < rows:
+        cuts.append(begin)
+    return cuts
+
+
+def _even(rows: int, threads: int, turns: int) -> Iterator[list[int]]:
+    """Yield where rows are cut into so many even shares for each thread; then half as many, ..."""
+    while turns:
+        count = threads * turns
+        yield [rows * number // count for number in range(1, count)]
+        turns //= 2
+
+
+def _cut(
+    times: NDArray[np.int64], length: int, origin: int, middles: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return ranges of rows, cut where stretches of a length of time end, next to some rows."""
+    cuts = {0, len(times)}
+    for middle in middles:
         before = window_start(last_window(int(times[middle]), length, origin), length, origin)
         borders = [edge for edge in (before, before + length) if times[0] < edge <= times[-1]]
         begins = np.searchsorted(times, np.array(borders, np.int64))
