@@ -31,11 +31,12 @@ def gain_along(
 ) -> int:
     """Let events from `turn` on join the gains of their slots, or begin new ones after these.
 
-    Returns the first that does not: at which a window ends, that had better wait as a series, that
-    has no gains, or whose slot has something else waiting.
+    Event `turn` is of the key that its slot has. Returns the first that does not: at which a window
+    ends, that had better wait as a series, that has no gains, or whose slot has something else
+    waiting.
     """
     times, keys, codes, known = events.times, events.keys, events.codes, events.known
-    one_slot = header.one_slot != 0
+    one_slot, first = header.one_slot != 0, keys[turn]
     at, end = np.uint64(turn), np.uint64(header.end)  # a place not below 0 costs less
     while at < end:
         code = codes[at]
@@ -47,18 +48,17 @@ def gain_along(
         before = ints[np.uint64(header.time + slot)]
         if (
             kind < 0
-            or ints[np.uint64(header.key + slot)] != key
+            or (one_slot and keys[at] != first)  # a key's own slot has gains of none but it
             or ints[np.uint64(header.waiting + slot)] != GAINING
-            or ints[np.uint64(header.chain + slot)] >= 0
             or time < before
             or time >= ints[np.uint64(header.edge + slot)]
         ):
             break
         after = at + np.uint64(1)
-        over = np.int64(time > before)  # how far apart they are may not fit into 64 bits
-        if after < end and keys[after] == keys[at] and over != 0 and program[kind + QUICK] != 0:
+        followed = after < end and keys[after] == keys[at]
+        if followed and time != before and program[kind + QUICK] != 0:
             break
-        add_gains_of(header, ints, doubles, slot, over)  # if the event has none, they are 0 then
+        add_gains_of(header, ints, doubles, slot, time - before)
         row = np.int64(at)
         addend, rank = row * header.addend, row * header.rank
         bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)

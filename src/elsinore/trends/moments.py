@@ -57,7 +57,7 @@ def end_waiting(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, slot: int, shares: Shares
 ) -> None:
     """Let what waits in a slot act: as a series or a mixture where no burst is looked at."""
-    if ints[header.waiting + slot] == GAINING and ints[header.chain + slot] < 0:
+    if ints[header.waiting + slot] == GAINING:
         add_gains(header, ints, doubles, slot)
         ints[header.waiting + slot] = 0
     elif (
@@ -82,7 +82,7 @@ def end_moment(
     """Let the events that wait in a slot act, class by class where that is the same."""
     time = ints[header.time + slot]
     kind = ints[header.waiting_class + slot]
-    gaining = ints[header.waiting + slot] == GAINING
+    gaining = ints[header.waiting + slot] < 0
     entries, apart = 1, program[kind + APART]
     ints[header.entry_class] = kind
     ints[header.entry_events] = ints[header.waiting + slot]

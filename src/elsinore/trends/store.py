@@ -18,7 +18,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 15
+VERSION = 16
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -69,7 +69,7 @@ FIELDS = (
     Field("first", np.int64, ("slot", "kind")),  # its open windows
     Field("last", np.int64, ("slot", "kind"), int(BEFORE_ALL)),
     # of a key, its present moment: the first run, and the latest of the others
-    Field("waiting", np.int64, _SLOT),  # events of the first run; GAINING: gains have them
+    Field("waiting", np.int64, _SLOT),  # events of the first run; below 0: gains have them
     Field("waiting_class", np.int64, _SLOT),
     Field("since", np.int64, _SLOT),  # the time of the first of them
     Field("series", np.int64, _SLOT),  # moments of one event of that class before it

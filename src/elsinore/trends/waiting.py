@@ -5,7 +5,7 @@ Simultaneous events do not precede one another. So a key's latest moment waits u
 comes or a window ends; meanwhile events of one class in turn are one *run*: how many they are, the
 sum of each of their addends and the least of each of their ranks. The first run of a moment lies in
 its slot, the others in a list of their own. In place of the first may be what events of any class
-add, known when they came (GAINING; see `elsinore.trends.core.gains`).
+add, known when they came (GAINING; GAINED before further runs; see `elsinore.trends.core.gains`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from elsinore.kernels import take
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.wide import wide_kernel
 
-GAINING = np.int64(-1)  # in place of how many events wait: what those so far add is known
+# in place of how many events wait: what those so far add is known, of all, or of the first ones
+GAINING, GAINED = np.int64(-1), np.int64(-2)
 
 
 @wide_kernel(inline=True)
@@ -81,8 +82,8 @@ def join(
     first_rank: int,
 ) -> bool:
     """Let an event join the moment of its slot; return False where there is no room for it yet."""
-    last, first = ints[header.chain + slot], ints[header.waiting + slot] != GAINING
-    if first and last < 0 and ints[header.waiting_class + slot] == kind:
+    last, waiting = ints[header.chain + slot], ints[header.waiting + slot]
+    if waiting >= 0 and last < 0 and ints[header.waiting_class + slot] == kind:
         ints[header.waiting + slot] += 1
         to = header.waiting_addends + slot * header.addend
         to_rank = header.waiting_ranks + slot * header.rank
@@ -96,6 +97,8 @@ def join(
             return False
         ints[header.run_next + run] = last
         ints[header.chain + slot] = run
+        if waiting < 0:
+            ints[header.waiting + slot] = GAINED
         ints[header.run_class + run] = kind
         ints[header.run_events + run] = 1
         to = header.run_addends + run * header.addend

@@ -40,18 +40,20 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
 
 
 @wide_kernel(inline=True)
-def add_gains_of(header: Any, ints: Ints, doubles: Doubles, slot: int, over: int) -> None:
-    """Add a slot's gains to its cells if its moment is over (1, else 0): few without a branch.
+def add_gains_of(header: Any, ints: Ints, doubles: Doubles, slot: int, apart: int) -> None:
+    """Add a slot's gains to its cells if its moment is over: few without a branch.
 
-    Whether an event is of another moment than the one before nobody can foretell.
+    Whether an event is of another moment than the one before nobody can foretell. apart: by how
+    much; not 0 where that does not fit into 64 bits, either.
     """
     if header.gained > FEW or ints[header.big + slot] != 0:
-        if over != 0:
+        if apart != 0:
             add_gains(header, ints, doubles, slot)
         return
     cells = np.uint64(header.cells + slot * header.cell)
     gained = np.uint64(header.gained)
-    gains, passed, share = cells + np.uint64(header.cell) - gained, False, float(over)
+    gains, passed = cells + np.uint64(header.cell) - gained, False
+    share = min(abs(float(apart)), 1.0)  # as a choice of two numbers it is compiled to a branch
     for cell in range(gained):
         gain = doubles[gains + cell] * share  # all of it, or nothing
         after = doubles[cells + cell] + gain
