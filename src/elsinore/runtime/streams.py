@@ -234,8 +234,10 @@ def check_by(
 
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:
     """Return the error that `reader` asks for a name that the events do not have."""
+    quoted = name.startswith("'")
+    constant = " A type of all events is no column: let predicates be qre.any." if quoted else ""
     return QuerySemanticError(
         f"{reader}: the events have no attribute '{name}'.{did_you_mean(name, names)} "
-        f"Attributes: {', '.join(names)}.",
+        f"Attributes: {', '.join(names)}.{constant}",
         choices=names,
     )
