@@ -12,7 +12,7 @@ from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
-from elsinore.plan.guarded import guarded_template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.implied import without_implied
 from elsinore.runtime.options import RunOptions
 from oracles.reference import ReferenceEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elsinore.language import parse_workload
-from elsinore.plan.guarded import guarded_template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.taken_apart import taken_apart
 
 RISING = "WHERE b[i].v >= b[i-1].v"

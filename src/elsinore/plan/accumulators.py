@@ -23,7 +23,7 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
     `guarded` has no predicates between events, one side and the strategy ANY.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(Request, Travel+, NOT Pickup);"
     >>> found = accumulated(guarded_template(parse_workload(text).queries[0]))
     >>> found.labels

@@ -24,7 +24,7 @@ def shape(template: GuardedTemplate) -> object:
     """Return what two queries of one automaton agree in: all but names and aggregates.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> one, other = (guarded_template(query) for query in parse_workload('''
     ...     QUERY one RETURN COUNT(*) PATTERN SEQ(A x, B y+) STRATEGY CONTIGUOUS;
     ...     QUERY other RETURN SUM(b.v) PATTERN SEQ(A a, B b+) STRATEGY CONTIGUOUS;
@@ -49,7 +49,7 @@ def begins_with(longer: GuardedTemplate, template: GuardedTemplate) -> bool:
     both have all states (`elsinore.trends.graph.steps`). Where trends end may differ.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> one, other, third = (guarded_template(query) for query in parse_workload('''
     ...     QUERY one RETURN COUNT(*) PATTERN SEQ(A x, B y+) STRATEGY CONTIGUOUS;
     ...     QUERY other RETURN COUNT(*) PATTERN SEQ(C c, D d+) WHERE d.v > 2 STRATEGY CONTIGUOUS;
@@ -91,7 +91,7 @@ def equal_states(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
     such a state leads to.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> def equal(strategy):
     ...     return equal_states([guarded_template(query) for query in parse_workload(f'''
     ...         QUERY one RETURN COUNT(*) PATTERN SEQ(A a, B b+, C c) STRATEGY {strategy};

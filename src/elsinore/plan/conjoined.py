@@ -27,7 +27,7 @@ def conjoined(guarded: GuardedTemplate) -> Template | str:
     `guarded` has no predicates between events and the strategy ANY.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) AND SEQ(A c, B d);"
     >>> found = conjoined(guarded_template(parse_workload(text).queries[0]))
     >>> found.labels

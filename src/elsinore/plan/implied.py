@@ -29,7 +29,7 @@ def without_implied(template: GuardedTemplate) -> GuardedTemplate:
     """Return a template without anchors that only what follows from neighbours is asked of.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> def anchors(where):
     ...     text = f"QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE {where};"
     ...     return without_implied(guarded_template(parse_workload(text).queries[0])).anchors

@@ -84,7 +84,7 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
     """Return a template as an index runs it, or why none can.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> def of(text):
     ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
     ...     return indexed(guarded_template(parse_workload(text).queries[0]))

@@ -71,7 +71,7 @@ def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
     where all of them only count.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> found = joined([guarded_template(query) for query in parse_workload('''
     ...     QUERY short RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v;
     ...     QUERY long RETURN COUNT(*) PATTERN SEQ(A, B b+, C) WHERE b[i].v >= b[i-1].v;

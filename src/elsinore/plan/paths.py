@@ -19,9 +19,10 @@ from elsinore.model.expression import Attribute, Binary, Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.accumulators import accumulated
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.between import CURRENT, PREVIOUS, TURNED, Reading, is_local, readings
 from elsinore.plan.conjoined import conjoined
-from elsinore.plan.guarded import GuardedTemplate, guarded_template
+from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.implied import without_implied
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity

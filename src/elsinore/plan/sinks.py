@@ -23,7 +23,7 @@ def with_sinks(template: GuardedTemplate) -> GuardedTemplate:
     numbers.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+) STRATEGY SKIP TILL NEXT MATCH;"
     >>> found = with_sinks(guarded_template(parse_workload(text).queries[0]))
     >>> [state.type for state in found.states], len(found.negatives)

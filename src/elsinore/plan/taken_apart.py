@@ -12,13 +12,7 @@ from dataclasses import dataclass, replace
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
-from elsinore.plan.guarded import (
-    End,
-    GuardedState,
-    GuardedTemplate,
-    Move,
-    Start,
-)
+from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
 from elsinore.plan.implied import without_implied
 from elsinore.plan.side_by_side import BEGIN, product_of
@@ -42,7 +36,7 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     `guarded` has two sides. Where no trend is one of both patterns, there are but two templates.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.guarded import guarded_template
+    >>> from elsinore.plan.assembly import guarded_template
     >>> def found(text):
     ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
     ...     return taken_apart(guarded_template(parse_workload(text).queries[0]))

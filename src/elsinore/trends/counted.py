@@ -14,7 +14,7 @@ from typing import cast
 
 from elsinore.model.window import overlap_of
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.plan.guarded import guarded_template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.joined import joined
 from elsinore.plan.paths import Routed, patterns_of
 from elsinore.plan.sharing import aggregated

@@ -172,7 +172,7 @@ def test_lanes_with_an_equal_not_have_what_is_before_it_and_it_as_one_state(
     ],
 )
 def test_explain_says_in_what_automata_differ(other: str, why: str) -> None:
-    from elsinore.plan.guarded import guarded_template
+    from elsinore.plan.assembly import guarded_template
 
     texts = (
         "QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+);",

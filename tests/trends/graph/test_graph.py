@@ -21,8 +21,8 @@ from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import GuardedTemplate, TrendUnit, Unit, partition_of
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.classes import classes_of
-from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import STATE_LIMIT, Path
 from elsinore.plan.trends import unit_of as as_unit

@@ -19,7 +19,7 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model import Workload
 from elsinore.operators import plan
-from elsinore.plan.guarded import guarded_template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.paths import goes_in_steps
 from elsinore.plan.sinks import with_sinks
 from elsinore.runtime.options import RunOptions

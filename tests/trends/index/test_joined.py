@@ -17,7 +17,7 @@ from elsinore.local import run
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
-from elsinore.plan.guarded import guarded_template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.joined import MOST_TOGETHER, Joined, joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.counted import MOST_LANES, is_counted

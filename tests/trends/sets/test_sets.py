@@ -23,8 +23,8 @@ from elsinore.model.window import SECOND
 from elsinore.operators.ranks import from_ranks, to_ranks
 from elsinore.plan import TrendUnit, Unit, partition_of
 from elsinore.plan.aggregates import SPREAD, Outcome
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.classes import classes_of
-from elsinore.plan.guarded import guarded_template
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.paths import Path
 from elsinore.plan.trends import unit_of as as_unit

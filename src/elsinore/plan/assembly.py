@@ -1,0 +1,299 @@
+"""How the guarded template of a query is put together: its states are reached one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from elsinore.automata import Ambiguity, Nfa, Symbol, Transition, ambiguity
+from elsinore.automata.nfa import closure
+from elsinore.errors import QuerySemanticError
+from elsinore.model import pattern as pt
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.query import Query
+from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
+from elsinore.plan.between import Reading, is_local, readings
+from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
+from elsinore.plan.guards import (
+    FREE,
+    NO_WAY,
+    GuardedPositions,
+    Ways,
+    either,
+    entered_at,
+    guarded_positions,
+)
+from elsinore.plan.neighbours import impossible_neighbours
+from elsinore.plan.predicates import (
+    contradictions,
+    joined_parts,
+    local_predicates,
+    refuse_unreadable,
+    wholes_of,
+)
+from elsinore.plan.readings import refuse_readings
+from elsinore.plan.strangers import refuse_strangers
+
+COUNT_ONLY = Aggregation((TRENDS,), (), ())
+
+# The positions that may come right after each, with the ways between the two.
+Onward = dict[int, list[tuple[int, Ways]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Positions, and which first events (`Reading.first`) have been seen by then.
+
+    There are several positions only where an assignment of variables does not tell them apart.
+    """
+
+    positions: frozenset[int]
+    seen: frozenset[frozenset[str]]
+
+
+def guarded_template(query: Query) -> GuardedTemplate:
+    """Build the guarded template of a trend query.
+
+    Raises QuerySemanticError for predicates that no pair of events of one trend can be read for,
+    for AND of more than two patterns, and for an aggregate over a variable of an ambiguous pattern.
+    """
+    refuse_unreadable(query)
+    placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
+    local = local_predicates(query)
+    between = [predicate for predicate in query.where if not is_local(predicate)]
+    for predicate in between:
+        refuse_strangers(query, placed, predicate)
+
+    live: set[str] = set()
+
+    def build(whole: pt.Pattern, fields: Aggregation) -> GuardedTemplate:
+        positions = placed[whole]
+        read = [r for predicate in between for r in readings(query, whole, predicate) or ()]
+        nfa = _automaton(positions, local)
+        useful = nfa.trim()
+        live.update(positions.events[state - 1].variable for state in useful - {0})
+        witness = ambiguity(nfa) if useful & nfa.accepting else None
+        if query.strategy is Strategy.NEXT and useful:
+            useful = frozenset(range(nfa.states))  # what can never end a trend may extend a run
+        if witness is not None and whole is query.pattern:
+            refuse_readings(query, fields, positions.events, witness)
+        negatives = tuple(build(negative, COUNT_ONLY) for negative in positions.negatives)
+        return _assembled(query, positions, local, read, useful, negatives, fields, witness)
+
+    def positive(pattern: pt.Pattern) -> GuardedTemplate:
+        built = build(pattern, fields)
+        return _without_idle(built) if query.strategy is Strategy.CONTIGUOUS else built
+
+    fields = aggregation(query)
+    parts = joined_parts(query.pattern)
+    if len(parts) > 2:
+        raise QuerySemanticError(
+            "AND counts pairs of trends: it joins two patterns. Ask for the other pairs in "
+            "queries of their own.",
+            span=query.pattern.span or query.span,
+            query=query.name,
+        )
+    built = tuple(map(positive, parts))
+    warnings = contradictions(query, local, live) + impossible_neighbours(query, placed)
+    return replace(built[0] if len(built) == 1 else _joined(*built), warnings=warnings)
+
+
+def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expression]]) -> Nfa:
+    symbols = [Symbol(event.type, local[event.variable]) for event in positions.events]
+    moves = [Transition(0, symbols[p], p + 1) for p in sorted(positions.first)]
+    moves += [Transition(p + 1, symbols[q], q + 1) for p, q in sorted(positions.follow)]
+    accepting = frozenset(p + 1 for p in positions.last)
+    return Nfa(len(symbols) + 1, tuple(moves), accepting)
+
+
+class _Numbered:
+    """What the readings of the predicates ask of each move; numbers conditions and anchors.
+
+    Only conditions that some move asks for get a number.
+    """
+
+    def __init__(self, read: Iterable[Reading], onward: Onward, variable: Sequence[str]) -> None:
+        self.conditions: dict[Expression, int] = {}
+        self.anchors: dict[str, int] = {}
+        self._near: dict[tuple[str, str], list[Reading]] = {}
+        self._far: dict[str, list[Reading]] = {}
+        beyond: dict[str, frozenset[str]] = {}
+        for reading in read:
+            if reading.anchored and reading.earlier not in beyond:
+                beyond[reading.earlier] = _beyond(reading.earlier, onward, variable)
+            if reading.anchored and reading.later in beyond[reading.earlier]:
+                self.anchors.setdefault(reading.earlier, len(self.anchors))
+                self._far.setdefault(reading.later, []).append(reading)
+            else:
+                self._near.setdefault((reading.earlier, reading.later), []).append(reading)
+
+    def between(self, one: str, other: str, seen: frozenset[frozenset[str]]) -> frozenset[int]:
+        """Return the conditions on neighbours bound to `one` and `other`."""
+        near = self._near.get((one, other), ())
+        return frozenset(self._number(r.condition) for r in near if r.first not in seen)
+
+    def checks(self, later: str, seen: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:
+        """Return the conditions, with their anchors, on an event bound to `later`."""
+        far = self._far.get(later, ())
+        return frozenset(
+            (self.anchors[r.earlier], self._number(r.condition)) for r in far if r.first not in seen
+        )
+
+    def _number(self, condition: Expression) -> int:
+        return self.conditions.setdefault(condition, len(self.conditions))
+
+
+def _beyond(earlier: str, onward: Onward, variable: Sequence[str]) -> frozenset[str]:
+    """Return the variables that come after `earlier` in a trend with others in between."""
+    places = [p for p, name in enumerate(variable) if name == earlier]
+    second = {r for p in places for q, _ in onward.get(p, ()) for r, _ in onward.get(q, ())}
+    later = closure(second, ((p, q) for p, after in onward.items() for q, _ in after))
+    return frozenset(variable[p] for p in later)
+
+
+def _assembled(
+    query: Query,
+    positions: GuardedPositions,
+    local: dict[str, frozenset[Expression]],
+    read: list[Reading],
+    useful: frozenset[int],
+    negatives: tuple[GuardedTemplate, ...],
+    fields: Aggregation,
+    witness: Ambiguity | None,
+) -> GuardedTemplate:
+    """Walk from the first positions on; make a state of each spot that is reached."""
+    variable = [event.variable for event in positions.events]
+    types = {event.variable: event.type for event in positions.events}
+    # a run is an assignment of variables: under NEXT it is one run that an event extends or not
+    alike = query.strategy is Strategy.NEXT and not positions.negatives
+    sites = positions.sites if alike else tuple(range(len(variable)))
+    firsts = frozenset(reading.first for reading in read if reading.first)
+    onward: Onward = {}
+    for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
+        if p + 1 in useful and q + 1 in useful:
+            onward.setdefault(p, []).append((q, ways))
+    numbered = _Numbered(read, onward, variable)
+    spots: dict[_Spot, int] = {}
+    order: list[_Spot] = []
+
+    def enter(seen: frozenset[frozenset[str]], entered: frozenset[int]) -> int:
+        name = variable[next(iter(entered))]
+        names = frozenset(first for first in firsts if name in first)
+        spot = _Spot(entered, seen | names)
+        if spot not in spots:
+            spots[spot] = len(order)
+            order.append(spot)
+        return spots[spot]
+
+    first = [(p, ways) for p, ways in sorted(positions.first.items()) if p + 1 in useful]
+    starts = tuple(
+        Start(enter(frozenset(), entered), ways) for entered, ways in entered_at(first, sites)
+    )
+    moves: list[Move] = []
+    for number, spot in enumerate(order):  # it grows while it is gone through
+        before = variable[next(iter(spot.positions))]
+        steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
+        for entered, ways in entered_at(steps, sites):
+            later = variable[next(iter(entered))]
+            conditions = numbered.between(before, later, spot.seen)
+            checks = numbered.checks(later, spot.seen)
+            moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks))
+    states = tuple(
+        GuardedState(types[name], name, local[name], numbered.anchors.get(name))
+        for name in (variable[next(iter(spot.positions))] for spot in order)
+    )
+    ends = tuple(
+        End(number, either(*ending))
+        for number, spot in enumerate(order)
+        if (ending := [positions.last[p] for p in spot.positions if p in positions.last])
+    )
+    return GuardedTemplate(
+        query=query,
+        states=states,
+        starts=starts,
+        moves=tuple(moves),
+        ends=ends,
+        conditions=tuple(numbered.conditions),
+        anchors=tuple(numbered.anchors),
+        negatives=negatives,
+        aggregation=fields,
+        sides=1,
+        ambiguous=witness is not None,
+    )
+
+
+def _without_idle(template: GuardedTemplate) -> GuardedTemplate:
+    """Leave out what is forbidden between neighbours, where none has an event in between.
+
+    >>> from elsinore.language import parse_workload
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(NOT C, A, NOT D, B) STRATEGY CONTIGUOUS;"
+    >>> found = guarded_template(parse_workload(text).queries[0])
+    >>> [one.states[0].type for one in found.negatives], {move.ways for move in found.moves}
+    (['C'], {frozenset({frozenset()})})
+    """
+    at_edges = [edge.ways for edge in template.starts] + [edge.ways for edge in template.ends]
+    named = sorted({number for ways in at_edges for way in ways for number in way})
+
+    def told(ways: Ways) -> Ways:
+        return frozenset(frozenset(map(named.index, way)) for way in ways)
+
+    return replace(
+        template,
+        starts=tuple(replace(start, ways=told(start.ways)) for start in template.starts),
+        moves=tuple(replace(move, ways=FREE) for move in template.moves if move.ways != NO_WAY),
+        ends=tuple(replace(end, ways=told(end.ways)) for end in template.ends),
+        negatives=tuple(template.negatives[n] for n in named),
+    )
+
+
+def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
+    """Put the automata of the two patterns that AND joins side by side.
+
+    Where one of them has no trends, there are no pairs, and nothing ends.
+    """
+    more = len(one.states)
+    conditions = tuple(dict.fromkeys(one.conditions + other.conditions))
+    anchors = tuple(dict.fromkeys(one.anchors + other.anchors))
+    negatives = tuple(dict.fromkeys(one.negatives + other.negatives))
+
+    def ways_of(part: GuardedTemplate, ways: Ways) -> Ways:
+        return frozenset(frozenset(negatives.index(part.negatives[n]) for n in way) for way in ways)
+
+    states: list[GuardedState] = []
+    starts: list[Start] = []
+    moves: list[Move] = []
+    ends: list[End] = []
+    for side, (part, shift) in enumerate(((one, 0), (other, more))):
+        for state in part.states:
+            anchor = None if state.anchor is None else anchors.index(part.anchors[state.anchor])
+            states.append(GuardedState(state.type, state.variable, state.needs, anchor))
+        starts += [Start(s.target + shift, ways_of(part, s.ways)) for s in part.starts]
+        ends += [End(e.source + shift, ways_of(part, e.ways), side) for e in part.ends]
+        moves += [
+            Move(
+                move.source + shift,
+                move.target + shift,
+                ways_of(part, move.ways),
+                frozenset(conditions.index(part.conditions[n]) for n in move.conditions),
+                frozenset(
+                    (anchors.index(part.anchors[a]), conditions.index(part.conditions[n]))
+                    for a, n in move.checks
+                ),
+            )
+            for move in part.moves
+        ]
+    return GuardedTemplate(
+        query=one.query,
+        states=tuple(states),
+        starts=tuple(starts),
+        moves=tuple(moves),
+        ends=tuple(ends) if one.ends and other.ends else (),
+        conditions=conditions,
+        anchors=anchors,
+        negatives=negatives,
+        aggregation=one.aggregation,
+        sides=2,
+        ambiguous=True,
+        parts=(one, other),
+    )
