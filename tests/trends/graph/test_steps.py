@@ -23,7 +23,7 @@ from elsinore.plan.assembly import guarded_template
 from elsinore.plan.paths import goes_in_steps
 from elsinore.plan.sinks import with_sinks
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.graph import evaluator, stepped, steps
+from elsinore.trends.graph import evaluator, memory, stepped
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import assert_close, unit_inputs
@@ -200,7 +200,7 @@ def test_events_in_pieces_with_stops_and_in_several_sweeps_come_out_as_in_one(
     cuts = data.draw(drawn_cuts(size, 6))
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
         whole = given_unit.results(in_pieces(given_unit, events, []))
-        with mock.patch.object(steps, "MOST_BYTES", 1):  # of each key in a sweep of its own
+        with mock.patch.object(memory, "MOST_BYTES", 1):  # of each key in a sweep of its own
             cut = given_unit.results(in_pieces(given_unit, events, cuts))
         for name, found in cut.items():
             order = [("k", "ascending")]

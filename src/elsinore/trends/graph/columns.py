@@ -5,50 +5,34 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from enum import Enum, auto
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.numeric.constants import moment
-from elsinore.operators.ranks import rank_doubles, to_ranks, turned
+from elsinore.operators.ranks import rank_doubles, turned
+from elsinore.trends.graph.codes import (
+    BOUND,
+    STEADY,
+    Exact,
+    Order,
+    doubles_of,
+    exact_codes,
+    excess_of,
+    is_fine,
+    order_of,
+    plain_of,
+    ranks_in_common,
+    steady_codes,
+    texts_of,
+    ticks_of,
+    with_nan,
+)
 from elsinore.trends.keyed import Doubles, Flags, Ints
-
-Exact = int | Decimal
-
-_DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
-_BOUND = 2**63  # integers from its negative up to below it have 64 bits
-
-
-class Order(Enum):
-    """What values are compared among each other; WHOLE, WIDE and NUMBER are all numbers."""
-
-    WHOLE = auto()  # integers of at most 64 bits
-    WIDE = auto()  # other numbers that are exact: decimals, integers without a sign
-    NUMBER = auto()
-    TEXT = auto()
-    TRUTH = auto()
-    TIME = auto()
-    DURATION = auto()
-    NONE = auto()  # neither compared nor computed with; it is null or not
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether it is a number, and no double."""
-        return self in {Order.WHOLE, Order.WIDE}
-
-    @property
-    def is_number(self) -> bool:
-        """Whether one can compute with it."""
-        return self.is_exact or self is Order.NUMBER
-
-
-_STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.DURATION}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,19 +72,19 @@ class ComparedColumns:
         >>> found.text_code("b"), found.text_code("ab")
         (2, 1)
         """
-        plain = {name: _plain(column) for name, column in columns.items()}
-        orders = {name: _order(column.type) for name, column in plain.items()}
+        plain = {name: plain_of(column) for name, column in columns.items()}
+        orders = {name: order_of(column.type) for name, column in plain.items()}
         count = len(next(iter(plain.values()))) if plain else 0
-        texts = _texts([plain[name] for name, order in orders.items() if order is Order.TEXT])
-        exact, wholes = _exact({n: c for n, c in plain.items() if orders[n].is_exact})
-        unit = "ns" if any(_is_fine(column.type) for column in plain.values()) else "us"
+        texts = texts_of([plain[name] for name, order in orders.items() if order is Order.TEXT])
+        exact, wholes = exact_codes({n: c for n, c in plain.items() if orders[n].is_exact})
+        unit = "ns" if any(is_fine(column.type) for column in plain.values()) else "us"
         compared = np.empty((len(plain), count), dtype=np.int64)
         known = np.empty((len(plain), count), dtype=np.uint8)
         for place, (name, column) in enumerate(plain.items()):
             order = orders[name]
             if order is Order.NUMBER:
                 there = known[place].view(np.bool_)
-                rank_doubles(_with_nan(column), compared[place], there, one_zero=True)
+                rank_doubles(with_nan(column), compared[place], there, one_zero=True)
                 continue
             known[place] = to_numpy(column.is_valid())
             if order is Order.NONE:
@@ -111,7 +95,7 @@ class ComparedColumns:
             elif order is Order.TEXT:
                 codes = pc.multiply(pc.index_in(column, texts).cast(pa.int64()), to_scalar(2))
             else:
-                codes = _steady(name, column, order, unit)
+                codes = steady_codes(name, column, order, unit)
             compared[place] = to_numpy(codes, 0)
         return cls(
             names=tuple(plain),
@@ -140,7 +124,7 @@ class ComparedColumns:
                 elif order is Order.WHOLE and self.wholes is None:
                     self.made[place] = codes
                 elif order.is_number:
-                    self.made[place] = _doubles(self.plain[name])
+                    self.made[place] = doubles_of(self.plain[name])
         return self.made
 
     @property
@@ -154,7 +138,7 @@ class ComparedColumns:
         False
         """
         orders = set(self.orders.values())
-        return len(orders) <= 1 and orders <= _STEADY
+        return len(orders) <= 1 and orders <= STEADY
 
     def codes_of(
         self, name: str, column: pa.Array, chosen: Ints | None
@@ -165,7 +149,7 @@ class ComparedColumns:
         """
         order = self.orders[name]
         if order is Order.NUMBER:
-            doubles = _with_nan(column)
+            doubles = with_nan(column)
             doubles = doubles if chosen is None else doubles[chosen]
             size = len(doubles)
             bits, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
@@ -173,9 +157,9 @@ class ComparedColumns:
             return bits, there
         if chosen is not None:
             column = column.take(to_arrow(chosen))
-        column = _plain(column)
+        column = plain_of(column)
         known = to_numpy(column.is_valid())
-        return to_numpy(_steady(name, column, order, self.unit), 0), known
+        return to_numpy(steady_codes(name, column, order, self.unit), 0), known
 
     def with_rows(self, compared: Ints, known: Flags, first: int | None = None) -> ComparedColumns:
         """Return columns of the same types and steady codes, with other rows."""
@@ -244,9 +228,9 @@ class ComparedColumns:
         size = (len(self.names) + 1, self.compared.shape[1])
         codes, known = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.uint8)
         places = [place for place, name in enumerate(self.names) if self.orders[name].is_number]
-        codes[places] = _in_common(
+        codes[places] = ranks_in_common(
             self.numbers[places],
-            [_excess(self.plain[self.names[place]], self.numbers[place]) for place in places],
+            [excess_of(self.plain[self.names[place]], self.numbers[place]) for place in places],
         )
         known[places] = self.known[places]
         self.compared = np.concatenate((self.compared, codes))
@@ -259,7 +243,7 @@ class ComparedColumns:
         2
         """
         if self.wholes is None:
-            return number if -_BOUND <= number < _BOUND else None
+            return number if -BOUND <= number < BOUND else None
         place = bisect.bisect_left(self.wholes, number)
         found = place < len(self.wholes) and self.wholes[place] == number
         return 2 * place if found else 2 * place - 1
@@ -283,7 +267,7 @@ class ComparedColumns:
                 f"A predicate compares '{name}' with '{text}', which is no time. Write one as "
                 "in '2024-01-31T12:00:00'."
             ) from error
-        return int(_ticks(name, to_arrow([written.value], written.type), self.unit)[0].as_py())
+        return int(ticks_of(name, to_arrow([written.value], written.type), self.unit)[0].as_py())
 
 
 def keeps_codes(types: Iterable[pa.DataType]) -> bool:
@@ -294,138 +278,5 @@ def keeps_codes(types: Iterable[pa.DataType]) -> bool:
     >>> keeps_codes([pa.float64(), pa.float32()]), keeps_codes([pa.float64(), pa.int64()])
     (True, False)
     """
-    orders = {_order(_plain(to_arrow([], kind)).type) for kind in types}
+    orders = {order_of(plain_of(to_arrow([], kind)).type) for kind in types}
     return orders.isdisjoint({Order.WIDE, Order.TEXT}) and not orders >= {Order.WHOLE, Order.NUMBER}
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Return a column decoded, small floats as doubles."""
-    column = whole(column)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if pa.types.is_floating(kind):
-        return column.cast(pa.float64(), safe=False)
-    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
-    return column
-
-
-def _steady(name: str, column: pa.Array, order: Order, unit: str) -> pa.Array:
-    """Return what whole numbers of 64 bits, times and truth values are compared as."""
-    if order in {Order.TIME, Order.DURATION}:
-        return _ticks(name, column, unit)
-    return to_ranks(column) if order is Order.TRUTH else column.cast(pa.int64())
-
-
-def _with_nan(column: pa.Array) -> Doubles:
-    """Return a column of floating numbers, null as NaN."""
-    if column.type != pa.float64():
-        column = _plain(column)
-    return to_numpy(column)
-
-
-def _order(kind: pa.DataType) -> Order:
-    if pa.types.is_decimal(kind) or kind == pa.uint64():
-        return Order.WIDE
-    if pa.types.is_integer(kind):
-        return Order.WHOLE
-    if pa.types.is_floating(kind):
-        return Order.NUMBER
-    if pa.types.is_large_string(kind):
-        return Order.TEXT
-    if pa.types.is_boolean(kind):
-        return Order.TRUTH
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Order.TIME
-    return Order.DURATION if pa.types.is_duration(kind) else Order.NONE
-
-
-def _doubles(column: pa.Array) -> Doubles:
-    """Return a column of numbers as the nearest doubles, null as 0."""
-    return to_numpy(column.cast(pa.float64(), safe=False), 0)
-
-
-def _exact(
-    columns: Mapping[str, pa.Array],
-) -> tuple[dict[str, pa.Array], Sequence[Exact] | None]:
-    """Return the codes of exact numbers: themselves, or twice their ranks and what is ranked."""
-    try:
-        return {name: column.cast(pa.int64()) for name, column in columns.items()}, None
-    except pa.ArrowInvalid:  # some are fractions, or need more than 64 bits
-        encoded = {name: column.dictionary_encode() for name, column in columns.items()}
-    values = {name: column.dictionary.to_pylist() for name, column in encoded.items()}
-    wholes: list[Exact] = sorted({value for found in values.values() for value in found})
-    ranks = {value: 2 * rank for rank, value in enumerate(wholes)}
-    codes = {
-        name: to_arrow([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
-        for name, column in encoded.items()
-    }
-    return codes, wholes
-
-
-def _excess(column: pa.Array, nearest: Doubles) -> Ints:
-    """Return by how much whole numbers of 64 bits exceed the nearest doubles; 0 for other numbers.
-
-    >>> numbers = pa.array([2**53 + 1, 2**63 - 1])
-    >>> _excess(numbers, _doubles(numbers)).tolist()
-    [1, -1]
-    """
-    if _order(column.type) is not Order.WHOLE:
-        return np.zeros(len(column), dtype=np.int64)
-    integers = to_numpy(column.cast(pa.int64()), 0)
-    beyond = nearest >= _BOUND  # the one such double, 2**63, fits no integer: half of it does
-    return np.asarray(
-        np.where(
-            beyond,
-            integers - _BOUND // 2 - _BOUND // 2,
-            integers - np.where(beyond, 0.0, nearest).astype(np.int64),
-        )
-    )
-
-
-def _in_common(nearest: Doubles, excess: Sequence[Ints]) -> Ints:
-    """Return the ranks of numbers given as the nearest doubles and what they exceed these by."""
-    most, more = nearest.reshape(-1), np.concatenate([*excess, np.zeros(0, dtype=np.int64)])
-    order = np.lexsort((more, most))
-    most, more = most[order], more[order]
-    differs = (most[1:] != most[:-1]) | (more[1:] != more[:-1])
-    ranks = np.zeros(len(order), dtype=np.int64)
-    ranks[order[1:]] = np.cumsum(differs)
-    return ranks.reshape(nearest.shape)
-
-
-def _texts(columns: list[pa.Array]) -> pa.Array:
-    """Return all different texts of some columns, ascending by code points."""
-    if not columns:
-        return to_arrow([], pa.large_string())
-    distinct = pc.unique(pa.chunked_array(columns)).drop_null()
-    return distinct.take(pc.array_sort_indices(distinct))
-
-
-def _is_fine(kind: pa.DataType) -> bool:
-    return bool(kind == pa.duration("ns") or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
-
-
-def _ticks(name: str, column: pa.Array, unit: str) -> pa.Array:
-    """Return times or durations as whole numbers of a unit at least as fine as their own.
-
-    Raises InputError for times outside of what nanoseconds of 64 bits reach.
-    """
-    kind = column.type
-    try:
-        if pa.types.is_date32(kind):
-            days = column.cast(pa.int32()).cast(pa.int64())
-            return pc.multiply_checked(days, _DAYS[unit])
-        if pa.types.is_date64(kind):
-            return pc.multiply_checked(
-                column.cast(pa.int64()), to_scalar(_DAYS[unit] // 86_400_000)
-            )
-        if pa.types.is_duration(kind):
-            return column.cast(pa.duration(unit)).cast(pa.int64())
-        return column.cast(pa.timestamp(unit, kind.tz)).cast(pa.int64())
-    except pa.ArrowInvalid as error:
-        raise InputError(
-            f"'{name}' has times outside of the years 1678 to 2261 and is compared with times in "
-            "nanoseconds, which reach no further. Cast those to microseconds, or leave these out."
-        ) from error

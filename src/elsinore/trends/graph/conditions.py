@@ -26,7 +26,8 @@ from elsinore.model.expression import (
 )
 from elsinore.plan.between import PREVIOUS
 from elsinore.trends.graph import interpret as k
-from elsinore.trends.graph.columns import ComparedColumns, Order
+from elsinore.trends.graph.codes import Order
+from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import as_entered
 
 _ALLOWED = {

@@ -20,18 +20,10 @@ from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.interpret import Conditions
 from elsinore.trends.graph.layout import Program
+from elsinore.trends.graph.memory import Memory, header_of, memory_of, with_room
 from elsinore.trends.graph.program import Programs, places_of
 from elsinore.trends.graph.records import Added, Compared, Events
-from elsinore.trends.graph.steps import (
-    Lanes,
-    Memory,
-    can_step,
-    header_of,
-    lanes_of,
-    memory_of,
-    with_room,
-    words_of,
-)
+from elsinore.trends.graph.steps import Lanes, can_step, lanes_of, words_of
 from elsinore.trends.graph.sums import Sums
 from elsinore.trends.graph.sweep import LARGE_NUMBERS, ROOM, Given, Rows, sweep, tie
 from elsinore.trends.graph.windows import Wanted, wanted_of

@@ -13,7 +13,8 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.joined import Joined
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.graph.columns import ComparedColumns, Order
+from elsinore.trends.graph.codes import Order
+from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.graph.sums import Fields, Sums, new_sums
 from elsinore.trends.graph.windows import Keys, Windows
