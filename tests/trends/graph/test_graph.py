@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given
 
-from elsinore.errors import InputError, QuerySemanticError
+from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.model import Query, Strategy, Workload
 from elsinore.model.window import SECOND
@@ -38,18 +36,9 @@ from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.kind import spec_of
 from elsinore.trends.shifts import Shifts
 from oracles.reference import ReferenceEvent, reference
-from support.trends import Feature, column_names, streams_for, table_of, trend_cases, trend_queries
+from support.guarded_cases import ALL, drawn_tests, often
+from support.trends import column_names, table_of, trend_cases
 from support.units import result_tables
-
-ALL = frozenset(Feature)
-often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.data_too_large,
-        HealthCheck.filter_too_much,
-    ],
-)
 
 
 def unit_of(query: Query) -> Unit:
@@ -216,36 +205,11 @@ def compare(query: Query, table: pa.Table, expected: Sequence[Any]) -> None:
                 assert math.isclose(got, float(value), rel_tol=1e-9, abs_tol=1e-9), name
 
 
-@often
-@given(trend_cases(features=ALL), st.booleans())
-def test_totals_are_those_of_every_trend_built(case: Any, ordered: bool) -> None:
-    workload, events = case
-    queries = [query for query in workload if is_covered(query)]
-    assume(queries)
-    for query in queries:
-        check(query, events, ordered=ordered)
-
-
-@often
-@given(st.data())
-def test_one_query_with_every_feature(data: st.DataObject) -> None:
-    types = data.draw(st.sampled_from((("A", "B", "C", "D"), ("A", "B"), ("A",))))
-    query = data.draw(trend_queries(types=types, variables=True, features=ALL).filter(is_covered))
-    events = data.draw(streams_for(query))
-    try:
-        check(query, events, ordered=data.draw(st.booleans()))
-    except InputError:
-        assume(False)
-
-
-@often
-@given(trend_cases(features=ALL), st.lists(st.integers(-20, 40), max_size=4))
-def test_each_window_is_given_out_once(case: Any, cuts: list[int]) -> None:
-    workload, events = case
-    queries = [query for query in workload if is_covered(query)]
-    assume(queries)
-    for query in queries:
-        check(query, events, cuts=[cut * SECOND for cut in cuts])
+(
+    test_totals_are_those_of_every_trend_built,
+    test_one_query_with_every_feature,
+    test_each_window_is_given_out_once,
+) = drawn_tests(check, is_covered)
 
 
 @often

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -12,8 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 from elsinore.errors import InputError, QuerySemanticError
 from elsinore.language import parse_workload
@@ -34,17 +31,8 @@ from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
 from oracles.reference import ReferenceEvent, reference, root
-from support.trends import Feature, streams_for, table_of, trend_cases, trend_queries
-
-ALL = frozenset(Feature)
-often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.data_too_large,
-        HealthCheck.filter_too_much,
-    ],
-)
+from support.guarded_cases import drawn_tests
+from support.trends import table_of
 
 
 def unit_of(query: Query) -> Unit:
@@ -209,36 +197,11 @@ def checkable(query: Query) -> bool:
     )
 
 
-@often
-@given(trend_cases(features=ALL), st.booleans())
-def test_totals_are_those_of_every_trend_built(case: Any, ordered: bool) -> None:
-    workload, events = case
-    queries = [query for query in workload if checkable(query)]
-    assume(queries)
-    for query in queries:
-        check(query, events, ordered=ordered)
-
-
-@often
-@given(st.data())
-def test_one_query_with_every_feature(data: st.DataObject) -> None:
-    types = data.draw(st.sampled_from((("A", "B", "C", "D"), ("A", "B"), ("A",))))
-    query = data.draw(trend_queries(types=types, variables=True, features=ALL).filter(checkable))
-    events = data.draw(streams_for(query))
-    try:
-        check(query, events, ordered=data.draw(st.booleans()))
-    except InputError:
-        assume(False)
-
-
-@often
-@given(trend_cases(features=ALL), st.lists(st.integers(-20, 40), max_size=4))
-def test_each_window_is_given_out_once(case: Any, cuts: list[int]) -> None:
-    workload, events = case
-    queries = [query for query in workload if checkable(query)]
-    assume(queries)
-    for query in queries:
-        check(query, events, cuts=[cut * SECOND for cut in cuts])
+(
+    test_totals_are_those_of_every_trend_built,
+    test_one_query_with_every_feature,
+    test_each_window_is_given_out_once,
+) = drawn_tests(check, checkable)
 
 
 def count(text: str, *events: Any, **more: Any) -> int:
