@@ -346,3 +346,21 @@ def test_numbers_in_text_that_are_compared_by_order_are_warned_of() -> None:
         assert done.exit_code == 0
         assert "compares texts: '10' is before '9'" in done.stderr
         assert "compares texts" not in call("run", "-q", query, *options, "--text", "v").stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_first_line_that_is_an_event_is_no_header(engine: str) -> None:
+    Path("e.csv").write_text("1489021895,A,9\n1489021896,A,10\n")
+    options = ["--events", "e.csv", "--type", "A", "--engine", engine]
+    done = call("run", "-q", "RETURN COUNT(*) PATTERN A+", *options, "--time", "1489021895")
+    assert done.exit_code == 2
+    assert "that event would be lost. Put a line before it that names the columns" in done.stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbered_columns_are_a_header(engine: str) -> None:
+    Path("e.csv").write_text("0,1\n1489021895,A\n1489021896,A\n")
+    options = ["--events", "e.csv", "--type", "1", "--time", "0", "--engine", engine]
+    done = call("run", "-q", "RETURN COUNT(*) PATTERN A+", *options, "--format", "csv")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1].endswith("3")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,9 +12,10 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
-from elsinore.errors import InputError, InvalidWorkloadError, QueryError
+from elsinore.errors import InputError, InvalidWorkloadError, QueryError, choices_text
 from elsinore.local.driver import prepare, texts_compared, warnings_of_times
 from elsinore.runtime.files import read_source
+from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reasons_text
 from elsinore.runtime.sql import evaluate_sql
@@ -57,6 +58,7 @@ def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
 
 def check_columns(job: Job, table: pa.Table) -> None:
     """Raise ArgumentError, with all of them, for columns that options name and the events lack."""
+    check_header(job, table.column_names)
     empty = no_table(table.schema)
     named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
     wrong = []
@@ -67,6 +69,24 @@ def check_columns(job: Job, table: pa.Table) -> None:
             wrong.append(str(error))
     if wrong:
         raise ArgumentError("\n".join(wrong))
+
+
+def check_header(job: Job, names: Sequence[str]) -> None:
+    """Raise ArgumentError where CSV has no header, and --time names a cell of its first event.
+
+    Columns that are numbered, as pandas calls those without names, are a header.
+    """
+    if job.source.format != "csv" or job.time not in names or not re.match(NUMBER, job.time):
+        return
+    numbers = [name for name in names if re.match(NUMBER, name)]
+    counted = (list(map(str, range(first, first + len(numbers)))) for first in (0, 1))
+    if len(numbers) > 1 and numbers in counted:
+        return
+    raise ArgumentError(
+        f"The first line names the columns ({choices_text(names)}), and --time {job.time} reads as "
+        "a time in it: that event would be lost. Put a line before it that names the columns, as "
+        "in 'time,type', and name the one with the time with --time."
+    )
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from elsinore.cli.console import (
     steps,
     warn,
 )
-from elsinore.cli.events import explained
+from elsinore.cli.events import check_header, explained
 from elsinore.cli.job import Job
 from elsinore.cli.run_local import hand_out, print_result
 from elsinore.cli.statistics import print_statistics
@@ -79,6 +79,7 @@ def run_spark(job: Job, master: str) -> None:
             bar.done()
             frame = read_frame(spark, job.source)
             options = options_of(job, frame)
+            check_header(job, frame.columns)
             check_columns(options, frame)
             begun = perf_counter()
             with explained(job):
