@@ -185,6 +185,10 @@ def unexpected(
         found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {found}.{hint}"
         message += foreign
+        if within == "LIMIT":
+            message += " The most rows that are wanted stand here, 1 or more: LIMIT 10."
+        if before is not None and "_COMMA" in expected and before.type == "_LBRACE":
+            message += " How often stands in braces: {2}, {2,5}, {2,} or {,5}."
         if within in LENGTHS and "INT" in expected:
             message += f" A length above 0, without quotes, stands here: {within} 30 minutes."
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
