@@ -260,8 +260,38 @@ def test_whole_numbers_without_a_sign_may_become_less_than_zero() -> None:
     assert evaluate(parse_expression("T.v - 7"), small).to_pylist() == [-7, -2]
 
 
+NARROW = (pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.uint64())
+
+
+@pytest.mark.parametrize("kind", NARROW, ids=str)
 @pytest.mark.parametrize(
-    ("text", "why"), [("T.v + -1", "cast the column to a double"), ("T.v + 1", "beyond 64 bits")]
+    ("text", "value"),
+    [("T.v + T.v", 200), ("T.v * T.v * T.v * T.v * T.v", 10**10), ("-T.v", -100), ("1 - T.v", -99)],
+)
+def test_whole_numbers_of_few_bits_are_computed_in_64_with_a_sign(
+    kind: pa.DataType, text: str, value: int
+) -> None:
+    columns = {"v": pa.array([100, None], kind)}
+    assert evaluate(parse_expression(text), columns).to_pylist() == [value, None]
+
+
+def test_the_least_number_of_few_bits_has_a_size() -> None:
+    columns = {"v": pa.array([-128], pa.int8())}
+    assert evaluate(parse_expression("ABS(T.v)"), columns).to_pylist() == [128]
+
+
+def test_a_difference_of_whole_numbers_without_a_sign_may_be_less_than_zero() -> None:
+    columns = {"v": pa.array([1], pa.uint64()), "w": pa.array([7], pa.uint64())}
+    assert evaluate(parse_expression("T.v - T.w"), columns).to_pylist() == [-6]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("-T.v", "beyond 64 bits"),
+        ("T.v + -1", "cast the column to a double"),
+        ("T.v + 1", "beyond 64 bits"),
+    ],
 )
 def test_what_64_bits_have_no_room_for_is_refused(text: str, why: str) -> None:
     with pytest.raises(InputError, match=why):

@@ -35,6 +35,8 @@ PREDICATES = (
     "B.s LIKE 'p%'", "B.s LIKE '_'", "B.s NOT LIKE '%'", "B.s LIKE ''", "B.s LIKE '\\%'",
     "NULL LIKE 'a'", "B.w - B.w IS NULL", "B.w * 0 != 1", "B.v % B.w = B.v",
     "LOG2(B.v) >= 1", "LOG2(B.w) < 0", "LOG2(B.i) IS NULL",
+    "B.i * 2000000000 = 4000000000", "B.i + 2147483647 > 0", "-B.i - 2147483648 < 0",
+    "B.i * 1000000000 * B.i > 1000000000", "B.i % 2 = -1",
 )  # fmt: skip
 CUTS = """
     QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+)

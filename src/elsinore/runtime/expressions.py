@@ -30,7 +30,7 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.numeric.constants import held, moment
-from elsinore.runtime.reasons import APART, not_computed, reason
+from elsinore.runtime.reasons import APART, OVERFLOW, not_computed, reason
 
 Columns = Mapping[str, pa.Array]
 
@@ -76,7 +76,10 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Not(operand):
             return pc.invert(_truth(_evaluate(operand, columns)))
         case Negative(operand):
-            return pc.negate_checked(_evaluate(operand, columns))
+            number = _wide(_evaluate(operand, columns))
+            if number.type == pa.uint64():
+                return _compute(Operator.SUB, to_scalar(0), number)
+            return pc.negate_checked(number)
         case IsNull(operand):
             return pc.is_null(_evaluate(operand, columns))
         case InList(operand, choices):
@@ -84,7 +87,7 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Like(operand, pattern):
             return pc.match_like(_text(_evaluate(operand, columns)), pattern)
         case Call("ABS", (operand,)):
-            return pc.abs_checked(_evaluate(operand, columns))
+            return pc.abs_checked(_wide(_evaluate(operand, columns)))
         case Call("LOG2", (operand,)):
             number = _nearest(_evaluate(operand, columns))
             positive = pc.greater(number, to_scalar(0))
@@ -187,20 +190,10 @@ def _signed(
     return one, other
 
 
-def _of_one_sign(
-    one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
-) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
-    """Read whole numbers, one without a sign and one with, as either, so that both are held.
-
-    Raises InputError where one is 2^63 or more and another is below 0.
-    """
-    whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
-    if not whole or pa.uint64() not in {one.type, other.type}:
-        return one, other
-    for kind in (pa.int64(), pa.uint64()):
-        with suppress(pa.ArrowInvalid):
-            return one.cast(kind), other.cast(kind)
-    raise InputError(not_computed(APART))
+def _wide(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Return whole numbers of fewer than 64 bits as such of 64, which results have room in."""
+    kind = number.type
+    return number.cast(pa.int64()) if pa.types.is_integer(kind) and kind.bit_width < 64 else number
 
 
 def _nearest(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
@@ -216,13 +209,35 @@ def _compute(
     operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
     """Return sum, difference, product, quotient (of doubles) or remainder; null for /0."""
-    if one.type != other.type and operator is not Operator.DIV:
-        one, other = _of_one_sign(one, other)
-    if operator in _COMPUTE:
-        return _COMPUTE[operator](one, other)
-    if operator is Operator.MOD:
-        return remainder(one, other)
-    return pc.divide(_nearest(one), _nearest(_nonzero(other)))
+    one, other = _wide(one), _wide(other)
+    if operator is Operator.DIV:
+        return pc.divide(_nearest(one), _nearest(_nonzero(other)))
+    whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
+    if whole and pa.uint64() in {one.type, other.type}:
+        return _of_one_sign(operator, one, other)
+    return _combined(operator, one, other)
+
+
+def _of_one_sign(
+    operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+) -> pa.Array | pa.Scalar:
+    """Compute with whole numbers, some without a sign: with one if there is room, or without.
+
+    Raises InputError where there is room in neither.
+    """
+    why = APART
+    for kind in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            both = one.cast(kind), other.cast(kind)
+            why = OVERFLOW
+            return _combined(operator, *both)
+    raise InputError(not_computed(why))
+
+
+def _combined(
+    operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+) -> pa.Array | pa.Scalar:
+    return remainder(one, other) if operator is Operator.MOD else _COMPUTE[operator](one, other)
 
 
 def remainder(one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:

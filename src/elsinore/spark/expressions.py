@@ -26,6 +26,8 @@ from elsinore.model.expression import (
 )
 from elsinore.numeric.constants import held, moment
 
+FEW_BITS = (T.ByteType, T.ShortType, T.IntegerType)
+
 
 class Columns:
     """The columns that expressions read, by name, as expressions see them."""
@@ -53,7 +55,7 @@ class Columns:
             case Not(operand):
                 return ~self.evaluate(operand)
             case Negative(operand):
-                return -self.evaluate(operand)
+                return -self._number(operand)
             case IsNull(operand):
                 return self.evaluate(operand).isNull()
             case InList(operand, choices):
@@ -61,15 +63,26 @@ class Columns:
             case Like(operand, pattern):
                 return self.evaluate(operand).like(pattern)
             case Call("ABS", (operand,)):
-                return F.abs(self.evaluate(operand))
+                return F.abs(self._number(operand))
             case Call("LOG2", (operand,)):
                 number = self.evaluate(operand)
                 return F.when(number > 0, F.log2(number))
+            case Binary(operator, left, right) if operator.is_arithmetic:
+                return _known(_combine(operator, self._number(left), self._number(right)))
             case Binary(operator, left, right):
-                found = _combine(operator, self._beside(left, right), self._beside(right, left))
-                return _known(found) if operator.is_arithmetic else found
+                return _combine(operator, self._beside(left, right), self._beside(right, left))
             case _:
                 raise TypeError(f"not an expression over one event: {expression}")
+
+    def _number(self, operand: Expression) -> Column:
+        """Return what is computed with: whole numbers of few bits as such of 64."""
+        value = self.evaluate(operand)
+        match operand:
+            case Attribute(_, str(name)) if isinstance(self._types[name], FEW_BITS):
+                return value.cast("long")
+            case Literal(int()):
+                return value.cast("long")
+        return value
 
     def _in_list(self, operand: Expression, choices: tuple[Literal, ...]) -> Column:
         value = self.evaluate(operand)
