@@ -260,3 +260,22 @@ def test_the_demo_runs_as_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     done = call("demo", "--overwrite")
     assert done.exit_code == 0, done.stderr
     assert asked == [(("flights", Path("demo-output"), "local[*]"), {"overwrite": True})]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["run", "q.cep", "t.csv"],
+        ["run", "t.csv", "q.cep"],
+        ["run", "q.cep"],
+        ["run", "q.cep", "--events", "a.csv", "b.csv"],
+        ["check", "q.cep", "t.csv"],
+        ["explain", "q.cep", "t.csv"],
+        ["report", "q.cep"],
+    ],
+)
+def test_events_without_their_option_are_told_what_stands_where(given: list[str]) -> None:
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 2
+    assert f"{given[0]} q.cep --events 'trips/*.csv'" in done.stderr
+    assert "Name the file with the queries (or -q), and each file of events" in done.stderr

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 import elsinore
 from elsinore.cli.bench import bench
 from elsinore.cli.check import check
 from elsinore.cli.compile import compile_all
+from elsinore.cli.console import WRONG_ARGUMENTS, say
 from elsinore.cli.demo import demo
 from elsinore.cli.explain import explain
 from elsinore.cli.generate import generate
 from elsinore.cli.report import report
 from elsinore.cli.run import run
+
+
+class _OfEvents(TyperCommand):
+    """A command whose events are named by an option, which is often left out."""
+
+    allow_extra_args = True  # so that they are told of here
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what stands after the command; end it where events are named without the option."""
+        try:
+            rest = super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if "--events" not in error.format_message():
+                raise
+            _tell_events(ctx, error.format_message())
+        if ctx.args and not ctx.resilient_parsing:
+            _tell_events(ctx, f"There is more than one file of queries: {', '.join(ctx.args)}.")
+        return rest
+
+
+def _tell_events(ctx: Any, wrong: str) -> NoReturn:
+    say(
+        f"{wrong} Name the file with the queries (or -q), and each file of events with --events, a "
+        f"pattern in quotes: {ctx.command_path} q.cep --events 'trips/*.csv'"
+    )
+    raise typer.Exit(WRONG_ARGUMENTS)
+
 
 app = typer.Typer(
     help="Complex event processing for PySpark: pattern queries with Kleene closure.",
@@ -23,8 +52,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, report, generate, demo, bench):
-    app.command()(command)
+for command in (run, check, explain, report):
+    app.command(cls=_OfEvents)(command)
+for other in (generate, demo, bench):
+    app.command()(other)
 app.command("compile")(compile_all)
 
 
