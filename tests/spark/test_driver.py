@@ -439,3 +439,35 @@ def test_columns_may_have_any_name_and_be_decimals(spark: SparkSession) -> None:
     )
     expected = workload.run(table, time="the time")["q"]
     assert_same(workload.run(frame_of(spark, table), time="the time")["q"], expected)
+
+
+@pytest.mark.parametrize(
+    ("condition", "lost"),
+    [
+        ("T.u = 18446744073709551615", True),
+        ("T.u IN (1, 2)", True),
+        ("T.u % 10 > T.k", True),
+        ("T.k = 1", False),
+        ("T.u = T.k", True),
+        ("T.u IS NULL", False),
+        ("T[i].u > T[i-1].u", False),
+    ],
+)
+def test_whole_numbers_that_lose_digits_in_doubles_are_warned_of(
+    spark: SparkSession, tmp_path: Path, condition: str, lost: bool
+) -> None:
+    workload = Workload.parse(f"QUERY q RETURN COUNT(*) PATTERN T+ WHERE {condition};")
+    for greatest in (2**53, 2**64 - 1):
+        table = pa.table(
+            {
+                "time": [1, 2],
+                "type": ["T", "T"],
+                "u": pa.array([greatest, None], pa.uint64()),
+                "k": [1, 1],
+            }
+        )
+        place = tmp_path / f"{greatest}.parquet"
+        pq.write_table(table, place)
+        told = workload.run(spark.read.parquet(str(place))).warnings
+        expected = lost and greatest > 2**53
+        assert any(f"beyond 2^53, up to {greatest}" in one for one in told) == expected

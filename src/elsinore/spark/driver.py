@@ -16,9 +16,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.model import PythonQuery
+from elsinore.model import expression as ex
 from elsinore.operators import bind, fitted, gathered, kind_for
 from elsinore.operators.planning import doubts
 from elsinore.plan import Plan, Unit
+from elsinore.plan.classes import EXACT_DOUBLES
 from elsinore.plan.modes import HIGH, LAW
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REASON_COLUMN
@@ -113,7 +115,11 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             if one is not None
         ),
         find_doubts=lambda: tuple(doubts(plan)),
-        find_warnings=lambda: type_warnings(plan, events, seen) + overflow_warnings(plan, result),
+        find_warnings=lambda: (
+            *type_warnings(plan, events, seen),
+            *digit_warnings(plan, events.frame),
+            *overflow_warnings(plan, result),
+        ),
         release=release,
         find_result=result,
         orders={
@@ -165,6 +171,49 @@ def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tupl
     counted = events.frame.select(events.type.alias("type")).groupBy("type").count()
     rows = sorted(counted.collect(), key=lambda row: -row["count"])
     return absent_types(plan, [row["type"] for row in rows if row["type"]])
+
+
+def digit_warnings(plan: Plan, frame: DataFrame) -> tuple[str, ...]:
+    """Return a sentence for each column of whole decimals that lose digits in conditions.
+
+    Whole numbers without a sign are such decimals to Spark. Costs a scan where conditions have some
+    beside constants or compute with them.
+    """
+    whole = {
+        field.name
+        for field in frame.schema.fields
+        if isinstance(field.dataType, T.DecimalType)
+        and field.dataType.scale == 0
+        and field.dataType.precision >= len(str(EXACT_DOUBLES))
+    }
+    names = sorted(whole & _as_doubles(plan)) if whole else []
+    if not names:
+        return ()
+    asked = [F.max(F.abs(F.col(quoted(name)))).alias(str(n)) for n, name in enumerate(names)]
+    greatest = frame.agg(*asked).collect()[0]
+    return tuple(
+        f"Column '{name}' has whole numbers beyond 2^53, up to {value}, which conditions round to "
+        "doubles, as Spark has them as decimals. Write the column as signed integers or as text, "
+        "or run in this process, which takes 64 bits exactly."
+        for name, value in zip(names, greatest, strict=True)
+        if value is not None and value > EXACT_DOUBLES
+    )
+
+
+def _as_doubles(plan: Plan) -> set[str]:
+    """Return the columns that conditions compute with, or compare within one event."""
+    conditions = [condition for query in plan.workload for condition in query.where]
+    found = set()
+    for node in (node for condition in conditions for node in ex.walk(condition)):
+        below = ex.children(node)
+        read = [one for one in below if isinstance(one, ex.Attribute)]
+        compares = isinstance(node, ex.Binary) and not node.operator.is_arithmetic
+        if isinstance(node, ex.IsNull) or (
+            compares and len({(one.variable, one.reference) for one in read}) > 1
+        ):
+            continue
+        found |= {one.name for one in read if one.name}
+    return found
 
 
 def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str, ...]:
