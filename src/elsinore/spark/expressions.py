@@ -80,7 +80,7 @@ class Columns:
         match operand:
             case Attribute(_, str(name)) if isinstance(self._types[name], FEW_BITS):
                 return value.cast("long")
-            case Literal(int()):
+            case Literal(int(number)) if -(2**63) <= number < 2**63:
                 return value.cast("long")
         return value
 
