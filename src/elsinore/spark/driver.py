@@ -122,13 +122,18 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         ),
         release=release,
         find_result=result,
-        orders={
-            name: pass_.presented[number].form.order
-            for pass_ in passes
-            for unit in pass_.units
-            for number, name in zip(unit.queries, unit.names, strict=True)
-        },
+        orders=_orders(passes),
     )
+
+
+def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
+    """Return what each query's rows are sorted by, by its name."""
+    return {
+        name: pass_.presented[number].form.order
+        for pass_ in passes
+        for unit in pass_.units
+        for number, name in zip(unit.queries, unit.names, strict=True)
+    }
 
 
 def _warn_of_no_rows(plan: Plan, seen: TypesSeen, empty: frozenset[int]) -> None:
