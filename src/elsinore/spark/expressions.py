@@ -80,7 +80,7 @@ class Columns:
         match operand:
             case Attribute(_, str(name)) if isinstance(self._types[name], FEW_BITS):
                 return value.cast("long")
-            case Literal(int(number)) if -(2**63) <= number < 2**63:
+            case Literal(constant) if isinstance(held(constant), int):
                 return value.cast("long")
         return value
 
