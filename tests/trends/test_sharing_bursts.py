@@ -322,6 +322,15 @@ def test_predicates_cut_bursts_where_they_differ_and_only_there() -> None:
         assert_alike(found, run(unit, Sharing.NEVER)[0])
 
 
+def test_events_that_go_by_unweighed_are_counted() -> None:
+    text = "".join(f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ({t}, B+);" for n, t in enumerate("AC"))
+    unit = given(text, "ABC" * 200)
+    _, operator = run(unit, Sharing.DYNAMIC)
+    (shared,) = operator.statistics.sharing
+    assert shared.shared_graphlets == 0
+    assert 600 - 3 * shared.bursts - 3 <= shared.unweighed <= 600 - shared.bursts
+
+
 def test_a_snapshot_at_an_event_has_the_value_of_each_query() -> None:
     """HAMLET, Definition 9: x of the graphlet and z at b5, which q0 takes and q1 does not."""
     text = """

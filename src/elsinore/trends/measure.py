@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+import numpy as np
+
 from elsinore.kernels import Store, compiling, enter, is_compiled
 from elsinore.plan import TrendUnit
 from elsinore.trends.entry import arrive_sharing
@@ -28,6 +30,7 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
     """
     counts = {name: store[name].tolist() for name in DECIDED}
     took = _decision_seconds(store) if any(counts["decisions"]) else 0.0
+    asleep = int(np.sum(store["asleep"]))  # events that are yet to come, or never will
     found = []
     for number, group in enumerate(groups):
         bursts, shared = counts["bursts"][number], counts["shared_bursts"][number]
@@ -43,6 +46,8 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
                 merges=counts["merges"][number],
                 graphlet_snapshots=counts["snapshots"][number],
                 event_snapshots=counts["event_snapshots"][number],
+                parted_bursts=counts["parted_bursts"][number],
+                unweighed=counts["unweighed"][number] - asleep,
                 decisions=decisions,
                 decision_seconds=took * decisions,
                 most_propagated=max(counts["most_parts"][number], int(shared > 0)),

@@ -13,7 +13,7 @@ from elsinore.words import listed
 if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recording
 
-SAVED_BY = "trends 12"  # the number is that of the form of operators' states
+SAVED_BY = "trends 13"  # the number is that of the form of operators' states
 SHOWN_QUERIES = 20  # names of queries in a title
 
 
@@ -50,6 +50,8 @@ class SharingStatistics:
     merges: int = 0
     graphlet_snapshots: int = 0  # snapshots created where a graphlet begins (Definition 8)
     event_snapshots: int = 0  # snapshots created at events (Definition 9)
+    parted_bursts: int = 0  # that were shared and, from an event on, worked on part by part
+    unweighed: int = 0  # events of keys that went by while nothing was weighed, as it had not paid
     most_propagated: int = 0  # snapshots propagated at once, at most
     decisions: int = 0
     decision_seconds: float = 0.0
@@ -67,6 +69,8 @@ class SharingStatistics:
             merges=self.merges + other.merges,
             graphlet_snapshots=self.graphlet_snapshots + other.graphlet_snapshots,
             event_snapshots=self.event_snapshots + other.event_snapshots,
+            parted_bursts=self.parted_bursts + other.parted_bursts,
+            unweighed=self.unweighed + other.unweighed,
             most_propagated=max(self.most_propagated, other.most_propagated),
             decisions=self.decisions + other.decisions,
             decision_seconds=self.decision_seconds + other.decision_seconds,

@@ -31,7 +31,9 @@ DECIDED = (
     "merges",
     "snapshots",
     "event_snapshots",
+    "parted_bursts",
     "most_parts",
+    "unweighed",
     "decisions",
 )
 

@@ -47,9 +47,10 @@ def decide(header: Any, ints: Ints, doubles: Doubles, group: int, saved: float) 
     so that what is shared first is worth it.
     """
     average = doubles[header.benefits + group]
-    doubles[header.benefits + group] = (
-        saved if ints[header.decisions + group] == 0 else average + (saved - average) / MEMORY
-    )
+    if saved != 0.0:  # else nothing is known of an earlier burst
+        doubles[header.benefits + group] = (
+            saved if average == 0.0 else average + (saved - average) / MEMORY
+        )
     ints[header.decisions + group] += 1
     price = doubles[header.price + group]
     shares = ints[header.wanted + group] != 0
@@ -81,6 +82,7 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
     shared = ints[header.shared + place]
     ints[header.bursts + number] += 1
     ints[header.shared_bursts + number] += shared
+    ints[header.parted_bursts + number] += shared != 0 and ints[header.parts + place] > 1
     ints[header.burst + place] = -1
     record = header.records
     if record < header.record:
@@ -107,8 +109,9 @@ def clear_bursts(header: Any, ints: Ints, doubles: Doubles, program: Ints, slot:
     for place in range(groups + 1, groups + 1 + program[groups]):
         clear_clocks(header, ints, doubles, program, program[place], slot)
     forget_bursts(header, ints, doubles, slot)
-    for place in range(slot * header.group, (slot + 1) * header.group):
-        ints[header.parts + place] = 0
+    for number in range(header.group):
+        ints[header.parts + slot * header.group + number] = 0
+        ints[header.unweighed + number] -= ints[header.asleep + slot]
     ints[header.dull + slot] = 0
     ints[header.asleep + slot] = 0
     ints[header.naps + slot] = 0
@@ -197,6 +200,8 @@ def arrive(
         if lazy == 0:
             _end_seen(header, ints, doubles, slot)
             ints[header.asleep + slot] = NAP << ints[header.naps + slot]
+            for number in range(header.group):
+                ints[header.unweighed + number] += ints[header.asleep + slot]
             ints[header.naps + slot] = min(ints[header.naps + slot] + 1, LONGEST)
 
 
@@ -235,7 +240,11 @@ def _settle_runs(
 def _judge(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, group: int, slot: int, dynamic: bool
 ) -> None:
-    """Decide whether to share a burst by the one before it, all of whose costs are known now."""
+    """Decide whether to share a burst by the one before it, all of whose costs are known now.
+
+    Parts that bursts were cut into while each lane was worked on by itself, to know what sharing
+    would have cost, are forgotten where sharing begins: none of their clocks has moved.
+    """
     number = program[group + NUMBER]
     place = slot * header.group + number
     acts = ints[header.acts + place]
@@ -256,7 +265,7 @@ def _judge(
         ints[header.splits + number] += 1
     ints[header.shared + place] = wanted
     parts = ints[header.parts + place]
-    if wanted == 0 or parts == 0:
+    if wanted == 0 or shared == 0 or parts == 0:
         unite(header, ints, program, group, slot)
     elif (parts - 1) * acts * doubles[header.lazy + number] > doubles[header.price + number]:
         settle_group(header, ints, doubles, program, group, slot)
