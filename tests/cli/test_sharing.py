@@ -38,6 +38,8 @@ SHARED = SharingStatistics(
     merges=4,
     graphlet_snapshots=5,
     event_snapshots=6,
+    parted_bursts=1,
+    unweighed=9,
     most_propagated=7,
     decisions=2,
     decision_seconds=0.5,
@@ -154,12 +156,24 @@ def test_explain_tells_what_a_sample_shared(
     assert first.to_pylist() == EVENTS.slice(0, 3).to_pylist()  # the first by time, as they stood
     assert options["record"] is True
     assert options["rejects"] is True
-    told = done.stdout.split("Sharing of bursts")[1]
+    told = done.stdout.split("\nSharing")[1]
     assert told.splitlines() == [
         ", over the first 3 of 6 events",
         "  B+ of ab and cb",
-        "    50% of 2 weighed bursts shared, with 25% of their 8 events",
-        "    5 snapshots of graphlets, 6 of events",
+        "    1 of 2 bursts shared, with 2 of their 8 events.",
+        (
+            "    Snapshots: 5 of graphlets, where bursts begin or end; 6 of single events, where "
+            "queries part."
+        ),
+        "    1 shared burst went on in parts, each of queries that take the same events.",
+        (
+            "    1 burst decided against, since to share one was expected to cost 3.0 ns more than "
+            "it saves."
+        ),
+        (
+            "    About 9 more events of the same keys went by unweighed, since sharing had not "
+            "paid for some bursts in a row."
+        ),
         "",
         (
             "Of these files' events none are combined before a shuffle: there are fewer than "
@@ -183,8 +197,66 @@ def test_explain_tells_the_same_as_data(asked: list[tuple[pa.Table, dict[str, An
             "shared_events": 2,
             "graphlet_snapshots": 5,
             "event_snapshots": 6,
+            "bursts_in_parts": 1,
+            "not_shared": {"nothing_known": 0, "dearer": 1, "saving_too_little": 0},
+            "unweighed_events": 9,
         }
     ]
+
+
+def test_what_a_sample_shared_is_told_where_a_run_makes_one_operator_of_two(folder: Path) -> None:
+    """A query that compares neighbours joins one that does so beside an AND."""
+    write_table(EVENTS.append_column("v", EVENTS["time"]), "events.parquet", "parquet")
+    Path("w.cep").write_text(
+        "QUERY pairs RETURN COUNT(*) PATTERN SEQ(A, B b+) AND SEQ(C, B d+);"
+        "QUERY rising RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE b[i].v > b[i-1].v;"
+        "QUERY both RETURN COUNT(*) PATTERN SEQ(A a, B b+) AND C c WHERE b[i].v > b[i-1].v;"
+        "QUERY any RETURN COUNT(*) PATTERN SEQ(A, B+);"
+    )
+    done = call("explain", "--format", "json")
+    assert done.exit_code == 0, done.output
+    (shared,) = json.loads(done.output)["sharing"]["sampled"]["sets"]
+    assert (shared["queries"], shared["events"]) == (["pairs", "any"], 4)
+
+
+@pytest.mark.parametrize(("mode", "shared"), [("always", 2), ("never", None)])
+def test_explain_tells_of_the_way_of_sharing_that_was_asked_for(
+    folder: Path, mode: str, shared: int | None
+) -> None:
+    done = call("explain", "--format", "json", "--sharing", mode)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)["sharing"]
+    assert told["mode"] == mode
+    assert [one["shared_bursts"] for one in told["sampled"]["sets"]] == [shared] * (mode != "never")
+    assert [one["why"] for one in told["apart"]] == [
+        "they could share, but that is switched off (sharing: never)"
+    ] * (mode == "never")
+
+
+def test_queries_that_compare_events_differently_share_where_that_is_always_to_be(
+    folder: Path,
+) -> None:
+    """HAMLET, Definition 9, for conditions between events."""
+    write_table(EVENTS.append_column("v", EVENTS["time"]), "events.parquet", "parquet")
+    Path("w.cep").write_text(
+        "QUERY up RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v;"
+        "QUERY down RETURN COUNT(*) PATTERN SEQ(C, B b+) WHERE b[i].v < b[i-1].v;"
+    )
+    told = {
+        mode: json.loads(call("explain", "--format", "json", "--sharing", mode).output)["sharing"]
+        for mode in ("dynamic", "always")
+    }
+    assert [one["queries"] for one in told["always"]["sets"]] == [["up", "down"]]
+    assert told["always"]["apart"] == []
+    assert len(told["dynamic"]["apart"]) == 1
+
+
+def test_queries_of_different_kinds_are_told_apart() -> None:
+    told = Workload.parse(
+        "QUERY sums RETURN COUNT(*) PATTERN SEQ(A, B+);"
+        "QUERY rows RETURN b[].v PATTERN SEQ(A, B+ b[]) WITHIN 5 seconds;"
+    ).explain()
+    assert "  Not sums (trends) with rows (matches): " in told
 
 
 @pytest.mark.parametrize("arguments", [["--sample", "0"], ["--format", "svg"]])
@@ -194,7 +266,7 @@ def test_explain_runs_nothing_where_nothing_of_a_run_would_be_told(
     done = call("explain", *arguments)
     assert done.exit_code == 0, done.output
     assert asked == []
-    assert "Sharing of bursts, over" not in done.stdout
+    assert "Sharing, over" not in done.stdout
 
 
 def test_explain_passes_over_events_that_cannot_be_used(folder: Path) -> None:

@@ -22,6 +22,7 @@ WORKLOAD = Path(__file__).parents[2] / "examples" / "ridesharing" / "introductio
 EVENTS = 3_000
 MOST_TRAVELS = 8  # events of a trip: the reference builds every trend, 2^n of n
 QUERIES = ("q1", "q2", "q3")
+SHARING = ("dynamic", "always")
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,17 @@ def test_the_queries_ask_what_the_paper_does(events: pa.Table) -> None:
     workload.check(events.schema)
     assert workload.warnings == ()
     assert {query.group_by for query in workload} == {("district",)}
+
+
+def test_explain_tells_of_sharing_what_the_readme_shows(tmp_path: Path) -> None:
+    write_table(ridesharing(20_000), tmp_path / "trips.parquet", "parquet")
+    readme = WORKLOAD.with_name("README.md").read_text(encoding="utf-8")
+    (shown,) = (block for block in readme.split("```text\n") if block.startswith("Sharing, over"))
+    command = ["explain", str(WORKLOAD), "--events", str(tmp_path / "trips.parquet")]
+    told = {mode: CliRunner().invoke(app, [*command, "--sharing", mode]) for mode in SHARING}
+    assert shown.split("```")[0] in told["dynamic"].output
+    assert "2,067 of 2,067 bursts shared" in told["always"].output
+    assert "959 of single events" in told["always"].output
 
 
 def test_the_files_begin_as_the_readme_shows(tmp_path: Path) -> None:

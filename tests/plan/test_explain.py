@@ -46,22 +46,22 @@ def test_the_text_tells_units_shared_kleene_and_windows(planned: Plan) -> None:
 def test_the_text_tells_whether_events_are_combined_before_a_shuffle(planned: Plan) -> None:
     text = explain_text(planned)
     told = (
-        "On Spark events of a key and pane are combined where that pays before they are shuffled."
+        "On Spark, events of a key and pane are combined before they are shuffled, where that pays."
     )
     assert text.count(told) == 2
     exact = explain_text(plan(parse_workload("EXACT; QUERY q RETURN COUNT(*) PATTERN A+;")))
     assert "before they are shuffled: it computes with integers of any size." in exact
     assert json.loads(explain_json(planned))["units"][0]["not_combined_because"] is None
-    assert "a key's windows are spread over partitions." in text
-    assert "windows go to one partition: windows overlap, and a group has several keys." in text
-    assert "a key's windows go to one partition: a query has no WITHIN." in exact
+    assert "What is shuffled of a key is spread over partitions by windows." in text
+    assert "a key goes to one partition: windows overlap, and a group has several keys." in text
+    assert "a key goes to one partition: a query has no WITHIN." in exact
     together = (
         "QUERY q RETURN COUNT(*) PATTERN A+ WITHIN 60 SLIDE 30;\n"
         "QUERY r RETURN COUNT(*) PATTERN A+ a WHERE a[i].v > a[i-1].v AND [k] WITHIN 9 SLIDE 3;"
     )
     alike = explain_text(plan(parse_workload(together.replace(" AND [k]", ""))))
-    assert alike.count("are combined where that pays before they are shuffled.") == 1
-    assert "they are shuffled: its events are kept one by one" in alike
+    assert alike.count("are combined before they are shuffled, where that pays.") == 1
+    assert "they are shuffled: events are kept one by one" in alike
 
 
 def test_the_text_warns_of_windows_that_leave_gaps(planned: Plan) -> None:

@@ -97,7 +97,11 @@ def test_windows_of_different_length_share() -> None:
     [
         ("COUNT(*) PATTERN SEQ(A, B+)", "COUNT(*) PATTERN SEQ(A+, B)", "no Kleene sub-pattern"),
         ("COUNT(*) PATTERN SEQ(A, B+)", "COUNT(*) PATTERN SEQ(A, B)", "no Kleene sub-pattern"),
-        ("SUM(b.v) PATTERN SEQ(A, B b+)", "COUNT(*) PATTERN SEQ(C, B b+)", "adds up more"),
+        (
+            "SUM(b.v) PATTERN SEQ(A, B b+)",
+            "COUNT(*) PATTERN SEQ(C, B b+)",
+            "adds up sums",
+        ),
         ("MIN(b.v) PATTERN SEQ(A, B b+)", "COUNT(*) PATTERN SEQ(C, B b+)", "MIN and MAX differ"),
     ],
 )

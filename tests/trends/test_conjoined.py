@@ -17,7 +17,8 @@ from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import trend_units
-from elsinore.trends.shared import apart, shared_patterns
+from elsinore.trends.shared import shared_patterns
+from elsinore.trends.unshared import apart
 from oracles.reference import ReferenceEvent
 from support.trends import event_streams, table_of
 from trends.test_against_reference import check

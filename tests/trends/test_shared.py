@@ -17,14 +17,9 @@ from elsinore.operators import gathered, plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.trends.kind import trend_units
-from elsinore.trends.shared import (
-    SharedPattern,
-    Units,
-    apart,
-    may_share,
-    shared_patterns,
-)
+from elsinore.trends.shared import SharedPattern, Units, may_share, shared_patterns
 from elsinore.trends.shared_text import sharing_text
+from elsinore.trends.unshared import apart
 from elsinore.words import count, listed
 from support.trends import Feature, trend_workloads
 
@@ -128,7 +123,7 @@ def test_queries_share_a_state_that_is_one_whatever_they_add_up(exact: bool) -> 
     assert shared_patterns(units) == (SharedPattern("B+", ("q0", "q1", "q2"), merged=True),)
     assert apart(units) == ()
     assert not may_share(units)
-    assert "  B+ of q0, q1 and q2, one state for all of them" in sharing_text(units, None)
+    assert "  B+ of q0, q1 and q2, kept once for all of them" in sharing_text(units, None)
 
 
 def test_what_keeps_either_of_two_queries_on_a_graph_of_its_own_is_told() -> None:
@@ -139,9 +134,9 @@ def test_what_keeps_either_of_two_queries_on_a_graph_of_its_own_is_told() -> Non
         )
     )
     assert found.why == (
-        "each keeps sums carried from event to event or its own graph of events, as CONTIGUOUS "
-        "looks at what is skipped, and NOT is about more than single events; their strategies "
-        "differ"
+        "one carries sums of its own from event to event, as CONTIGUOUS looks at what is skipped; "
+        "the other keeps its own graph of events, as NOT is about more than single events; their "
+        "strategies differ"
     )
 
 
@@ -153,7 +148,8 @@ def test_one_query_with_an_index_and_one_with_a_graph_are_told_apart() -> None:
         )
     )
     assert found.why.startswith(
-        "each keeps an index over its own events or its own graph of events, as NOT looks at what"
+        "one keeps an index over its own events, as NOT looks at what lies between events; the "
+        "other keeps its own graph of events, as "
     )
 
 
@@ -169,7 +165,10 @@ def test_queries_with_an_index_are_of_one_operator_whatever_else_they_ask_for() 
     assert apart(units) == ()
     assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q2"), merged=True),)
     (found,) = apart(units_of(rising("q1"), forbidding.replace(";", " WITHIN 9 seconds;")))
-    assert found.why == "each keeps an index over its own events; their windows differ"
+    assert found.why == (
+        "each keeps an index over its own events, as each event of a repeated variable is compared "
+        "with the one before, and NOT looks at what lies between events; their windows differ"
+    )
 
 
 def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> None:
@@ -213,7 +212,7 @@ MANY_SUMS = [
         ("COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v < b[i-1].v", "in different ways"),
         (
             "SUM(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v",
-            "one counts trends, the other adds up more",
+            "one adds up sums or numbers of events",
         ),
         ("MIN(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v", "their MIN and MAX differ"),
     ],
@@ -270,13 +269,13 @@ def test_a_plan_of_sums_alone_has_nothing_to_tell_without_a_sample() -> None:
     [
         (
             "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);",
-            "q: coarse path (sums per state), as no predicate asks for single predecessors",
+            "q: coarse path (sums per state), as no condition compares one event with another",
         ),
         (
             rising("q"),
             (
-                "q: shared path (the shared graph), as events are compared with their predecessors "
-                "in a loop"
+                "q: shared path (the shared graph), as each event of a repeated variable is "
+                "compared with the one before"
             ),
         ),
         (

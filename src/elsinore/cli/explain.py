@@ -41,7 +41,7 @@ from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.operators import Sample
 from elsinore.operators.explain import RowGroups, explain_json, explain_text
-from elsinore.plan import Plan
+from elsinore.plan import Plan, Sharing
 from elsinore.workload import EXPLAINERS
 
 SAMPLE = 100_000
@@ -126,9 +126,9 @@ def explain(
         found = _sample(job, sample if told else 0)
         row_groups = _row_groups(job, plan) if told else []
     if form is Form.text:
-        shown = explain_text(plan, found, row_groups)
+        shown = explain_text(plan, found, row_groups, Sharing(sharing.value))
     elif form is Form.json:
-        shown = explain_json(plan, found, row_groups)
+        shown = explain_json(plan, found, row_groups, Sharing(sharing.value))
     else:
         shown = EXPLAINERS[form.value](plan)
     typer.echo(shown.rstrip("\n"))

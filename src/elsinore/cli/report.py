@@ -36,6 +36,7 @@ from elsinore.cli.job import Job, check_places, inputs_of
 from elsinore.cli.times import Times
 from elsinore.errors import InputError
 from elsinore.operators import OperatorStatistics
+from elsinore.plan import Sharing
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, to_microseconds
 from elsinore.words import count
@@ -173,7 +174,7 @@ def _nothing(job: Job) -> str:
     from elsinore.trends.shared_text import sharing_text  # noqa: PLC0415
 
     units = trend_units(job.workload.planned(job.granularity))
-    lines = ["There are no bursts to draw.", *sharing_text(units, None)[1:]]
+    lines = ["There are no bursts to draw.", *sharing_text(units, None, Sharing(job.sharing))[1:]]
     if job.granularity == "auto" and may_share(trend_units(job.workload.planned("fine"))):
         lines.append("--granularity fine keeps every event, and bursts of them can be shared.")
     return "\n".join(lines)

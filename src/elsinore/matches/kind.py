@@ -20,7 +20,7 @@ from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
 from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
-from elsinore.plan import PlanOptions, Unit
+from elsinore.plan import PlanOptions, Sharing, Unit
 
 
 class Matches(Kind):
@@ -137,7 +137,9 @@ class Matches(Kind):
             ]
         }
 
-    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
+    def summary(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> dict[str, Any]:
         """Return how each query was evaluated in a run over a sample, and what it was weighed."""
         if sample is None:
             return {}
@@ -150,9 +152,11 @@ class Matches(Kind):
             }
         }
 
-    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
+    def summary_lines(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> Sequence[str]:
         """Return the same in words, of queries where evaluations were weighed."""
-        found = self.summary(units, sample).get("evaluations", {})
+        found = self.summary(units, sample, sharing).get("evaluations", {})
         weighed = {name: told for name, told in found.items() if told["steps"]}
         if not weighed or sample is None:
             return ()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.panes import KEEPS_ALL, OVERLAP
+from elsinore.operators.planning import gathered
 from elsinore.operators.registry import kind_for
-from elsinore.plan import Plan, Unit
+from elsinore.plan import Plan, Sharing, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
 from elsinore.plan.explain import TemplateGraph, mermaid, svg
+from elsinore.plan.explain.text import MOST_NAMES
 from elsinore.plan.panes import common_borders
 from elsinore.words import count, listed
 
@@ -28,19 +31,25 @@ class RowGroups(NamedTuple):
 
 
 def explain_json(
-    plan: Plan, sample: Sample | None = None, row_groups: Sequence[RowGroups] = ()
+    plan: Plan,
+    sample: Sample | None = None,
+    row_groups: Sequence[RowGroups] = (),
+    sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
     """Return the plan as a JSON object: units, their queries and classes, and what kinds tell."""
-    told = facts(plan, sample)
+    told = facts(plan, sample, sharing)
     if row_groups:
         told["row_groups"] = [one._asdict() for one in row_groups]
     return json.dumps(told, indent=2) + "\n"
 
 
 def explain_text(
-    plan: Plan, sample: Sample | None = None, row_groups: Sequence[RowGroups] = ()
+    plan: Plan,
+    sample: Sample | None = None,
+    row_groups: Sequence[RowGroups] = (),
+    sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
-    """Return the plan in words, and what a sample of the events showed.
+    """Return the plan in words, and what a sample of the events showed in a run that shares so.
 
     row_groups: of each pass, where the events lie in files that have some.
     """
@@ -56,8 +65,9 @@ def explain_text(
         if unit.required:
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
         lines += kind_for(unit).lines(unit, unit_facts(unit))
-    for kind, units, of_kind in _kinds(plan, sample):
-        lines += kind.summary_lines(units, of_kind)
+    for kind, units, of_kind in _kinds(plan, sample, sharing):
+        lines += kind.summary_lines(units, of_kind, sharing)
+    lines += _between_kinds(plan)
     if any(one.read + one.skipped > 1 for one in row_groups):
         lines.append("")
         for number, one in enumerate(row_groups, start=1):
@@ -73,14 +83,16 @@ def explain_text(
     return "\n".join(lines) + "\n"
 
 
-def facts(plan: Plan, sample: Sample | None = None) -> dict[str, Any]:
+def facts(
+    plan: Plan, sample: Sample | None = None, sharing: Sharing = Sharing.DYNAMIC
+) -> dict[str, Any]:
     """Return what there is to tell of a plan, as plain data."""
     told: dict[str, Any] = {
         "exact": plan.workload.exact,
         "units": [unit_facts(unit) for unit in plan.units],
     }
-    for kind, units, of_kind in _kinds(plan, sample):
-        told |= kind.summary(units, of_kind)
+    for kind, units, of_kind in _kinds(plan, sample, sharing):
+        told |= kind.summary(units, of_kind, sharing)
     return told
 
 
@@ -135,17 +147,36 @@ def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:
     ]
 
 
-def _kinds(plan: Plan, sample: Sample | None) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
-    """Return the kinds of a plan, each with its units and what the sample showed of these."""
-    modules = dict.fromkeys(unit.kind for unit in plan.units)
+def _between_kinds(plan: Plan) -> list[str]:
+    """Return lines on why queries of different kinds share nothing; none of one kind alone."""
+    named: dict[str, list[str]] = {}
+    for unit in plan.units:
+        named.setdefault(kind_for(unit).name, []).extend(unit.names)
+    told = [f"{listed(names, MOST_NAMES)} ({kind})" for kind, names in named.items()]
+    lines = [
+        f"  Not {one} with {other}: what these kinds of query work out has nothing in common but "
+        "the pass over the events."
+        for one, other in itertools.combinations(told, 2)
+    ]
+    return ["", "Sharing between kinds of query", *lines] if lines else []
+
+
+def _kinds(
+    plan: Plan, sample: Sample | None, sharing: Sharing
+) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
+    """Return the kinds of a plan, each with its units and what the sample showed of these.
+
+    A sample is of a run that records, which may have made one unit of several.
+    """
+    ran = plan.units if sample is None else gathered(plan, sharing, record=True).units
     found: list[tuple[Kind, Sequence[Unit], Sample | None]] = []
-    for module in modules:
-        numbers = [n for n, unit in enumerate(plan.units) if unit.kind == module]
-        units = [plan.units[n] for n in numbers]
+    for module in dict.fromkeys(unit.kind for unit in plan.units):
+        units = [unit for unit in plan.units if unit.kind == module]
         of_kind = None
         if sample is not None:
+            counted = zip(ran, sample.statistics, strict=True)
             of_kind = Sample(
-                sample.events, sample.total, tuple(sample.statistics[n] for n in numbers)
+                sample.events, sample.total, tuple(one for u, one in counted if u.kind == module)
             )
         found.append((kind_for(units[0]), units, of_kind))
     return found

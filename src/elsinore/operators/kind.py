@@ -243,11 +243,18 @@ class Kind(Protocol):
             *(f"  {name}: {self.name}" for name in unit.names),
         ]
 
-    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
-        """Return what `explain` tells of all units of the kind together, as plain data."""
+    def summary(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> dict[str, Any]:
+        """Return what `explain` tells of all units of the kind together, as plain data.
+
+        `sharing`: what of them is to be shared in a run; a sample is of one that records.
+        """
         return {}
 
-    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
+    def summary_lines(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> Sequence[str]:
         """Return the same in words."""
         return ()
 

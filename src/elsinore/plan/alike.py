@@ -175,8 +175,13 @@ def why_apart(one: GuardedTemplate, other: GuardedTemplate) -> str | None:
         return "their strategies differ"
     if one.query.window != other.query.window:
         return "their windows differ"
-    if tuple(map(_state, one.states)) != tuple(map(_state, other.states)):
+    asked, other_asked = (
+        [(state.type, state.needs) for state in template.states] for template in (one, other)
+    )
+    if asked != other_asked:
         return "the events that they ask for differ"
+    if tuple(map(_state, one.states)) != tuple(map(_state, other.states)):
+        return "what they compare with a single earlier event differs"
     if tuple(map(shape, one.negatives)) != tuple(map(shape, other.negatives)):
         return "what they forbid differs"
     if one.conditions != other.conditions:

@@ -66,19 +66,17 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     between = [predicate for predicate in query.where if not is_local(predicate)]
     summed = not between and (exact or granularity is Granularity.AUTO)
     if guard is None and summed:
-        why = "sums per state: no predicate asks for single predecessors"
+        why = "sums per state: no condition compares one event with another"
         return Routed(Path.COARSE, why, template(query))
     if guard is None and not exact:
         shared = _with_adjacent(query, between) if between else template(query)
         if isinstance(shared, Template):
             guard = obstacle(shared)
             if guard is None:
-                why = (
-                    "the shared graph: events are compared with their predecessors in a loop"
-                    if between
-                    else "the shared graph: fine granularity was asked for"
-                )
-                return Routed(Path.SHARED, why, shared)
+                why = "fine granularity was asked for"
+                if between:
+                    why = "each event of a repeated variable is compared with the one before"
+                return Routed(Path.SHARED, f"the shared graph: {why}", shared)
         else:
             guard = shared
     guarded = without_implied(guarded_template(query))
@@ -88,13 +86,13 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         pairs = _CONJUNCTION in guards
         kept = conjoined(guarded) if pairs else accumulated(guarded)
         if isinstance(kept, Template):
-            why = "sums per state, emptied by what NOT forbids: it is about single events"
+            why = "sums per state, emptied by what NOT forbids: NOT is about single events"
             if pairs:
                 why = f"sums per state of either pattern and of both: {_CONJUNCTION}"
             return Routed(Path.COARSE, why, kept)
         guard = kept
     if exact:
-        why = f"one by one in exact integers: {guard or 'predicates compare events'}"
+        why = f"one by one in exact integers: {guard or 'conditions compare events'}"
         return Routed(Path.SETS, why, guarded)
     whole = guarded if guarded.sides > 1 else with_steps(guarded)
     found = _patterns_of(whole)
@@ -181,13 +179,13 @@ def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
     for predicate in between:
         mine = list(readings(query, query.pattern, predicate) or ())
         if any(_comparison_of(reading.condition) is None for reading in mine):
-            return "a predicate is more than an attribute compared with one of the event before"
+            return "a condition does more than compare an attribute with one of the event before"
         if not mine or any(reading.anchored or reading.first for reading in mine):
-            return "a predicate is about other events than an event and the one before it"
+            return "a condition compares other events than neighbours of a repeated variable"
         found.append(mine)
     plain = template(query)
     if plain.determinized:
-        return "the pattern is ambiguous and has predicates between events"
+        return "the pattern is ambiguous and has conditions between events"
     asked: dict[tuple[str, str], set[Expression]] = {}
     for reading in itertools.chain(*found):
         asked.setdefault((reading.earlier, reading.later), set()).add(reading.condition)
@@ -198,14 +196,16 @@ def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
         pair = (variable.get(move.source, ""), variable[move.target])  # "" before the first event
         if pair not in asked:
             transitions.append(move)
-        elif move.source != move.target or len(asked[pair]) > 1:
-            return "predicates between events stand elsewhere than on one loop each"
+        elif move.source != move.target:
+            return "a condition compares neighbours that are not of one repeated variable"
+        elif len(asked[pair]) > 1:
+            return "neighbours of a repeated variable are compared by several conditions"
         else:
             on_loops.add(pair)
             (condition,) = asked[pair]
             transitions.append(replace(move, adjacent=_comparison_of(condition)))
     if not all(any((one.earlier, one.later) in on_loops for one in mine) for mine in found):
-        return "a predicate is about events that never follow one another"
+        return "a condition is about events that never follow one another"
     return replace(plain, transitions=tuple(transitions))
 
 

@@ -104,16 +104,19 @@ def obstacle(template: Template) -> str | None:
     }
     for move in template.transitions:
         if move.adjacent is not None and move.source != move.target:
-            return "predicates between events stand elsewhere than on loops"
+            return "conditions between events stand elsewhere than on repeated variables"
         loop = looping.get(move.target)
         if loop and move.source not in {START, move.target} and loop in types[move.source]:
             return f"{loop} events follow {loop} events of another state"
     return None
 
 
-def sharing_sets(templates: Sequence[Template]) -> tuple[SharingSet, ...]:
-    """Return the sharing sets of at least two queries of a unit, in order of types and queries."""
-    found = [one for one in loop_sets(templates) if len(one.queries) > 1]
+def sharing_sets(templates: Sequence[Template], *, mixed: bool = False) -> tuple[SharingSet, ...]:
+    """Return the sharing sets of at least two queries of a unit, in order of types and queries.
+
+    mixed: see `loop_sets`.
+    """
+    found = [one for one in loop_sets(templates, mixed=mixed) if len(one.queries) > 1]
     return tuple(sorted(found, key=lambda one: (one.type, one.queries)))
 
 
@@ -146,20 +149,23 @@ def _set_of(loops: Mapping[tuple[int, int], Transition]) -> SharingSet:
     )
 
 
-def why_not(one: Template, other: Template) -> str | None:
-    """Return why two queries of a unit share no sub-pattern; None where they do."""
+def why_not(one: Template, other: Template, *, mixed: bool = False) -> str | None:
+    """Return why two queries of a unit share no sub-pattern; None where they do.
+
+    mixed: by snapshots at events they may, whether or not they compare events in one way.
+    """
     here, there = loops(one), loops(other)
     common = here.keys() & there.keys()
     if not common:
         return "they have no Kleene sub-pattern in common"
-    if not any(here[name] & there[name] for name in common):
+    if not mixed and not any(here[name] & there[name] for name in common):
         return (
-            "they compare events of it with the one before in different ways, and one graph for "
-            "both looks up as much as a graph for each"
+            f"they compare {' or '.join(sorted(common))} events with the ones before them in "
+            "different ways, and one graph for both would look up as much as a graph for each"
         )
     kind, other_kind = aggregated(one.aggregation), aggregated(other.aggregation)
     if kind.sums != other_kind.sums:
-        return "one counts trends, the other adds up more"
+        return "one adds up sums or numbers of events, the other does not"
     if kind.extremes != other_kind.extremes:
         return "their MIN and MAX differ"
     return None

@@ -116,6 +116,6 @@ def as_one(units: Sequence[TrendUnit]) -> TrendUnit:
     )
 
 
-def as_run(unit: TrendUnit) -> TrendUnit:
+def as_run(unit: TrendUnit, sharing: Sharing = Sharing.DYNAMIC) -> TrendUnit:
     """Return a unit in the form in which a run goes over it that records nothing."""
-    return as_guarded(unit) if is_counted(unit) else unit
+    return as_guarded(unit) if is_counted(unit, sharing) else unit

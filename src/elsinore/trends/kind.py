@@ -204,17 +204,21 @@ class Trends(Kind):
         """Return the same in words."""
         return unit_lines(dict(facts))
 
-    def summary(self, units: Sequence[Unit], sample: Sample | None) -> dict[str, Any]:
+    def summary(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> dict[str, Any]:
         """Return what is shared and what not."""
         from elsinore.trends.shared_text import sharing_facts, shown  # noqa: PLC0415 - the engine
 
-        return {"sharing": sharing_facts(_specs(units), shown(sample))}
+        return {"sharing": sharing_facts(_specs(units), shown(sample), sharing)}
 
-    def summary_lines(self, units: Sequence[Unit], sample: Sample | None) -> Sequence[str]:
+    def summary_lines(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> Sequence[str]:
         """Return the same in words."""
         from elsinore.trends.shared_text import sharing_text, shown  # noqa: PLC0415 - the engine
 
-        return sharing_text(_specs(units), shown(sample))
+        return sharing_text(_specs(units), shown(sample), sharing)
 
     def graph(self, unit: Unit) -> TemplateGraph:
         """Return the merged template."""

@@ -21,8 +21,9 @@ from elsinore.plan.joined import joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.graph.program import Programs
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared import SharedPattern, apart, may_share, shared_patterns
+from elsinore.trends.shared import SharedPattern, may_share, shared_patterns
 from elsinore.trends.shared_text import sharing_text
+from elsinore.trends.unshared import apart
 from support.trends import Feature, streams_for, table_of, trend_queries
 from trends.test_against_reference import check
 from trends.test_everything import settled
@@ -109,7 +110,7 @@ def test_queries_of_one_shape_and_their_beginnings_are_lanes_of_one_pass(strateg
     units = trend_units(plan(parse_workload(text.format(strategy))))
     (lanes,) = shared_patterns(units)
     assert (lanes.pattern, lanes.queries) == ("SEQ(A, B+, C)", ("one", "two", "three"))
-    assert lanes.how == "of one shape and so lanes of one pass over the events"
+    assert lanes.how.startswith("whose patterns have one shape")
     assert not may_share(units)
     reasons = {pair: block.why.split("; ")[-1] for block in apart(units) for pair in block.pairs()}
     assert len(reasons) == 12
@@ -139,7 +140,7 @@ def test_lanes_with_a_common_beginning_have_it_as_one_state(strategy: str, commo
     (lanes,) = [one for one in told if one.lanes]
     assert lanes.queries == ("one", "two", "three", "four")
     lines = "\n".join(sharing_text(units, None))
-    assert f"{common} of one, two and three, one state for all of them" in lines
+    assert f"{common} of one, two and three, kept once for all of them" in lines
     assert apart(units) == ()
 
 

@@ -22,8 +22,8 @@ from elsinore.plan.joined import MOST_TOGETHER, Joined, joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.counted import MOST_LANES, is_counted
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared import apart
 from elsinore.trends.shared_text import sharing_facts, sharing_text
+from elsinore.trends.unshared import apart
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.index.test_index import RANGES, SECOND, WINDOWS, few_events, often
@@ -106,7 +106,7 @@ def test_states_of_one_query_are_never_one() -> None:
 
 OWN = (
     "each keeps an index over its own events, "
-    "as a predicate is more than an attribute compared with one of the event before"
+    "as a condition does more than compare an attribute with one of the event before"
 )
 SORTED = "each keeps sums of its own over one order of events for both"
 
@@ -158,7 +158,7 @@ def test_explain_names_the_states_that_queries_have_in_common() -> None:
     texts = (asked("q1", "SEQ(A a, B b+)", NEAR), asked("q2", "SEQ(A a, B b+, C c)", NEAR))
     units = trend_units(plan(parse_workload("\n".join(texts))))
     assert apart(units) == ()
-    assert "  SEQ(A, B+) of q1 and q2, one state for all of them" in sharing_text(units, None)
+    assert "  SEQ(A, B+) of q1 and q2, kept once for all of them" in sharing_text(units, None)
 
 
 def test_what_no_index_takes_for_its_values_is_worked_on_query_by_query() -> None:
@@ -194,15 +194,16 @@ def test_few_queries_that_count_go_by_an_index_unless_a_run_records_or_is_told_h
     assert not is_counted(unit, record=True)
     assert not any(is_counted(unit, sharing) for sharing in (Sharing.ALWAYS, Sharing.NEVER))
     lines = sharing_text(units, None)
-    assert "  SEQ(A, B+) of short and long, one state for all of them" in lines
-    assert any(line.startswith("  short, long, some and falling go by an index") for line in lines)
+    assert "  SEQ(A, B+) of short and long, kept once for all of them" in lines
+    by_index = "  short, long, some and falling are few enough to go by an index"
+    assert any(line.startswith(by_index) for line in lines)
     why: dict[str, set[tuple[str, str]]] = {}
     for block in apart(units):
         why.setdefault(block.why.partition("; ")[0], set()).update(block.pairs())
     assert why == {
         SORTED: {("short", "some"), ("long", "some")},
-        "each keeps an index over its own events, as events are compared with their predecessors "
-        "in a loop": {("short", "falling"), ("long", "falling"), ("some", "falling")},
+        "each keeps an index over its own events, as each event of a repeated variable is compared "
+        "with the one before": {("short", "falling"), ("long", "falling"), ("some", "falling")},
     }
     assert sharing_facts(units, None)["counted"] == [["short", "long", "some", "falling"]]
     with_sum = COUNTING.replace(

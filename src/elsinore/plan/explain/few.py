@@ -49,16 +49,22 @@ def few_boxes(graph: TemplateGraph) -> TemplateGraph:
     for name in graph.types:
         together.setdefault(place[name], []).append(name)
     box = {name: _box(names) for names in together.values() for name in names}
-    arrows: dict[tuple[str, str], dict[str, None]] = {}
-    for arrow in graph.arrows:
-        found = arrows.setdefault((box[arrow.source], box[arrow.target]), {})
-        found.update(dict.fromkeys(arrow.queries))
     return TemplateGraph(
         tuple(dict.fromkeys(box[name] for name in graph.types)),
         _joined(graph.starts, box),
         _joined(graph.ends, box),
-        tuple(Arrow(*ends, tuple(queries)) for ends, queries in arrows.items()),
+        _between(graph.arrows, box),
+        _between(graph.shared, box),
     )
+
+
+def _between(arrows: Sequence[Arrow], box: Mapping[str, str]) -> tuple[Arrow, ...]:
+    """Return the arrows between boxes that arrows between types make."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for arrow in arrows:
+        queries = found.setdefault((box[arrow.source], box[arrow.target]), {})
+        queries.update(dict.fromkeys(arrow.queries))
+    return tuple(Arrow(*ends, tuple(queries)) for ends, queries in found.items())
 
 
 def _places(graph: TemplateGraph) -> dict[str, int]:
@@ -120,4 +126,5 @@ def _most_used(graph: TemplateGraph) -> TemplateGraph:
         {name: queries for name, queries in graph.starts.items() if name in kept},
         {name: queries for name, queries in graph.ends.items() if name in kept},
         tuple(arrow for arrow in graph.arrows if {arrow.source, arrow.target} <= kept),
+        tuple(arrow for arrow in graph.shared if arrow.source in kept),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from elsinore.model import pattern as pt
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.sharing import loops
 from elsinore.plan.template import Template
 
 
@@ -31,15 +32,8 @@ class TemplateGraph:
     starts: dict[str, tuple[str, ...]]
     ends: dict[str, tuple[str, ...]]
     arrows: tuple[Arrow, ...]
-
-    @property
-    def shared(self) -> tuple[Arrow, ...]:
-        """The Kleene sub-patterns E+ that several queries have (HAMLET, Definition 4)."""
-        return tuple(
-            arrow
-            for arrow in self.arrows
-            if arrow.source == arrow.target and len(arrow.queries) > 1
-        )
+    # the Kleene sub-patterns E+ that several queries have (HAMLET, Definition 4)
+    shared: tuple[Arrow, ...] = ()
 
 
 def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateGraph:
@@ -48,6 +42,7 @@ def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateG
     starts: dict[str, dict[str, None]] = {}
     ends: dict[str, list[str]] = {}
     arrows: dict[tuple[str, str], dict[str, None]] = {}
+    repeated: dict[str, list[str]] = {}
     for event in (event for one in templates for event in pt.positive_events(one.query.pattern)):
         types[event.type] = None
     for template in templates:
@@ -58,6 +53,8 @@ def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateG
                 starts.setdefault(after, {})[name] = None
             else:
                 arrows.setdefault((before, after), {})[name] = None
+        for looping in sorted(_loops(template)):
+            repeated.setdefault(looping, []).append(name)
         for last in sorted(template.end_types()):
             ends.setdefault(last, []).append(name)
     return TemplateGraph(
@@ -65,4 +62,17 @@ def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateG
         {name: tuple(queries) for name, queries in starts.items()},
         {name: tuple(queries) for name, queries in ends.items()},
         tuple(Arrow(*pair, tuple(queries)) for pair, queries in arrows.items()),
+        tuple(
+            Arrow(name, name, tuple(queries))
+            for name, queries in repeated.items()
+            if len(queries) > 1
+        ),
     )
+
+
+def _loops(template: Template | GuardedTemplate) -> set[str]:
+    """Return the types E of the sub-patterns E+ of a query."""
+    if isinstance(template, Template):
+        return set(loops(template))
+    loop = (move.source for move in template.moves if move.source == move.target)
+    return {template.states[state].type for state in loop}

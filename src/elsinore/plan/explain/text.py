@@ -28,6 +28,19 @@ def path_in_words(path: Path, why: str) -> str:
     return f"{path.value} path ({what}), as {reason}" if reason else f"{path.value} path: {what}"
 
 
+def way_in_words(why: str, queries: int = 1) -> str:
+    """Return the way that so many queries go, and the reason for it, as what they go by.
+
+    >>> way_in_words("an index over its own events: NOT looks at what lies between events", 2)
+    'an index over their own events (NOT looks at what lies between events)'
+    """
+    what, _, reason = why.partition(": ")
+    what = what.replace("one by one", "building trends one by one")
+    if queries > 1:
+        what = what.replace("its own", "their own")
+    return f"{what} ({reason})" if reason else what
+
+
 def unit_facts(unit: TrendUnit) -> dict[str, Any]:
     """Return what there is to tell of a unit's templates, as plain data."""
     graph = template_graph(unit.members)
@@ -61,15 +74,14 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
         states = count(unit["states"], "state", "states")
         lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
     why = unit["not_combined_because"]
-    combined = "are not combined" if why else "are combined where that pays"
-    lines.append(
-        f"  On Spark events of a key and pane {combined} before they are shuffled"
-        f"{f': {why}' if why else ''}."
-    )
+    combined = "are not combined before they are shuffled"
+    if not why:
+        combined = "are combined before they are shuffled, where that pays"
+    lines.append(f"  On Spark, events of a key and pane {combined}{f': {why}' if why else ''}.")
     spread = unit["not_spread_because"]
     lines.append(
-        "  Of those that are shuffled a key's windows "
-        + ("go to one partition" if spread else "are spread over partitions")
+        "  What is shuffled of a key "
+        + ("goes to one partition" if spread else "is spread over partitions by windows")
         + (f": {spread}." if spread else ".")
     )
     lines += [
@@ -87,7 +99,7 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
             begins, ends = listed(query["start_types"]), listed(query["end_types"])
             lines.append(f"    begins with {begins}, ends with {ends}")
         else:
-            lines.append("    matches nothing: its predicates exclude one another")
+            lines.append("    matches nothing: its conditions exclude one another")
         for name, before in query["predecessor_types"].items():
             if before:
                 lines.append(f"    before {name}: {listed(before)}")

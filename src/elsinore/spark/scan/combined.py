@@ -13,7 +13,7 @@ from elsinore.spark.scan.ranges import pieces_of, span_of
 
 ENOUGH_ROWS = 1 << 17  # fewer are sent sooner than tasks have loaded what combines them
 TOO_DEAR = "what a pane's events do, as numbers, costs more than any number of them"
-ALL_THE_SAME = "its events travel all the same, to other operators that go over them together"
+ALL_THE_SAME = "they travel all the same, to other operators that go over them in the same pass"
 MOSTLY = 0.5  # of the events must lie where no other task has any, for some to be combined
 
 
