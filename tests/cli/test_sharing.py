@@ -363,7 +363,9 @@ def test_a_report_draws_the_graphlets_of_the_longest_shared_burst(folder: Path) 
     done = call("report", "--out", "pictures", "--sharing", "always")
     assert done.exit_code == 0, done.output
     assert "drawn in pictures/graphlets.png" in done.stdout
-    assert (folder / "pictures" / "graphlets.svg").read_text().count("<!-- B") >= 1
+    drawn = (folder / "pictures" / "graphlets.svg").read_text()
+    assert drawn.count("<!-- B") >= 1
+    assert drawn.count("<!-- sum: ") == 1  # of the graphlet that has two events
     rows = read_events("pictures/graphlets.csv").to_pylist()
     shared = [(row["event"], row["count"]) for row in rows if row["shared"]]
     assert shared[-1][1] == "2x"

@@ -164,6 +164,9 @@ def _draw_graphlet(
     )
     title = f"{graphlet.name} of {listed(graphlet.queries, 4)}"
     axes.text(left + 0.04, line + 0.34, title, fontsize=7, va="bottom", parse_math=False)
+    if graphlet.form is not None and len(graphlet.events) > 1:
+        total = f"sum: {_short(str(graphlet.form))}"
+        axes.text(left + 0.04, line - 0.42, total, fontsize=7, va="top", parse_math=False)
     if graphlet.opening is not None:
         axes.text(
             left - 0.16,
