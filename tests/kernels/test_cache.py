@@ -13,7 +13,15 @@ import pytest
 from numba.core.registry import cpu_target
 
 import elsinore
-from elsinore.kernels import FOLDER_VARIABLE, cache, folder_path, kernel, notice, shelf
+from elsinore.kernels import (
+    FOLDER_VARIABLE,
+    cache,
+    folder_path,
+    kernel,
+    notice,
+    shelf,
+    undocumented,
+)
 from elsinore.kernels.notice import Notice
 from elsinore.kernels.shelf import Shelf
 from elsinore.runtime.rows import is_sorted
@@ -233,10 +241,10 @@ def test_numba_is_loaded_as_a_whole_only_where_a_kernel_needs_more_than_there_is
     refreshed.clear()
     assert run() == (0, 1, [])
     assert not refreshed
-    cache.get_ready(cpu_target.target_context, ["NRT_Free", "malloc"])
+    undocumented.get_ready(cpu_target.target_context, ["NRT_Free", "malloc"])
     assert not refreshed
-    cache.get_ready(cpu_target.target_context, ["what_there_is_not"])
-    cache.get_ready(cpu_target.target_context, None)
+    undocumented.get_ready(cpu_target.target_context, ["what_there_is_not"])
+    undocumented.get_ready(cpu_target.target_context, None)
     assert len(refreshed) == 2
 
 

@@ -83,11 +83,18 @@ def test_what_is_no_kernel_stays_as_it_is() -> None:
     assert uncompiled(len) is len
 
 
-@pytest.mark.parametrize(("value", "compiled"), [("0", "False"), ("1", "True"), (None, "True")])
-def test_the_environment_turns_compilation_off(value: str | None, compiled: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "compiled"),
+    [
+        ({COMPILE_VARIABLE: "0"}, "False"),
+        ({COMPILE_VARIABLE: "1"}, "True"),
+        ({}, "True"),
+        ({"NUMBA_DISABLE_JIT": "1"}, "False"),
+    ],
+)
+def test_the_environment_turns_compilation_off(given: dict[str, str], compiled: str) -> None:
     environment = {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
-    if value is not None:
-        environment[COMPILE_VARIABLE] = value
+    environment |= given
     program = (
         "from elsinore.runtime.rows import is_sorted\n"
         "from elsinore.kernels import is_kernel\n"

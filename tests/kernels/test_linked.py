@@ -9,10 +9,10 @@ from numba import types
 from numba.core.errors import TypingError
 
 from elsinore.kernels import FOLDER_VARIABLE, cache, kernel
+from elsinore.kernels.compilers import QuickCompiler
 from elsinore.kernels.decorator import compiled
-from elsinore.kernels.inference import KNOWN
-from elsinore.kernels.linked import QuickCompiler
 from elsinore.kernels.shelf import Shelf
+from elsinore.kernels.undocumented import KNOWN
 from elsinore.quantitative.lowered import heap
 
 WORDS = types.Array(types.int64, 1, "C")

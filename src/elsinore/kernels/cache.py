@@ -9,23 +9,16 @@ one goes by content (`content_key`). What cannot be read, for whatever reason, i
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
-import pickle
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
-from llvmlite.binding import address_of_symbol  # type: ignore[import-untyped]
 from numba import typeof
-from numba.core import serialize
-from numba.core.caching import _Cache
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
 
 from elsinore.cache_folder import folder_path
 from elsinore.kernels.content import content_key
 from elsinore.kernels.decorator import Kernel
-from elsinore.kernels.linked import rebuilt
 from elsinore.kernels.notice import begin_notice, seconds_of
 from elsinore.kernels.shelf import SHELF, SUFFIX
 
@@ -35,11 +28,12 @@ _DIGEST = 32  # bytes of SHA-256
 PATIENCE = 10.0  # seconds beyond four times what compiling is expected to take
 
 
-class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
+class KernelCache:
     """What Numba asks for the code of one kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, means: ModuleType) -> None:
         self._kernel = kernel
+        self._means = means
         function = kernel.py_func
         self._name = f"{function.__module__}.{function.__qualname__}"
         self._enabled = True
@@ -54,7 +48,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
         """Return what was compiled for a signature, None where it must be compiled."""
         if not self._enabled:
             return None
-        name = self._file(signature, target.codegen())
+        name = self._file(signature)
         SHELF.files.add(name)
         code = self._load(name, target)
         if code is None and SHELF.lock(name, PATIENCE + 4 * seconds_of(self._kernel)):
@@ -68,16 +62,16 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep what was compiled for a signature."""
-        if self._enabled and not code.library.has_dynamic_globals and not code.lifted:
-            payload = serialize.dumps(code._reduce()) + pickle.dumps(symbols_of(code.library))
-            name = self._file(signature, code.codegen)
+        payload = self._means.packed(code) if self._enabled else None
+        if payload is not None:
+            name = self._file(signature)
             SHELF.write(name, _MAGIC + hashlib.sha256(payload).digest() + payload)
             SHELF.release(name)
 
     def size(self, arguments: Sequence[Any]) -> int:
         """Return the bytes of what is kept for arguments of such types; 0: nothing is."""
         types = tuple(map(typeof, arguments))
-        return SHELF.size(self._file(types, cpu_target.target_context.codegen()))
+        return SHELF.size(self._file(types))
 
     def enable(self) -> None:
         """Use the cache."""
@@ -90,9 +84,9 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
     def flush(self) -> None:
         """Do nothing: what is kept under a content's key is right for ever."""
 
-    def _file(self, signature: Any, codegen: Any) -> str:
+    def _file(self, signature: Any) -> str:
         if signature not in self._files:
-            key = content_key(self._kernel, signature, codegen)
+            key = content_key(self._kernel, signature)
             name = self._name.replace("<", "").replace(">", "")[-80:]
             self._files[signature] = f"{name}-{key[:40]}{SUFFIX}"
         return self._files[signature]
@@ -106,32 +100,10 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba is not typed
         payload = content[begin:]
         if content[:begin] == _MAGIC + hashlib.sha256(payload).digest():
             try:
-                stream = io.BytesIO(payload)
-                parts = pickle.load(stream)
-                get_ready(target, pickle.load(stream) if stream.tell() < len(payload) else None)
-                code = rebuilt(target, parts)
+                code = self._means.unpacked(target, payload)
                 SHELF.loaded.append(self._name)
                 return code
             except Exception as error:  # whatever the compiler says of code it cannot load
                 LOG.debug("%s cannot be loaded", name, exc_info=error)
         SHELF.tell(f"A compiled kernel is damaged and is compiled anew: {folder_path() / name}.")
         return None
-
-
-def symbols_of(library: Any) -> list[str]:
-    """Return what machine code refers to outside itself."""
-    module = library._final_module
-    declared = [each.name for each in (*module.functions, *module.global_variables)
-                if each.is_declaration]  # fmt: skip
-    return [name for name in declared if not name.startswith("llvm.")]
-
-
-def get_ready(target: Any, symbols: Sequence[str] | None) -> None:
-    """Let there be what machine code refers to, before it is loaded; None: nobody knows what.
-
-    Numba's runtime has almost all of it. What is in none of the libraries of this process comes
-    with all that Numba can compile, whose loading takes 0.3 s: more than that of most kernels.
-    """
-    rtsys.initialize(target)
-    if symbols is None or any(address_of_symbol(name) is None for name in symbols):
-        target.refresh()

@@ -13,6 +13,7 @@ import inspect
 import platform
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -22,29 +23,30 @@ import numpy as np
 from numba.extending import is_jitted
 
 from elsinore.kernels import intrinsics
+from elsinore.kernels.compilers import pipeline_of
 from elsinore.kernels.decorator import Kernel, is_kernel
-from elsinore.kernels.linked import pipeline_of
+from elsinore.kernels.means import shortcuts
 from elsinore.kernels.source import BORROWS, PACKAGE, RARE, global_names
 
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 WRAPPERS = {"no_cfunc_wrapper"}  # options for what stands beside a kernel's code
+COMPILER = "compilers.py", "inference.py", "undocumented.py"  # what changes Numba's
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 
 
-def content_key(kernel: Kernel, signature: Any, codegen: Any) -> str:
+def content_key(kernel: Kernel, signature: Any) -> str:
     """Return the key of a kernel's machine code for the types of its arguments.
 
-    signature: the types, or Numba's signature with them; codegen: what makes the code.
+    signature: the types, or Numba's signature with them.
     """
     types = tuple(getattr(signature, "args", signature))
-    return _digest(
-        [*compiler(codegen), *_of_kernel(kernel, {}), *_of_types(types, {id(kernel): 0})]
-    )
+    return _digest([*compiler(), *_of_kernel(kernel, {}), *_of_types(types, {id(kernel): 0})])
 
 
-def compiler(codegen: Any) -> tuple[str, ...]:
+def compiler() -> tuple[str, ...]:
     """Return what the same source gives other code with: Python, Numba, its settings, processor."""
+    more = shortcuts()
     settings = [f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS]
     return (
         f"form {FORM}",
@@ -54,13 +56,9 @@ def compiler(codegen: Any) -> tuple[str, ...]:
         llvmlite.__version__,
         np.__version__,
         *settings,
-        *map(str, codegen.magic_tuple()),
+        *(() if more is None else more.processor()),
+        _compiler_source(),
     )
-
-
-def processor(codegen: Any) -> str:
-    """Return a short text that tells this compiler and processor from others."""
-    return _digest(compiler(codegen))[:16]
 
 
 def _digest(parts: list[str] | tuple[str, ...]) -> str:
@@ -87,8 +85,16 @@ def _of_kernel(kernel: Any, seen: dict[int, int]) -> Iterator[str]:
     yield f"kernel {function.__module__}.{function.__qualname__}"
     yield repr(sorted((name, repr(value)) for name, value in options.items()))
     yield from (name for name in (RARE, BORROWS) if getattr(function, name, False))
-    yield from _of_value(pipeline_of(kernel), seen)
+    yield from _of_value(_pipeline(kernel), seen)
     yield from _of_function(function, seen)
+
+
+def _pipeline(kernel: Any) -> type | None:
+    if is_kernel(kernel):
+        return pipeline_of(kernel)
+    more = shortcuts()
+    found: type | None = None if more is None else more.pipeline_of(kernel)
+    return found
 
 
 def _of_function(function: Callable[..., Any], seen: dict[int, int]) -> Iterator[str]:
@@ -160,6 +166,12 @@ def _module_source(name: str) -> str:
     """Return a digest of a module's text: for what cannot be told by less."""
     module = __import__(name, fromlist=["_"])
     return hashlib.sha256(inspect.getsource(module).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _compiler_source() -> str:
+    """Return a digest of the modules that change the compiler."""
+    return _digest([Path(__file__).with_name(name).read_text() for name in COMPILER])
 
 
 def _of_types(types: Any, seen: dict[int, int]) -> Iterator[str]:

@@ -19,7 +19,9 @@ from elsinore.kernels.source import BORROWS, RARE, SECONDS
 P = ParamSpec("P")
 R = TypeVar("R")
 
-COMPILE_VARIABLE = "ELSINORE_COMPILE"  # "0": kernels run as plain Python, for debugging, coverage
+# "0": kernels run as plain Python, for debugging, coverage; "1": whatever is entered is compiled
+COMPILE_VARIABLE = "ELSINORE_COMPILE"
+DOCUMENTED = "documented"  # a third value: they compile by documented means of Numba alone
 COMPILER = "elsinore.kernels.dispatchers"  # the module that imports the compiler
 _MAKING = RLock()  # of dispatchers, whichever thread asks
 
@@ -125,7 +127,7 @@ def kernel(
     makes no arrays and keeps no slices; its arrays are kept alive by whoever calls from Python.
 
     linked: nobody but kernels calls it, so it becomes machine code as a part of these alone (see
-    `linked`), and compiles in half the time. Called from Python it runs as plain Python.
+    `undocumented`), and compiles in half the time. Called from Python it runs as plain Python.
 
     rare: a linked kernel that is called seldom, or not by most that have it: its code is small, and
     no copy of it stands in its callers. Loops that copy a few words are else most of the machine
@@ -169,9 +171,9 @@ def compiled(
 
     Those of a `linked` kernel include `LINKED`.
     """
-    if os.environ.get(COMPILE_VARIABLE) == "0":
+    if is_off():
         return body
-    # nothing of C calls a kernel: what would let it need not be compiled
+    # a kernel is no value of a kernel, as functions of Numba may be: what that takes is left out
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     if inline:
         options["inline"] = "always"
@@ -179,6 +181,13 @@ def compiled(
         setattr(body, BORROWS, True)
     python: Callable[P, R] = Kernel(body, options, pipeline, is_linked=linked)
     return python
+
+
+def is_off() -> bool:
+    """Return whether nothing is compiled: everything runs as plain Python."""
+    return (
+        os.environ.get(COMPILE_VARIABLE) == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    )
 
 
 def is_kernel(value: object) -> TypeGuard[Kernel]:

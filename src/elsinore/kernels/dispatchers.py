@@ -5,35 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 from numba import types
-from numba.core.registry import CPUDispatcher
 from numba.extending import typeof_impl
 
 from elsinore.kernels.cache import KernelCache
+from elsinore.kernels.compilers import pipeline_of
 from elsinore.kernels.decorator import Kernel
-from elsinore.kernels.linked import pipeline_of
-from elsinore.kernels.source import PACKAGE
+from elsinore.kernels.means import shortcuts
+from elsinore.kernels.source import BORROWS, PACKAGE
 
 
 def dispatcher_of(kernel: Kernel) -> Any:
     """Return Numba's object for a kernel, which compiles and calls it."""
-    dispatcher = CPUDispatcher(kernel.py_func, {}, kernel.targetoptions, pipeline_of(kernel))
+    more, body, options = shortcuts(), kernel.py_func, kernel.targetoptions
+    if more is not None:
+        options = options | more.counting(getattr(body, BORROWS, False))
+    dispatcher = numba.jit(pipeline_class=pipeline_of(kernel), **options)(body)
     dispatcher.kernel = kernel
-    if _is_kept(kernel.py_func):
-        dispatcher._cache = KernelCache(kernel)  # as `enable_caching` does with Numba's own
+    if more is not None and _is_kept(body):
+        more.keep(dispatcher, KernelCache(kernel, more))
     return dispatcher
 
 
 def kept_size(kernel: Kernel, args: tuple[Any, ...]) -> int:
     """Return the bytes of a kernel's code for such arguments that is kept; 0: none is."""
-    cache = kernel.dispatcher._cache
+    more = shortcuts()
+    cache = None if more is None else more.kept_by(kernel.dispatcher)
     return cache.size(args) if isinstance(cache, KernelCache) else 0
 
 
 @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
-def _type_of(kernel: Kernel, _context: Any) -> types.Dispatcher:
+def _type_of(kernel: Kernel, _context: Any) -> types.Type:
     """Let kernels be called by kernels."""
-    return types.Dispatcher(kernel.dispatcher)
+    return numba.typeof(kernel.dispatcher)
 
 
 def _is_kept(body: Callable[..., Any]) -> bool:

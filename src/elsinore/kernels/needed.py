@@ -101,12 +101,10 @@ def canonical(value: object) -> str:
 
 
 def _digest(job: Iterable[str]) -> str:
-    from numba.core.registry import cpu_target  # noqa: PLC0415 - the compiler, where needed
-
-    from elsinore.kernels.content import compiler  # noqa: PLC0415
+    from elsinore.kernels.content import compiler  # noqa: PLC0415 - it imports Numba
 
     told = hashlib.sha256()
-    for part in (*job, _source(), *compiler(cpu_target.target_context.codegen())):
+    for part in (*job, _source(), *compiler()):
         told.update(hashlib.sha256(part.encode()).digest())
     return told.hexdigest()[:40]
 

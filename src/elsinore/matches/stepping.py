@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import copy
 import ctypes
-import os
 import re
 from functools import lru_cache
 from typing import Any
@@ -22,6 +21,7 @@ from numba import carray, cfunc, njit, types
 from numba.core.errors import NumbaError
 
 from elsinore.kernels import COMPILE_VARIABLE, intrinsics  # noqa: F401 - for `call_at`
+from elsinore.kernels.decorator import is_off
 from elsinore.kernels.foreign import FOREIGN, call_at
 from elsinore.matches.aggregates import UserAggregate
 from elsinore.matches.arrays import Doubles
@@ -49,7 +49,7 @@ class Stepper:
         self.why_not: str | None = None  # it is not compiled
         if aggregate.initial is None:
             self.why_not = "its state is not a number or a tuple of numbers"
-        elif os.environ.get(COMPILE_VARIABLE) == "0":
+        elif is_off():
             self.why_not = f"{COMPILE_VARIABLE} is 0"
         else:
             self._compiled, self.why_not = _compiled(aggregate, arguments, self.address)

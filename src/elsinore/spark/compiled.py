@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,8 @@ from pyspark import SparkFiles
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from elsinore.kernels import COMPILE_VARIABLE, SHELF
+from elsinore.kernels import SHELF
+from elsinore.kernels.decorator import is_off
 from elsinore.kernels.needed import canonical, needed_kernels, pack_kernels, read_packed
 from elsinore.model.expression import Attribute, Binary, Literal, Operator
 from elsinore.operators import OperatorOptions
@@ -79,7 +79,7 @@ def hand_over_panes(session: SparkSession, unit: Unit, panes: Panes, *, ordered:
 
 
 def _hand_over(session: SparkSession, jobs: Sequence[Rehearsed]) -> None:
-    if os.environ.get(COMPILE_VARIABLE) == "0":
+    if is_off():
         return
     try:
         sent = _SENT.setdefault(_application(session), set())

@@ -14,8 +14,9 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from elsinore.kernels import is_kernel
+from elsinore.kernels.compilers import QuickCompiler
 from elsinore.kernels.decorator import compiled
-from elsinore.kernels.linked import QuickCompiler
+from elsinore.kernels.means import shortcuts
 from elsinore.model.collecting import without_collecting
 from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.buffers import is_text, present, stored
@@ -311,6 +312,8 @@ def _machine(
     value: Any = None,
 ) -> tuple[Query, Bits, tuple[str, ...], Compiled, list[Any]]:
     """Work out the types of all values; CannotCompile where a function stands in the way."""
+    if shortcuts() is None:
+        raise CannotCompile("compiled code needs more of Numba than its documented means")
     bits = bits_of(query)
     if len(bits.told) > MOST_TOLD:
         raise CannotCompile(f"{len(bits.told)} predicates do not fit an integer's bits")

@@ -17,9 +17,7 @@ import numpy as np
 import pyarrow as pa
 from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from numba import types
-from numba.core.datamodel import models, register_default
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.quantitative.lowered.whole import INTEGER
@@ -35,7 +33,7 @@ class Text(types.Type):  # type: ignore[misc]
         super().__init__(name="Text")
 
 
-@register_default(Text)
+@register_model(Text)
 class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, INTEGER)
@@ -76,19 +74,17 @@ def _is_text(kind: Any) -> bool:
     return inner == TEXT or kind == types.none or isinstance(kind, types.StringLiteral)
 
 
-class _Equality(AbstractTemplate):  # type: ignore[misc]
-    """Of texts, of which some may be missing or be spelled out."""
+@type_callable(operator.eq)  # type: ignore[untyped-decorator]
+@type_callable(operator.ne)  # type: ignore[untyped-decorator]
+def _equality(_: Any) -> Any:
+    """Return the type of comparing texts, of which some may be missing or be spelled out."""
 
-    def generic(self, args: Any, kws: Any) -> Any:
-        del kws
-        texts = [a for a in args if a == TEXT or (isinstance(a, types.Optional) and a.type == TEXT)]
-        if texts and all(map(_is_text, args)):
-            return signature(types.boolean, *args)
-        return None
+    def compared(one: Any, other: Any) -> Any:
+        both = one, other
+        texts = [a for a in both if a == TEXT or (isinstance(a, types.Optional) and a.type == TEXT)]
+        return types.boolean if texts and all(map(_is_text, both)) else None
 
-
-infer_global(operator.eq)(_Equality)
-infer_global(operator.ne)(_Equality)
+    return compared
 
 
 def _parts(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:

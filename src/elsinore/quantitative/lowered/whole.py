@@ -19,14 +19,13 @@ from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from numba import types
 from numba.core import ir
 from numba.core.cgutils import alloca_once
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import TypingError
-from numba.core.ir_utils import build_definitions
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
-from elsinore.kernels.linked import LINKED, changed
+from elsinore.kernels.compilers import KernelCompiler
+from elsinore.kernels.means import shortcuts
 
 GREATEST = 1 << 53  # the size up to which all whole numbers are doubles
 FRACTION = 53  # bits
@@ -50,7 +49,9 @@ def fits(value: Any) -> bool:
 def refuse_if(context: Any, builder: Any, condition: Any) -> None:
     """Write that compiled code raises where a condition holds."""
     with builder.if_then(condition, likely=False):
-        context.call_conv.return_user_exc(builder, OverflowError, (BEYOND,))
+        more = shortcuts()
+        assert more is not None  # else nothing is lowered
+        more.write_error(context, builder, OverflowError, BEYOND)
 
 
 def within(context: Any, builder: Any, number: Any) -> Any:
@@ -308,7 +309,9 @@ class CheckNumbers(FunctionPass):  # type: ignore[misc]
             for statement in block.body:
                 body += _rewritten(statement, block.scope)
             block.body[:] = body
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        more = shortcuts()
+        assert more is not None  # else nothing is lowered
+        more.define_anew(state.func_ir)
         return True
 
 
@@ -339,12 +342,12 @@ def _call(function: Any, arguments: tuple[Any, ...], scope: Any, where: Any) -> 
     return ir.Assign(value, name, where), ir.Expr.call(name, arguments, (), where)
 
 
-class CheckingCompiler(CompilerBase):  # type: ignore[misc]
+class CheckingCompiler(KernelCompiler):
     """Numba's compiler with checked numbers."""
 
-    def define_pipelines(self) -> list[Any]:
-        """Return the compiler's passes, ours among them."""
-        passes = changed(DefaultPassBuilder.define_nopython_pipeline(self.state), LINKED)
+    is_linked = True
+
+    def add_passes(self, passes: Any) -> None:
+        """Add the passes of kernels, and the one above."""
         passes.add_pass_after(CheckNumbers, IRProcessing)
-        passes.finalize()
-        return [passes]
+        super().add_passes(passes)

@@ -16,7 +16,6 @@ import numba
 import numpy as np
 from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from numba import types
-from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from elsinore.quantitative.lowered.functions import CannotCompile, as_named_tuple
@@ -25,6 +24,7 @@ from elsinore.quantitative.lowered.whole import DOUBLE, GREATEST, INTEGER, fits,
 
 RESULTS = "O"  # what the words of results are called
 SCALARS = {types.int64, types.float64, types.boolean, TEXT}
+NUMBERS = types.boolean, types.int64, types.float64  # each has the values of those before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +245,9 @@ def unified(one: Any, other: Any) -> Any:
         if isinstance(one, types.BaseNamedTuple):
             return types.NamedTuple(parts, one.instance_class)
         return types.Tuple(parts)
-    found = cpu_target.typing_context.unify_types(one, other)
-    if found is None or found not in SCALARS:
+    if one not in NUMBERS or other not in NUMBERS:
         raise CannotCompile(f"one value is {one} and another {other}")
-    return found
+    return max(one, other, key=NUMBERS.index)
 
 
 def size(kind: Any) -> int:
