@@ -30,7 +30,7 @@ def entered(numbers: NDArray[np.int64], begin: int, length: int) -> int:
     return add_up(pointed(numbers[1:]), begin, length)
 
 
-@kernel
+@kernel(borrows=True)
 def lent(address: int, length: int) -> int:
     """Return the sum of the numbers at an address."""
     return add_up(pointed(array_at(address, length, np.int64)), 0, length)

@@ -12,7 +12,7 @@ from elsinore.kernels.pointers import pointed
 from elsinore.kernels.vectors import FOUR, add_four
 
 
-@kernel
+@kernel(borrows=True)
 def added(numbers: np.ndarray, to: int, of: int, limit: float) -> bool:
     return add_four(pointed(numbers), to, of, limit)
 

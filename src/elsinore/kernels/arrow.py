@@ -73,20 +73,20 @@ def array_at(address: int, length: int, kind: type[np.generic]) -> NDArray[Any]:
     return np.frombuffer(memory, dtype=dtype)  # type: ignore[call-overload]
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def let_go(batch: int) -> None:
     """Let go of the batch at an address, so that `Lender.take_back` need not."""
     call_at(array_at(batch, _ALL_WORDS, np.int64)[_RELEASE], batch)
 
 
-@kernel(linked=True)
+@kernel(borrows=True, inline=True)
 def column_of(batch: int, place: int, kind: type[np.generic]) -> NDArray[Any]:
     """Return a column of the batch at an address, of numbers of a kind; any, where one is null."""
     values, first, after = _buffer_of(batch, place, VALUES)
     return array_at(values, after, kind)[first:]
 
 
-@kernel(linked=True)
+@kernel(borrows=True, inline=True)
 def validity_of(batch: int, place: int) -> tuple[NDArray[np.uint8], int]:
     """Return the bits that tell which of a column's values are there, and which is the first's.
 
@@ -96,13 +96,13 @@ def validity_of(batch: int, place: int) -> tuple[NDArray[np.uint8], int]:
     return array_at(bits, 0 if bits == 0 else (after + 7) >> 3, np.uint8), first
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def is_there(bits: NDArray[np.uint8], bit: int) -> bool:
     """Return whether a value is no null, by its bit of what `validity_of` returns."""
     return len(bits) == 0 or (bits[bit >> 3] >> (bit & 7)) & 1 != 0
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def _buffer_of(batch: int, place: int, buffer: int) -> tuple[int, int, int]:
     """Return the address of a column's buffer, the batch's first value in it, the one behind."""
     rows = array_at(batch, WORDS, np.int64)

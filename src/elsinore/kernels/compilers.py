@@ -8,13 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.errors import NumbaError, TypingError
 from numba.core.typed_passes import NopythonTypeInference
 
+from elsinore.kernels.borrowing import RULE, CheckBorrowing, CheckResult
 from elsinore.kernels.decorator import Kernel
 from elsinore.kernels.inference import CheckNames
 from elsinore.kernels.means import shortcuts
+from elsinore.kernels.source import BORROWS
 
 SELDOM = 1000  # collections of objects that are not so old between two of all
+# Numba's words where a kernel that borrows allocates, or returns an array that it was not given
+REFUSALS = "NRT required", "Only accept returning of array"
 
 
 @contextmanager
@@ -40,7 +45,14 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
     def compile_extra(self, function: Any) -> Any:
         """Compile a function."""
         with seldom_collecting():
-            return super().compile_extra(function)
+            try:
+                return super().compile_extra(function)
+            except NumbaError as error:
+                told = str(error)
+                if getattr(function, BORROWS, False) and any(map(told.__contains__, REFUSALS)):
+                    why = f"{function.__qualname__} makes, keeps or returns an array. {RULE}."
+                    raise TypingError(f"{why}\n{told}") from error
+                raise
 
     def define_pipelines(self) -> list[Any]:
         """Return the compiler's passes, ours among them."""
@@ -56,7 +68,10 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
 
     def add_passes(self, passes: Any) -> None:
         """Add the passes of kernels to those of all."""
-        if self.is_linked and self.has_one_type:
+        passes.add_pass_after(CheckBorrowing, NopythonTypeInference)
+        if not self.is_linked:
+            passes.add_pass_after(CheckResult, NopythonTypeInference)
+        elif self.has_one_type:
             passes.add_pass_after(CheckNames, NopythonTypeInference)
 
 

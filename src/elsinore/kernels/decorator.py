@@ -124,7 +124,8 @@ def kernel(
 
     borrows: count no references to arrays. Counting takes a locked instruction for each array of
     each call, most of the time of a kernel that calls others for each event. A kernel that borrows
-    makes no arrays and keeps no slices; its arrays are kept alive by whoever calls from Python.
+    makes, keeps and returns no arrays, which the compiler checks (see `borrowing`); its arrays are
+    kept alive by whoever calls from Python.
 
     linked: nobody but kernels calls it, so it becomes machine code as a part of these alone (see
     `undocumented`), and compiles in half the time. Called from Python it runs as plain Python.

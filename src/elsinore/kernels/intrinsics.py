@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import carray, types
+from numba import types
+from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
 from elsinore.kernels.arrow import array_at
 from elsinore.kernels.cycles import cycles
@@ -22,20 +23,31 @@ from elsinore.kernels.vectors import FOUR, add_four
 REPLACED = add_four, array_at, call_at, cycles, pointed  # in compiled code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _pointer(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - of the compiler
-    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+@type_callable(array_at)  # type: ignore[untyped-decorator]
+def _type_of_array_at(_context: Any) -> Any:
+    """Return the type: no function that is compiled without references returns `carray`'s."""
 
-    return types.voidptr(types.int64), generate
+    def array(address: Any, length: Any, kind: Any) -> Any:
+        whole = isinstance(address, types.Integer) and isinstance(length, types.Integer)
+        return types.Array(kind.dtype, 1, "C") if whole else None
+
+    return array
 
 
-@overload(array_at)  # type: ignore[untyped-decorator]
-def _array_at(address: Any, length: Any, kind: Any) -> Any:  # noqa: ARG001 - of the compiler
-    def found(address: Any, length: Any, kind: Any) -> Any:
-        return carray(_pointer(address), (length,), kind)
-
-    return found
+@lower_builtin(array_at, types.Integer, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+def _array_at(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    address, length = (
+        context.cast(builder, value, kind, types.int64)
+        for value, kind in zip(given[:2], signature.args[:2], strict=True)
+    )
+    kind = signature.return_type
+    array = cgutils.create_struct_proxy(kind)(context, builder)  # of nobody's memory, until told
+    array.data = builder.inttoptr(address, context.get_value_type(types.CPointer(kind.dtype)))
+    array.nitems = length
+    array.itemsize = ir.IntType(64)(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    array.shape = cgutils.pack_array(builder, [array.nitems])
+    array.strides = cgutils.pack_array(builder, [array.itemsize])
+    return array._getvalue()
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -14,7 +14,7 @@ from elsinore.kernels.decorator import kernel
 NONE_FREE = -1
 
 
-@kernel
+@kernel(borrows=True)
 def take(ints: NDArray[np.int64], free: int) -> int:
     """Take a free number of an axis; NONE_FREE where there is none, and the store must grow.
 
@@ -27,14 +27,14 @@ def take(ints: NDArray[np.int64], free: int) -> int:
     return int(ints[free + count])
 
 
-@kernel
+@kernel(borrows=True)
 def give_back(ints: NDArray[np.int64], free: int, number: int) -> None:
     """Give a number of an axis back, which must have been taken."""
     ints[free] += 1
     ints[free + ints[free]] = number
 
 
-@kernel
+@kernel(borrows=True)
 def count_free(ints: NDArray[np.int64], free: int) -> int:
     """Return how many numbers of an axis are free."""
     return int(ints[free])

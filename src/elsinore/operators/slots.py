@@ -54,7 +54,7 @@ def counts_that_fit(room: int, few: int) -> range:
     return range(room // 8 if room > few else 0, room + 1)
 
 
-@kernel(linked=True)
+@kernel(borrows=True, inline=True)
 def table_at(words: NDArray[np.int64], at: int) -> KeyTable:
     """Return the table that words tell of from a place on."""
     return KeyTable(

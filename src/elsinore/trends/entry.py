@@ -70,7 +70,7 @@ def arrive_sharing(call: Ints, addends: Doubles, ranks: Ints) -> int:
     return _arrive(call, addends, ranks, SHARING)
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def _arrive(call: Ints, addends: Doubles, ranks: Ints, shares: Shares) -> int:
     """Let the events of a batch act, then close windows; return how it ended, as `run` does.
 
@@ -137,13 +137,13 @@ def read_sums(batch: int, places: Ints, addends: Doubles) -> None:
             at += 2 * len(places)
 
 
-@kernel(linked=True)
+@kernel(borrows=True, inline=True)
 def _lent(call: Ints, place: int, kind: type[np.generic]) -> NDArray[Any]:
     """Return the array that words of a call tell of from a place on."""
     return array_at(call[place], call[place + 1], kind)
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def _act(
     header: Any,
     ints: Ints,
@@ -181,7 +181,7 @@ def _act(
     return run(header, ints, doubles, program, events, shares)
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def _greatest(keys: Codes) -> int:
     """Return the greatest of a batch's keys: Numba's `max` takes longer to compile."""
     greatest = np.int32(-1)

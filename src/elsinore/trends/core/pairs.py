@@ -17,7 +17,7 @@ _DOWN = 2.0**-LIMB_BITS
 _NO_POWER = np.int64(0)  # a literal is a type of its own, and would be compiled for itself
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def pairs(
     one: float, one_power: int, other: float, other_power: int, both: float, both_power: int
 ) -> tuple[float, int]:
@@ -50,7 +50,7 @@ def exact_pairs(one: int, other: int, both: int) -> int:
     return one * other + one * both + other * both + both * (both - 1) // 2
 
 
-@kernel(linked=True)
+@kernel(borrows=True, linked=True)
 def pairs_of_all(
     one: float, one_power: int, other: float, other_power: int, both: float, both_power: int
 ) -> tuple[float, int]:

@@ -79,7 +79,7 @@ from elsinore.trends.index.trees import (
 from elsinore.trends.keyed import Doubles, Ints
 
 
-@kernel
+@kernel(borrows=True)
 def sum_windows(
     all_words: Ints,
     all_work: Ints,
