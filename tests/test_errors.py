@@ -41,7 +41,7 @@ def test_of_a_thousand_bad_queries_twenty_are_told_and_the_others_counted() -> N
     with pytest.raises(InvalidWorkloadError) as caught:
         Workload.parse(text)
     shown = str(caught.value)
-    assert shown.count("'WITHN' is no clause") == 20
+    assert shown.count("'WITHN' is not a clause") == 20
     assert shown.endswith("... and 980 more errors: 1,000 in all.")
     assert len(caught.value.errors) == 1_000
 

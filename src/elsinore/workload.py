@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
+from warnings import catch_warnings, simplefilter
 
 from elsinore.errors import (
     ElsinoreError,
@@ -492,10 +493,16 @@ def _no_query(given: object) -> str:
 
 
 def _bare(data: Any) -> Any:
-    """Return the table or data frame of a result, all else as it is."""
+    """Return the table or data frame of a result, Spark's frame of pandas on Spark, else `data`."""
     from elsinore.runtime.result import Result  # noqa: PLC0415 - engines load on first use
 
-    return data.frame if isinstance(data, Result) else data
+    if isinstance(data, Result):
+        return data.frame
+    if type(data).__module__ == "pyspark.pandas.frame":
+        with catch_warnings():
+            simplefilter("ignore")  # advice to keep the index, which no query reads
+            return data.to_spark()
+    return data
 
 
 def is_spark_frame(data: object) -> bool:

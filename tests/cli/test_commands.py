@@ -184,6 +184,13 @@ def test_the_place_of_rejects_needs_a_known_suffix(folder: Path) -> None:
     assert ".jsonl" in done.stderr
 
 
+@pytest.mark.parametrize("text", ["RETURN COUNT(*) PATTERN A", "PATTERN A" + " " * 300])
+def test_queries_in_place_of_a_file_are_told_to_go_with_q(folder: Path, text: str) -> None:
+    done = call("check", text)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Queries as text are given with -q")
+
+
 @pytest.mark.parametrize("command", ["run", "check", "explain"])
 def test_a_missing_workload_is_named_with_the_nearest_there_is(folder: Path, command: str) -> None:
     done = call(command, "ww.cep", "--events", "events.parquet")

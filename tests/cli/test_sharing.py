@@ -311,6 +311,7 @@ def test_a_report_without_bursts_says_why(folder: Path) -> None:
     done = call("report", "--out", "pictures")
     assert done.exit_code == 1
     assert done.stderr.startswith("There are no bursts to draw.")
+    assert "this workload has only one" in done.stderr
     assert "--granularity fine" not in done.stderr  # there is no B+ that could be shared
     assert not Path("pictures").exists()
 

@@ -77,7 +77,7 @@ def test_patterns_and_expressions_alone_point_at_their_errors() -> None:
     with pytest.raises(QuerySyntaxError, match="found the end of the text") as caught:
         parse_expression("1 +")
     assert caught.value.column == 4
-    with pytest.raises(QuerySyntaxError, match="top of WHERE"):
+    with pytest.raises(QuerySyntaxError, match="top level of WHERE"):
         parse_expression("[driver]")
 
 

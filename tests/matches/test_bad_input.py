@@ -79,3 +79,8 @@ def test_computing_with_text_is_refused() -> None:
     events = [{"time": n, "type": "B", "v": "x"} for n in range(3)]
     with pytest.raises(el.ElsinoreError, match="number"):
         el.Workload.parse("RETURN AVG(b[].v) PATTERN B{3} b;").run(events)
+
+
+def test_a_limit_of_any_size_is_taken() -> None:
+    workload = el.Workload.parse(f"QUERY q RETURN A.v PATTERN A LIMIT {10**30}")
+    assert workload.run([{"time": 1, "type": "A", "v": 3}])["q"].to_pylist() == [{"A.v": 3}]

@@ -128,7 +128,7 @@ def test_declared_types_of_either_must_agree() -> None:
         (lambda: qre.atom(a).by(), "names of attributes"),
         (lambda: qre.atom(a).by(3), "names of attributes"),
         (lambda: qre.atom((a.v > 1) & (b.v > 1)), "a predicate is on one item|is on a and b"),
-        (lambda: qre.atom(3), "is no predicate"),
+        (lambda: qre.atom(3), "is not a predicate"),
         (lambda: qre.sliding(qre.atom(a), 0, qre.count()), "at least one value"),
         (lambda: qre.sliding(qre.atom(a), 2.5, qre.count()), "a whole number of them, not 2.5"),
         (lambda: qre.tumbling(qre.atom(a), 0, qre.count()), "tumbling: .*at least one value"),

@@ -103,7 +103,7 @@ def test_a_state_that_is_gone_on_from_twice_is_the_same_for_both() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"no sketch at all", b"\x05\x01\x0f"])
 def test_bytes_that_are_no_sketch_are_refused(data: bytes) -> None:
-    with pytest.raises(InputError, match="no bytes of a sketch"):
+    with pytest.raises(InputError, match="not the bytes of a sketch"):
         qre.sketched_quantile([data], 0.5)
 
 

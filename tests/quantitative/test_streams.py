@@ -159,7 +159,7 @@ def test_a_state_of_another_query_or_a_damaged_one_is_refused() -> None:
     state = inverse_of_last().start().save()
     with pytest.raises(StateError, match="saved for another query"):
         qre.filter(qre.any).load(state)
-    with pytest.raises(StateError, match="no saved state"):
+    with pytest.raises(StateError, match="not a saved state"):
         inverse_of_last().load(b"nothing")
     with pytest.raises(StateError, match="damaged"):
         inverse_of_last().load(state[:-3])

@@ -90,7 +90,7 @@ def test_only_parts_of_results_are_deleted_with_a_folder() -> None:
     Path("q.csv/_SUCCESS").write_text("")
     check("q.csv")
     Path("q.csv/thesis.txt").write_text("")
-    with pytest.raises(OutputError, match=r"holds 'thesis.txt', which is no part of a result"):
+    with pytest.raises(OutputError, match=r"holds 'thesis.txt', which is not part of a result"):
         check("q.csv")
 
 
@@ -115,7 +115,7 @@ def test_beside_a_folder_that_is_not_there_nothing_is_written(tmp_path: Path) ->
 
 
 def test_a_file_holds_no_results() -> None:
-    with pytest.raises(OutputError, match=r"'.*trips.csv' is no folder"):
+    with pytest.raises(OutputError, match=r"'.*trips.csv' is not a folder"):
         check("trips.csv/results/q.csv")
 
 

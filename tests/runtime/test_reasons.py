@@ -25,7 +25,7 @@ def run(data: Any = EVENTS, where: str = "", **options: Any) -> el.Results[Any]:
     ("where", "message"),
     [
         ("WHERE V.x * 4 > 3", "a whole number goes beyond 64 bits"),
-        ("WHERE V.t > 'soon'", "'soon' is no time"),
+        ("WHERE V.t > 'soon'", "'soon' is not a time"),
         ("WHERE V.s", "this is text"),
         ("WHERE V.t - V.t > 3", "this is a time"),
     ],
@@ -49,7 +49,7 @@ def test_a_condition_that_cannot_be_computed_says_why(where: str, message: str) 
             r"Column 'x' .* 5 \(int\) in row 100, and 'a' \(str\) before it",
         ),
         ([{"time": 1, "type": "V", "x": [1]}, {"x": {"a": 1}}], r"\{'a': 1\} \(dict\) in row 2"),
-        ([{"time": 1, "type": "V", "x": object()}], "Column 'x', row 1: .* no value that a table"),
+        ([{"time": 1, "type": "V", "x": object()}], "Column 'x', row 1: .* not a value that a"),
         ([{"time": 2**70, "type": "V"}], "Column 'time', row 1: 1180591620717411303424"),
         ([{"time": 1, "type": "V", 3: 1}], r"named by text, and one is named 3 \(int\)"),
         ({"time": [1], "type": ["V", "V"]}, "'time' and column 'type' are not of one length"),
@@ -57,7 +57,7 @@ def test_a_condition_that_cannot_be_computed_says_why(where: str, message: str) 
         ({"time": [1], "type": 3}, r"Column 'type' is 3 \(int\)"),
         ({"time": [1], "type": [["V"]]}, "The type of an event is text: a list cannot be made"),
         ("e.csv", "holds no 'e.csv'"),
-        (None, "holds no events"),
+        (None, "cannot be read from NoneType"),
     ],
 )
 def test_events_that_make_no_table_name_the_column_and_the_row(data: Any, message: str) -> None:

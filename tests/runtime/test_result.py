@@ -50,6 +50,18 @@ def test_it_can_be_copied(copied: Any) -> None:
     assert copied(Result("q", TABLE)) == TABLE
 
 
+@pytest.mark.filterwarnings("ignore::elsinore.NoRowsWarning")
+def test_results_can_be_pickled_with_what_there_is_to_say_about_them() -> None:
+    workload = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, C+)")
+    results = workload.run([{"time": 1, "type": "A"}, {"time": None, "type": "A"}], rejects=True)
+    kept = pickle.loads(pickle.dumps(results))
+    assert kept["q"] == results["q"]
+    assert kept.rejected == results.rejected
+    assert kept.warnings == results.warnings
+    assert "no event has type C" in kept.warnings[0]
+    assert kept.statistics == results.statistics
+
+
 def test_representations_name_queries_rows_and_engine() -> None:
     assert repr(Result("q", TABLE)) == "<q: 2 rows of k, trends; in process>"
     one = Results({"q": TABLE.slice(1)})

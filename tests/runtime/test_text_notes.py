@@ -13,10 +13,10 @@ NUMBERS = ["1", "2", "3", "4", "5", "6", "7", None]
     ("odd", "held", "remedy"),
     [
         (["-"], "row 9 holds '-'. If that stands", "--null -."),
-        (["-", "-"], "row 9 holds '-', and 1 more are no numbers. If that", "--null -."),
+        (["-", "-"], "row 9 holds '-', and 1 more are not numbers. If that", "--null -."),
         (
             ["-", "N A", "-"],
-            "row 9 holds '-', and row 10 holds 'N A', and 1 more are no numbers. If those stand",
+            "row 9 holds '-', and row 10 holds 'N A', and 1 more are not numbers. If those stand",
             "--null - --null 'N A'.",
         ),
         (

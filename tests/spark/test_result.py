@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any, cast
 
 import numpy as np
@@ -132,7 +133,24 @@ def test_what_python_cannot_hold_and_what_spark_cannot_select_is_told(spark: Spa
         results["q"].toPandas()
     assert results["q"].to_pandas().shape == (1, 3)
     nulls = spark.createDataFrame([(1, "A"), (None, "B")], "time long, type string")
-    with pytest.raises(el.InputError, match=r"^An event cannot be used: null time\. Mend .*\)\.$"):
+    with pytest.raises(el.InputError, match=r"^An event cannot be used: null time\. Corr.*\)\.$"):
         el.Workload.parse(QUERIES).run(nulls)["q"].collect()
     with pytest.raises(el.InputError, match=r"^An event cannot be used: null time\."):
         el.Workload.parse(QUERIES).run(nulls)["q"].first()
+
+
+def test_pandas_on_spark_is_worked_on_by_spark_and_results_say_why_they_are_not_pickled(
+    spark: SparkSession,
+) -> None:
+    workload = el.Workload.parse(f"QUERY q RETURN A.v PATTERN A LIMIT {10**30}")
+    spark.conf.set("spark.sql.ansi.enabled", "false")  # which pandas on Spark asks for
+    try:
+        frame = spark.createDataFrame([(1, "A", 3)], "time long, type string, v long")
+        with workload.run(frame.pandas_api()) as results:
+            assert isinstance(results["q"].frame, DataFrame)
+            assert results["q"].to_pylist() == [{"A.v": 3}]
+            assert results["q"].filter("`A.v` = 3").count() == 1
+            with pytest.raises(TypeError, match="to_arrow"):
+                pickle.dumps(results)
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")

@@ -18,7 +18,7 @@ from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan, Sharing
 from elsinore.trends.kind import trend_units
 from elsinore.trends.shared import SharedPattern, Units, may_share, shared_patterns
-from elsinore.trends.shared_text import sharing_text
+from elsinore.trends.shared_text import SharedSample, sharing_text
 from elsinore.trends.unshared import apart
 from elsinore.words import count, listed
 from support.trends import Feature, trend_workloads
@@ -262,6 +262,11 @@ def test_bursts_can_be_shared_where_several_queries_are_in_a_sharing_set(
 
 def test_a_plan_of_sums_alone_has_nothing_to_tell_without_a_sample() -> None:
     assert sharing_text(units_of("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);"), None) == []
+
+
+def test_a_sample_of_queries_that_cannot_share_has_no_heading_without_text() -> None:
+    units = units_of("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
+    assert sharing_text(units, SharedSample(events=3, total=3, sets=())) == []
 
 
 @pytest.mark.parametrize(

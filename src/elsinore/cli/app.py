@@ -69,7 +69,7 @@ def _version(wanted: bool) -> None:
 def _app(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Complex event processing for PySpark: pattern queries with Kleene closure."""

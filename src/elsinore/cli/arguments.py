@@ -118,7 +118,7 @@ QueryOption = Annotated[
         "-q",
         "--query",
         metavar="TEXT",
-        help="Queries as text, in place of a file: 'RETURN COUNT(*) PATTERN SEQ(A, B+)'.",
+        help="The queries as text, instead of a file: 'RETURN COUNT(*) PATTERN SEQ(A, B+)'.",
     ),
 ]
 Events = Annotated[
@@ -132,22 +132,28 @@ Events = Annotated[
 ]
 OptionalEvents = Annotated[
     list[str] | None,
-    typer.Option("--events", metavar="PATH", help="Events that the queries are to fit."),
+    typer.Option("--events", metavar="PATH", help="Events that the queries must fit."),
 ]
 DelimiterOption = Annotated[
     str | None,
     typer.Option(
-        "--delimiter", metavar="CHAR", help="What stands between the cells of CSV; a comma if none."
+        "--delimiter",
+        metavar="CHAR",
+        help="The character between the cells of CSV; a comma by default.",
     ),
 ]
 NullOption = Annotated[
     list[str] | None,
-    typer.Option("--null", metavar="TEXT", help="Cells of CSV that are null too; repeatable."),
+    typer.Option(
+        "--null",
+        metavar="TEXT",
+        help="A CSV cell that stands for null, as an empty one does; repeatable.",
+    ),
 ]
 TextOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--text", metavar="COLUMN", help="A column of CSV that is text, as it stands; repeatable."
+        "--text", metavar="COLUMN", help="A CSV column to read as text, unchanged; repeatable."
     ),
 ]
 TimeOption = Annotated[
@@ -158,15 +164,15 @@ TypeOption = Annotated[
 ]
 TimeUnitOption = Annotated[
     Unit,
-    typer.Option("--time-unit", help="The unit of times that are numbers.", **one_of(Unit)),
+    typer.Option("--time-unit", help="The unit of numeric times.", **one_of(Unit)),
 ]
 TimeIntervalOption = Annotated[
     str | None,
     typer.Option(
         "--time-interval",
         metavar="LO,HI",
-        help="Where times are uncertain: the columns with the first and the last possible time, in "
-        "place of --time.",
+        help="For uncertain times: the columns with the first and the last possible time, "
+        "instead of --time.",
     ),
 ]
 TimeGranularityOption = Annotated[
@@ -174,8 +180,8 @@ TimeGranularityOption = Annotated[
     typer.Option(
         "--time-granularity",
         metavar="[TYPE=]LENGTH",
-        help="Where times are coarse: events (of a type) were at their time or up to so long "
-        "before, as in 'Load=15 seconds'; repeatable.",
+        help="For coarse times: events (of a type) happened at their time or up to this long "
+        "before it, as in 'Load=15 seconds'; repeatable.",
     ),
 ]
 TimeStepOption = Annotated[
@@ -183,7 +189,7 @@ TimeStepOption = Annotated[
     typer.Option(
         "--time-step",
         metavar="LENGTH",
-        help="How far possible times are apart: a second, or one where times are numbers.",
+        help="The distance between possible times; by default a second, or 1 for numeric times.",
     ),
 ]
 TimeDistributionOption = Annotated[
@@ -191,27 +197,31 @@ TimeDistributionOption = Annotated[
     typer.Option(
         "--time-distribution",
         metavar="[TYPE=]P,P,...|COL",
-        help="How probable the possible times (of events of a type) are, from the first to the "
-        "last; equally if not said; repeatable. Or the column with lists of them, event by event.",
+        help="The probabilities of the possible times (of events of a type), from the first to "
+        "the last; equal by default; repeatable. Or a column with a list for each event.",
     ),
 ]
 TimeSetsOption = Annotated[
     bool,
     typer.Option(
         "--time-sets",
-        help="Where times are uncertain: events of a repeated variable that nothing relates to one "
-        "another are a set, in whatever order they happened.",
+        help="For uncertain times: treat events of a repeated variable as a set, in any order, "
+        "where no condition relates them to one another.",
     ),
 ]
 OrderByOption = Annotated[
     list[str] | None,
-    typer.Option("--order-by", metavar="COL", help="Orders events of one time; repeatable."),
+    typer.Option(
+        "--order-by",
+        metavar="COL",
+        help="A column that orders events of the same time; repeatable.",
+    ),
 ]
 SharingOption = Annotated[
     SharingMode,
     typer.Option(
         "--sharing",
-        help="What queries share: the bursts where it pays, all, or none. Results are the same.",
+        help="Share bursts between queries where it pays, always or never. Results are the same.",
         **one_of(SharingMode),
     ),
 ]
@@ -219,7 +229,7 @@ EvaluationOption = Annotated[
     EvaluationMode,
     typer.Option(
         "--evaluation",
-        help="How match queries are evaluated, or as it is cheapest; the matches are the same.",
+        help="How match queries are evaluated; auto chooses by cost. Results are the same.",
         **one_of(EvaluationMode),
     ),
 ]
@@ -227,7 +237,7 @@ GranularityOption = Annotated[
     GranularityMode,
     typer.Option(
         "--granularity",
-        help="Keep sums wherever they do (auto), or every event (fine). Results are the same.",
+        help="Keep sums where they suffice (auto), or every event (fine). Results are the same.",
         **one_of(GranularityMode),
     ),
 ]
@@ -236,12 +246,12 @@ PythonOption = Annotated[
     typer.Option(
         "--python",
         metavar="MODULE",
-        help="A module of Python, by name or file, that the queries may name what it defines of; "
-        "it is imported, which runs it; repeatable.",
+        help="A Python module, by name or file, whose definitions the queries may use; "
+        "importing it runs its code; repeatable.",
     ),
 ]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what exists; inputs are never written.")
+    bool, typer.Option("--overwrite", help="Replace existing output; inputs are never overwritten.")
 ]
 
 
@@ -256,7 +266,7 @@ def destination(text: str | Path) -> Path:
     if not text.strip():
         raise typer.BadParameter("the name is empty, as that of a variable that is not set.")
     if text == "-":
-        raise typer.BadParameter("'-' is no place. Without --out results are printed.")
+        raise typer.BadParameter("'-' is not a place. Without --out, results are printed.")
     from elsinore.runtime.sources import URL, format_of  # noqa: PLC0415 - as below
 
     if URL.match(text):
@@ -308,9 +318,10 @@ def read_workload(
     except FileNotFoundError:
         from elsinore.runtime.sources import missing  # noqa: PLC0415
 
-        raise ArgumentError(missing(path)) from None
+        raise ArgumentError(_queries_in_place_of_file(path) or missing(path)) from None
     except OSError as error:
-        raise ArgumentError(f"Cannot read '{path}': {error.strerror}.") from None
+        told = _queries_in_place_of_file(path)
+        raise ArgumentError(told or f"Cannot read '{path}': {error.strerror}.") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -329,6 +340,13 @@ def _is_named_as_events(path: Path) -> bool:
     from elsinore.runtime.sources import format_of  # noqa: PLC0415 - as below
 
     return format_of(path) is not None
+
+
+def _queries_in_place_of_file(path: Path) -> str | None:
+    """Say that queries as text go with -q; None where `path` reads as a file's name."""
+    if not _CLAUSES_OF_ALL.search(str(path)):
+        return None
+    return "Queries as text are given with -q: elsinore run -q 'RETURN ... PATTERN ...'."
 
 
 def _no_queries(path: Path) -> str:

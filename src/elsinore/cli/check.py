@@ -51,11 +51,11 @@ def check(
     null: NullOption = None,
     text: TextOption = None,
 ) -> None:
-    """Say for each query whether it can be run.
+    """Check for each query whether it can be run.
 
-    All errors are told at once, and the exit status is then 2. With --events, queries must fit
-    these, columns that --time, --type and --order-by name must be there, and types that no event
-    has are warned of.
+    All errors are reported at once, with exit status 2. With --events, the queries must also fit
+    the events, which must have the columns that --time, --type and --order-by name; types that no
+    event has give a warning.
     """
     queries = read_workload(workload, query, python=python)
     warnings = list(queries.warnings)  # planning, it also refuses what cannot run

@@ -22,12 +22,12 @@ _CLOSING = OperatorOptions(
 
 @reported
 def compile_all() -> None:
-    """Compile ahead what trend and match queries need.
+    """Compile in advance what trend and match queries need.
 
-    The result lies in the folder that ELSINORE_CACHE_DIR names, else in elsinore in your cache
-    folder, and fits this processor, this Python and this release. A quantitative query is a program
-    of its own, and so is an aggregate in Python: their first run over many events compiles them,
-    and keeps them there.
+    The compiled code is kept in the folder that ELSINORE_CACHE_DIR names, or else in elsinore in
+    your cache folder, and is for this processor, this Python and this release. Quantitative queries
+    and aggregates in Python are programs of their own, which the first run over many events
+    compiles and keeps there.
     """
     from elsinore.kernels import SHELF, compiling  # noqa: PLC0415 - Numba
     from elsinore.operators.rehearsal import rehearse_closing, rehearse_panes  # noqa: PLC0415

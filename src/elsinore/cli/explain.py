@@ -64,7 +64,7 @@ def explain(
     python: PythonOption = None,
     events: OptionalEvents = None,
     form: Annotated[
-        Form, typer.Option("--format", help="Words, data or a picture.", **one_of(Form))
+        Form, typer.Option("--format", help="As text, as data or as a picture.", **one_of(Form))
     ] = Form.text,
     sample: Annotated[
         int,
@@ -72,7 +72,7 @@ def explain(
             "--sample",
             min=0,
             metavar="N",
-            help="With --events: run over the first N by time and tell what was shared; 0: do not.",
+            help="With --events: run over the first N by time and tell what was shared; 0: no run.",
         ),
     ] = SAMPLE,
     time: TimeOption = "time",

@@ -175,6 +175,8 @@ def _nothing(job: Job) -> str:
 
     units = trend_units(job.workload.planned(job.granularity))
     lines = ["There are no bursts to draw.", *sharing_text(units, None, Sharing(job.sharing))[1:]]
+    if len(job.workload) == 1:
+        lines[0] += " Bursts are shared between queries, and this workload has only one."
     if job.granularity == "auto" and may_share(trend_units(job.workload.planned("fine"))):
         lines.append("--granularity fine keeps every event, and bursts of them can be shared.")
     return "\n".join(lines)

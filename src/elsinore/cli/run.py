@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -74,25 +75,25 @@ def run(
             "--out",
             parser=destination,
             metavar="PATH",
-            help="Where results go, else they are printed: a folder, or the file of one result, "
-            "named .parquet, .csv or .jsonl.",
+            help="Write results there instead of printing them: a folder or, for one result, a "
+            "file named .parquet, .csv or .jsonl.",
         ),
     ] = None,
     form: Annotated[
         TableFormat | None,
         typer.Option(
             "--format",
-            help="What results are written as: under --out (as its suffix says, or parquet), else "
-            "to the standard output.",
+            help="The format of results: under --out (default: its suffix, or parquet), "
+            "otherwise on the standard output.",
             **one_of(TableFormat),
         ),
     ] = None,
     parts: Annotated[
         bool,
-        typer.Option("--parts", help="Under --out, write each result as a folder of files."),
+        typer.Option("--parts", help="With --out, write each result as a folder of files."),
     ] = False,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="How many rows are printed.")
+        int, typer.Option("--limit", metavar="N", min=0, help="How many rows to print.")
     ] = SHOWN_ROWS,
     engine: Annotated[
         Engine, typer.Option("--engine", help="Where to run.", **one_of(Engine))
@@ -112,18 +113,19 @@ def run(
             "--rejects",
             parser=destination,
             metavar="PATH",
-            help="Where events go that cannot be used.",
+            help="Write events that cannot be used there, and go on.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
     stats: Annotated[
-        bool, typer.Option("--stats", help="Print what the operators counted, and what was shared.")
+        bool, typer.Option("--stats", help="Print the operators' counts, and what was shared.")
     ] = False,
     scan: Annotated[
         ScanMode,
         typer.Option(
             "--scan",
-            help="Who reads files on Spark: Spark, the tasks with Arrow, or as it pays.",
+            help="Who reads files on Spark: Spark, tasks with Arrow, or whichever is cheaper "
+            "(auto).",
             **one_of(ScanMode),
         ),
     ] = ScanMode.auto,
@@ -133,21 +135,22 @@ def run(
             "--threads",
             metavar="N",
             min=1,
-            help="With --engine local, spread work over N threads; over all cores if not said.",
+            help="With --engine local, the most threads to use; all cores by default.",
         ),
     ] = None,
     combine: Annotated[
         CombineMode,
         typer.Option(
             "--combine",
-            help="Whether Spark's tasks combine a key's events before the shuffle, or as it pays.",
+            help="Whether Spark's tasks combine a key's events before the shuffle; auto: if it "
+            "pays.",
             **one_of(CombineMode),
         ),
     ] = CombineMode.auto,
 ) -> None:
     """Run the queries of a workload over events.
 
-    Exit status: 0 done, 1 the run failed, 2 a query or an argument is wrong.
+    Exit status: 0 for success, 1 if the run failed, 2 if a query or an argument is wrong.
     """
     queries = read_workload(workload, query, exact=exact, python=python)
     for warning in queries.warnings:  # planning, it also refuses what cannot run
@@ -172,7 +175,7 @@ def run(
         form=named if form is None else form.value,
         out_is_file=named is not None,
         parts=parts,
-        limit=limit,
+        limit=min(limit, sys.maxsize),
         rejects=rejects,
         overwrite=overwrite,
         sharing=sharing.value,

@@ -30,6 +30,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.reasons import OVERFLOW, not_computed
 from elsinore.runtime.text_orders import LOOKED_AT, ordered_texts, text_orders
+from elsinore.spark.answers import LARGEST_LIMIT
 from elsinore.words import count
 
 try:
@@ -179,7 +180,7 @@ def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> An
     if job.out is not None or job.form is not None:
         return answer_of_rows(job, name, arrow_table(found), order)
     by = [F.col(quoted(column)).asc_nulls_last() for column in order]
-    shown = (found.orderBy(*by) if by else found).limit(job.limit)
+    shown = (found.orderBy(*by) if by else found).limit(min(job.limit, LARGEST_LIMIT))
     return Answer(name, found.count(), None, arrow_table(shown))
 
 

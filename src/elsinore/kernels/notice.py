@@ -29,8 +29,8 @@ class Notice:
     >>> notice.sentence(20), notice.sentence(60)
     (None, None)
     >>> notice.sentence(90, "/cache")  # doctest: +NORMALIZE_WHITESPACE
-    'Compiling for this processor, once: about 90 s. Later runs find the result in /cache;
-    `elsinore compile` puts there beforehand what trends and matches need.'
+    'Compiling for this processor, once: about 90 s. Later runs reuse the result from
+    /cache; `elsinore compile` does this in advance.'
     """
 
     __slots__ = ("_small", "_told", "seen")
@@ -55,8 +55,8 @@ class Notice:
         if folder is None:
             return f"Compiling for this processor: about {about} s."
         return (
-            f"Compiling for this processor, once: about {about} s. Later runs find the result in "
-            f"{folder}; `elsinore compile` puts there beforehand what trends and matches need."
+            f"Compiling for this processor, once: about {about} s. Later runs reuse the result "
+            f"from {folder}; `elsinore compile` does this in advance."
         )
 
 

@@ -91,14 +91,14 @@ def parse_duration(text: str) -> tuple[Fraction, bool]:
     for _, unit in parts:
         if unit is not None and not is_unit(unit):
             raise QuerySyntaxError(
-                f"'{unit}' is no unit of time.{did_you_mean(unit, UNIT_CHOICES)} "
+                f"'{unit}' is not a unit of time.{did_you_mean(unit, UNIT_CHOICES)} "
                 f"Units: {', '.join(UNIT_CHOICES)}.",
                 choices=UNIT_CHOICES,
             )
     bare = any(unit is None for _, unit in parts)
     if position < len(text) or not parts or (bare and len(parts) > 1):
         raise QuerySyntaxError(
-            f"'{text}' is no length of time. Write for instance '30 minutes' or '1 hour 30 min'."
+            f"'{text}' is not a length of time. Write for instance '30 minutes' or '1 hour 30 min'."
         )
     return microseconds(parts), bare
 
@@ -115,8 +115,8 @@ def parse_origin(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise QuerySyntaxError(
-            f"'{text}' is no timestamp. Write for instance '2024-01-01T00:00:00', or a number of "
-            "seconds."
+            f"'{text}' is not a timestamp. Write for instance '2024-01-01T00:00:00', or a number "
+            "of seconds."
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -174,7 +174,7 @@ def unexpected(
             f"Text goes in single quotes, 'like this', and names in double ones, not in {text}."
         )
     elif token.type == "NAME" and within in LENGTHS and "UNIT" in expected and not foreign:
-        message = f"'{_short(text)}' is no unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
+        message = f"'{_short(text)}' is not a unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
     elif token.type == "BAD" and text[:2] in {'""', "``"} and text[2:3] != text[0]:
         message = f"There is no name between these quotes, {text[:2]}: write one."
     elif token.type == "BAD" and text[0] in "\"'`":

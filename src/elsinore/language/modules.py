@@ -143,7 +143,7 @@ def _of_file(path: Path, name: str) -> ModuleType:
         return known
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise SetupError(f"'{path}' is no module of Python. Name a file that ends with .py.")
+        raise SetupError(f"'{path}' is not a Python module. Name a file that ends with .py.")
     module = module_from_spec(spec)
     before = sys.modules.get(name)
     sys.modules[name] = module

@@ -113,8 +113,8 @@ def checked(expression: Expression) -> Expression:
     for marker in nodes:
         if isinstance(marker, Equivalence):
             raise QuerySyntaxError(
-                f"[{', '.join(marker.names)}] holds for the whole trend or match, so it stands on "
-                "the top of WHERE only, joined to the rest by AND.",
+                f"[{', '.join(marker.names)}] holds for the whole trend or match, so it can only "
+                "stand at the top level of WHERE, joined to the rest by AND.",
                 span=marker.span,
             )
     return expression

@@ -266,7 +266,7 @@ def _misspelt_clause(body: list[Token], at: int, may_follow: list[str]) -> tuple
 def _misspelt_error(token: Token, kind: str) -> QuerySyntaxError:
     spelling = CLAUSES[kind]
     return QuerySyntaxError(
-        f"'{token}' is no clause. Did you mean '{spelling}'?",
+        f"'{token}' is not a clause. Did you mean '{spelling}'?",
         span=span_of(token),
         choices=(spelling,),
     )

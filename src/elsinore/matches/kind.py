@@ -17,6 +17,7 @@ from elsinore.matches.explain import template_facts, template_lines, window_warn
 from elsinore.matches.rehearsals import REHEARSALS
 from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
+from elsinore.model.clock import LARGEST
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
 from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
@@ -84,8 +85,9 @@ class Matches(Kind):
             times = {"window_start": given.window, "window_end": given.window}
             fields += [pa.field(name, pa.int64()) for name in times]
         fields += [pa.field(c.name, column_type(c, types)) for c in template.columns]
+        limit = None if given.limit is None else min(given.limit, LARGEST)
         return ResultForm(
-            schema=pa.schema(fields), times=times, limit=given.limit, distinct=given.distinct
+            schema=pa.schema(fields), times=times, limit=limit, distinct=given.distinct
         )
 
     def finish(

@@ -445,7 +445,7 @@ def _newest(found: Found, template: MatchTemplate) -> Ints:
 def _limit(template: MatchTemplate) -> int:
     """Return how many matches are given out at most: all, where equal ones count once."""
     limit = template.query.limit
-    return EVER if limit is None or template.query.distinct else limit
+    return EVER if limit is None or template.query.distinct else min(limit, EVER)
 
 
 def _telling(

@@ -107,7 +107,7 @@ def _set_window(window: Window, clock: Clock) -> Window:
     bare = sorted(window.bare - {"ORIGIN"})
     if bare and clock.number is None:
         raise QuerySemanticError(
-            f"The times of these events are no numbers, so {' and '.join(bare)} must say a unit, "
+            f"The times of these events are not numbers, so {' and '.join(bare)} must say a unit, "
             "as in '30 seconds'. Units: nanoseconds, microseconds, milliseconds, seconds, minutes, "
             "hours, days, weeks.",
             span=window.span,

@@ -184,7 +184,7 @@ def _mismatch(
         if not isinstance(text, Literal) or time_of(str(text.value)) is not None:
             return  # a constant of text is read as a time
         yield QuerySemanticError(
-            f"'{text.value}' is no time. Write one as in '2024-01-31T12:00:00'.",
+            f"'{text.value}' is not a time. Write one as in '2024-01-31T12:00:00'.",
             span=text.span or node.span,
             query=query.name,
         )

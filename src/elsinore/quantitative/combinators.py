@@ -156,7 +156,7 @@ def match(regex: object) -> Query:
             return match_(inner)
         case Times(inner, copies):
             return Split((match_(inner),) * copies, unit)
-    raise QuerySemanticError(f"{regex!r} is no regular expression.")
+    raise QuerySemanticError(f"{regex!r} is not a regular expression.")
 
 
 match_ = match  # in a function, `match` begins a statement

@@ -142,7 +142,7 @@ class QuantitativeOperator:
         Raises StateError where they are damaged or of another query.
         """
         if not blob.startswith(MAGIC):
-            raise StateError("This is no saved state of a quantitative query.")
+            raise StateError("This is not a saved state of a quantitative query.")
         try:
             one_slot, last, streams = _Plain(io.BytesIO(blob[len(MAGIC) :])).load()
         except (pickle.UnpicklingError, EOFError, ValueError, TypeError) as error:

@@ -243,7 +243,7 @@ def as_predicate(item: object) -> Predicate:
             return Predicate(name, Attribute(ITEM, key), ((key, item),))
     write = f" Write event({item!r})." if isinstance(item, str) else ""
     raise QuerySemanticError(
-        f"{item!r} is no predicate on items.{write} Predicates are events, event('M'), "
+        f"{item!r} is not a predicate on items.{write} Predicates are events, event('M'), "
         "conditions on their attributes, event('M').val > 5, and functions of an item."
     )
 

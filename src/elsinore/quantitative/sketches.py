@@ -91,7 +91,7 @@ def sketch_of(data: bytes, waiting: Iterable[float] = ()) -> Sketch:
     try:
         return Sketch(_library().kll_doubles_sketch.deserialize(data), values, len(values))
     except (RuntimeError, ValueError, IndexError, TypeError) as error:
-        raise InputError(f"These are no bytes of a sketch: {error}.") from error
+        raise InputError(f"These are not the bytes of a sketch: {error}.") from error
 
 
 def sketch(error: float = 0.01) -> Fold:

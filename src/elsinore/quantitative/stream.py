@@ -389,7 +389,7 @@ class Stream:
         """
         size = len(MAGIC) + struct.calcsize("<HI")
         if not data.startswith(MAGIC) or len(data) < size:
-            raise StateError("This is no saved state of a quantitative query.")
+            raise StateError("This is not a saved state of a quantitative query.")
         version, length = struct.unpack("<HI", data[len(MAGIC) : size])
         if version != VERSION:
             raise StateError(

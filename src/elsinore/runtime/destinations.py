@@ -114,7 +114,7 @@ def _identity(path: Path) -> Identity | None:
 
 
 def _refuse_input(destination: Destination, read: _Read) -> None:
-    remedy = "Name another place: what a run reads is never written, with --overwrite neither."
+    remedy = "Name another place: what a run reads is never written, not even with --overwrite."
     real = Path(os.path.realpath(destination.path))
     # Where the destination is a link, both the link's own place and its target's are looked at.
     place = Path(os.path.realpath(destination.path.parent)) / destination.path.name
@@ -156,7 +156,7 @@ def _refuse_no_folder(destination: Destination) -> None:
         if folder.is_dir():
             return
         if os.path.lexists(folder):
-            raise OutputError(f"{destination} cannot be written: '{folder}' is no folder.")
+            raise OutputError(f"{destination} cannot be written: '{folder}' is not a folder.")
 
 
 def _refuse_long_name(destination: Destination) -> None:
@@ -184,6 +184,6 @@ def refuse_foreign_folder(path: Path) -> None:
     for child in sorted(path.iterdir()):
         if not child.name.startswith(PART_PREFIXES) or (child.is_dir() and not child.is_symlink()):
             raise OutputError(
-                f"'{path}' is a folder that holds '{child.name}', which is no part of a result. "
+                f"'{path}' is a folder that holds '{child.name}', which is not part of a result. "
                 "Move it away yourself, or name another place."
             )

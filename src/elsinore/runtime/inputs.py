@@ -169,7 +169,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str:
     value = kind_of_value(values[low])
     before = next((other for other in values[:low] if other is not None), None)
     if before is None:
-        return f"Column '{name}', row {high}: {value} is no value that a table can hold."
+        return f"Column '{name}', row {high}: {value} is not a value that a table can hold."
     return (
         f"Column '{name}' holds values of several kinds: {value} in row {high}, and "
         f"{kind_of_value(before)} before it. Make them all of one kind."
@@ -201,4 +201,4 @@ def _from_items(items: list[Any]) -> pa.Table:
 
 def _refusal(data: object) -> InputError:
     kind = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
-    return InputError(f"{kind} holds no events that can be read. Accepted are {ACCEPTED}.")
+    return InputError(f"Events cannot be read from {kind}. Accepted are {ACCEPTED}.")

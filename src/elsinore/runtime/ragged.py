@@ -51,8 +51,8 @@ def refusal_of_log(
     if (odd := ODD_CELL.search(str(error))) is not None:
         name, kind = names[int(odd[1])], kinds[int(odd[1])]
         return (
-            f"'{path}': column '{name}' is of Zeek's type {kind}, and holds '{odd[2]}'. Mend that "
-            f"cell, or call the type string in the line of '#types'."
+            f"'{path}': column '{name}' is of Zeek's type {kind}, and holds '{odd[2]}'. Correct "
+            f"that cell, or call the type string in the line of '#types'."
         )
     return f"'{path}' cannot be read as a log of Zeek: {error}"
 

@@ -27,8 +27,8 @@ ODD_LAW = "probabilities of its time that do not add up to 1"
 
 # What stops a job of Spark, at the first event that it finds, with the reason.
 REFUSAL = (
-    "An event cannot be used: {}. Mend the input, drop such events, or let a workload go on "
-    "without (rejects)."
+    "An event cannot be used: {}. Correct the input, drop such events, or run without them "
+    "(rejects)."
 )
 
 # What a time may be that is a time unless it is too far away.
@@ -136,8 +136,8 @@ def mend_or_reject(reasons: Collection[str]) -> str:
         )
     if is_on_the_command_line():
         where = option("rejects", "PATH")
-        return f"Mend them, or name a place for them with {where} and the run goes on."
-    return "Mend them, or let the run go on without them (rejects=True): results.rejected has them."
+        return f"Correct them, or name a place for them with {where}, and the run goes on."
+    return "Correct them, or run without them (rejects=True): results.rejected has them."
 
 
 def _quoted(text: str) -> str:

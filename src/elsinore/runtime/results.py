@@ -85,6 +85,12 @@ class Results(Mapping[str, Result], Generic[Frame]):
         """Return the rows of all queries; Spark computes those of one pass in one job."""
         return {name: self[name].to_arrow() for name in self}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not all(isinstance(table, pa.Table) for table in self.tables.values()):
+            raise TypeError("Results on Spark cannot be pickled; their rows can: to_arrow()")
+        found = (self.statistics, self.find_warnings(), self.find_doubts())
+        return _unpickled, (dict(self.tables), self.rejected, dict(self.orders), *found)
+
     def __repr__(self) -> str:
         shown = [self._told(name) for name in list(self.tables)[:SHOWN_QUERIES]]
         more = len(self.tables) - len(shown)
@@ -117,6 +123,24 @@ class Results(Mapping[str, Result], Generic[Frame]):
 
     def __len__(self) -> int:
         return len(self.tables)
+
+
+def _unpickled(
+    tables: Mapping[str, pa.Table],
+    rejected: pa.Table | None,
+    orders: Mapping[str, tuple[str, ...]],
+    statistics: tuple[OperatorStatistics, ...],
+    warnings: tuple[str, ...],
+    doubts: tuple[str, ...],
+) -> Results[pa.Table]:
+    return Results(
+        tables,
+        rejected,
+        find_statistics=lambda: statistics,
+        find_warnings=lambda: warnings,
+        find_doubts=lambda: doubts,
+        orders=orders,
+    )
 
 
 def _columns(frame: Any) -> list[str]:

@@ -35,7 +35,7 @@ from elsinore.words import count
 # Arrow guesses types from the first block; a whole file as one block lets every row have its say.
 LARGEST_BLOCK = 2**31 - 1
 MARKS = 3  # texts that may stand for null that a message names
-_MEND_JSON = "Mend it there; a file that ends amid a value was not written to its end."
+_MEND_JSON = "Correct it there; a file that ends within a value was not written to its end."
 LIKELY_DELIMITERS = (";", "\t", "|", ",")
 GZIP = b"\x1f\x8b"  # and a file of gzip
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # what such a text begins with
@@ -180,7 +180,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
     if len(separator.encode()) != 1:
         raise InputError(
             f"'{path}': '#separator' is one character, as in '#separator \\x09', not "
-            f"'{said.decode(errors='replace')}'. Mend that line."
+            f"'{said.decode(errors='replace')}'. Correct that line."
         )
     told = {
         key: values
@@ -262,7 +262,7 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
             rows = [int(pc.index(column, mark).as_py()) + 1 for mark in marks]
             held = [f"row {row:,} holds {mark!r}" for row, mark in zip(rows, marks, strict=True)]
             more = len(odd) - len(marks)
-            told = ", and ".join([*held, f"{more:,} more are no {noun}"] if more else held)
+            told = ", and ".join([*held, f"{more:,} more are not {noun}"] if more else held)
             those = "that stands" if len(marks) == 1 else "those stand"
             found.append(
                 f"Column '{name}' is text because {told}. If {those} for null: "

@@ -31,6 +31,7 @@ from elsinore.spark.quiet import tasks_heard
 from elsinore.spark.times import SparkTime
 from elsinore.spark.workers import shipped
 
+LARGEST_LIMIT = 2**31 - 1  # that Spark's `limit` takes
 INLINE_BYTES = 1 << 28  # of a pass's results that are fetched at once
 # of a data frame: what computes its rows
 ACTIONS = frozenset(
@@ -88,7 +89,7 @@ class Presented:
         if form.distinct:
             shown = shown.distinct()
         if form.limit is not None:
-            shown = shown.limit(form.limit)
+            shown = shown.limit(min(form.limit, LARGEST_LIMIT))
         order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
         return shown.orderBy(*order) if order and self.ordered else shown
 

@@ -134,7 +134,7 @@ def sharing_text(
         if len(several.blocks) > MOST_BLOCKS:
             blocks += f", nor {len(several.blocks) - MOST_BLOCKS:,} more such lists"
         lines.append(f"  Not {blocks}: {several.why}.")
-    return lines
+    return lines if len(lines) > 2 else []  # a heading alone says nothing
 
 
 def _set_lines(found: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[str]:

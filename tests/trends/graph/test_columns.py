@@ -135,7 +135,7 @@ def test_times_are_compared_with_dates_and_with_text() -> None:
     assert is_true(Binary(Operator.LT, t, d), columns)
     assert is_true(Binary(Operator.EQ, d, Literal("2026-03-02")), columns)
     assert is_true(Binary(Operator.GT, Literal("2026-03-01T12:00:01Z"), t), columns)
-    with pytest.raises(InputError, match="which is no time"):
+    with pytest.raises(InputError, match="which is not a time"):
         is_true(Binary(Operator.LT, d, Literal("soon")), columns)
 
 

@@ -264,7 +264,7 @@ class ComparedColumns:
             written = moment(text, self.types[name])
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise InputError(
-                f"A predicate compares '{name}' with '{text}', which is no time. Write one as "
+                f"A predicate compares '{name}' with '{text}', which is not a time. Write one as "
                 "in '2024-01-31T12:00:00'."
             ) from error
         return int(ticks_of(name, to_arrow([written.value], written.type), self.unit)[0].as_py())
