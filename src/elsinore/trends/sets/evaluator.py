@@ -20,9 +20,7 @@ from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
-from elsinore.trends.sets.automaton import Automaton
-from elsinore.trends.sets.ground import Stretch
-from elsinore.trends.sets.negatives import ground_of
+from elsinore.trends.sets.ground import Automaton, Stretch, ground_of
 from elsinore.trends.sets.search import total
 from elsinore.trends.sets.states import Columns, States, Totals
 from elsinore.trends.sets.sums import Addends

@@ -1,7 +1,7 @@
-"""What the events of one key in one window allow the runs of a template: begin, go on, end.
+"""What a template is as it runs, and what the events of one key in one window allow it.
 
-Moments number the different times of the window's events; events of one moment do not precede one
-another.
+Runs begin, go on and end with events. Moments number the different times of the window's events;
+events of one moment do not precede one another.
 """
 
 from __future__ import annotations
@@ -10,13 +10,73 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from elsinore.automata.nfa import closure
 from elsinore.model.evaluate import is_true
 from elsinore.plan.between import PREVIOUS
-from elsinore.plan.guarded import Move
+from elsinore.plan.classes import Classes
+from elsinore.plan.guarded import End, GuardedTemplate, Move
 from elsinore.plan.guards import Ways
-from elsinore.trends.sets.automaton import Automaton, Run
 
 BEFORE_ALL = -1  # before the first moment
+
+
+class Run(NamedTuple):
+    """Where an assignment of a trend's variables stands.
+
+    `bound[a]` is the row of the event bound to anchor a; None where there is none, or none that
+    matters any more.
+    """
+
+    state: int
+    bound: tuple[int | None, ...]
+
+
+class Automaton:
+    """A template by state, and the automata of what it has under NOT.
+
+    Runs that differ only in what no later check asks for have the same future: an anchor is
+    forgotten where no state that can be reached looks at it.
+    """
+
+    def __init__(self, template: GuardedTemplate, classes: Classes) -> None:
+        self.template = template
+        self.negatives = tuple(Automaton(negative, classes) for negative in template.negatives)
+        self.moves: list[list[Move]] = [[] for _ in template.states]
+        for move in template.moves:
+            self.moves[move.source].append(move)
+        self.ends: list[list[End]] = [[] for _ in template.states]
+        for end in template.ends:
+            self.ends[end.source].append(end)
+        self._classes = classes
+        self._fitting: dict[int, frozenset[int]] = {}
+        self._kept = [_kept(template, anchor) for anchor in range(len(template.anchors))]
+
+    def fitting(self, code: int) -> frozenset[int]:
+        """Return the states that an event of a class may take; below 0 there is none."""
+        if code not in self._fitting:
+            self._fitting[code] = (
+                frozenset() if code < 0 else self.template.fits(*self._classes.decode(code))
+            )
+        return self._fitting[code]
+
+    def entered(self, before: Run | None, state: int, row: int) -> Run:
+        """Return the run that takes an event into a state; `before` is None where it begins."""
+        bound: list[int | None] = [None] * len(self._kept)
+        if before is not None:
+            bound[:] = before.bound
+        anchor = self.template.states[state].anchor
+        if anchor is not None:
+            bound[anchor] = row
+        asked = zip(bound, self._kept, strict=True)
+        return Run(state, tuple(event if state in kept else None for event, kept in asked))
+
+
+def _kept(template: GuardedTemplate, anchor: int) -> frozenset[int]:
+    """Return the states from which some check of an anchor can be reached."""
+    asking = {
+        move.source for move in template.moves if any(one == anchor for one, _ in move.checks)
+    }
+    return closure(asking, ((move.target, move.source) for move in template.moves))
 
 
 class Place(NamedTuple):
@@ -127,3 +187,39 @@ class Arrival:
         if (condition, earlier) not in self._known:
             self._known[condition, earlier] = self._ground.holds(condition, earlier, self.place.row)
         return self._known[condition, earlier]
+
+
+def ground_of(automaton: Automaton, stretch: Stretch) -> Ground:
+    """Return a template's ground in a stretch, the matches of its negatives searched first."""
+    latest = [latest_beginnings(ground_of(negative, stretch)) for negative in automaton.negatives]
+    return Ground(automaton, stretch, latest)
+
+
+def latest_beginnings(ground: Ground) -> list[int]:
+    """Return for each moment, and for the end, when the latest match begins that has ended by then.
+
+    The end's is the last; `BEFORE_ALL` stands for none. Whatever the query's strategy, any later
+    event may go on with a run. For each run at each event it is enough to
+    know the latest moment in which it may have begun: polynomial in the number of events.
+    """
+    latest = [BEFORE_ALL]
+    earlier: list[tuple[Place, dict[Run, int]]] = []
+    for moment in range(len(ground.stretch.moments)):
+        found: list[tuple[Place, dict[Run, int]]] = []
+        for arrival in ground.arrivals(moment):
+            begins: dict[Run, int] = dict.fromkeys(arrival.begun(), moment)
+            for last, runs in earlier:
+                for run, first in runs.items():
+                    for target in arrival.extended(run, last):
+                        begins[target] = max(first, begins.get(target, BEFORE_ALL))
+            if begins:
+                found.append((arrival.place, begins))
+        earlier += found
+        ended = [
+            first
+            for _, begins in found
+            for run, first in begins.items()
+            if ground.sides(run, moment)
+        ]
+        latest.append(max([latest[-1], *ended]))
+    return latest

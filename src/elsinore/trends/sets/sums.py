@@ -15,7 +15,7 @@ from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.columns import EDGE
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.sets.automaton import Run
+from elsinore.trends.sets.ground import Run
 
 NONE = int(FOREVER)  # the least of no ranks
 
