@@ -5,8 +5,7 @@ The engine keeps them as clocks of parts (`elsinore.trends.sharing`) or as rows 
 event in whole numbers, with the engine's own decisions of which burst is shared among whom.
 """
 
-from elsinore.trends.graphlets.form import Form
-from elsinore.trends.graphlets.graph import EventCount, Graphlet, HamletGraph, Snapshot
+from elsinore.trends.graphlets.graph import EventCount, Form, Graphlet, HamletGraph, Snapshot
 from elsinore.trends.graphlets.recording import MOST_EVENTS, Recorder, Recording
 
 __all__ = [

@@ -15,8 +15,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from elsinore.trends.graphlets.counts import Counts, RecordedEvent, Vertex
-from elsinore.trends.graphlets.form import Form
-from elsinore.trends.graphlets.graph import EventCount, Graphlet, HamletGraph, Snapshot
+from elsinore.trends.graphlets.graph import EventCount, Form, Graphlet, HamletGraph, Snapshot
 
 OPENINGS, AT_EVENTS = ("x", "y"), "z"  # snapshots have the paper's names, then x3, x4, ..., z2, ...
 
