@@ -16,7 +16,7 @@ from elsinore.kernels import kernel
 from elsinore.kernels.pointers import pointed
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.window_times import next_edge, windows_at
-from elsinore.trends.graph.acts import act_alone
+from elsinore.trends.graph.acts import act_alone, act_together, end_moment
 from elsinore.trends.graph.entries import free_all
 from elsinore.trends.graph.records import (
     ACTS,
@@ -32,7 +32,6 @@ from elsinore.trends.graph.records import (
     go_to,
 )
 from elsinore.trends.graph.single import Slot, act_in_one_lane
-from elsinore.trends.graph.waiting import act_together, end_moment
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints
 
 # words of a key, at the place that the head tells: the time at which other windows are open, the
