@@ -37,6 +37,19 @@ def test_rows_come_in_the_order_of_all_columns_and_equal_ones_as_they_came(
     assert same.tolist() == [one == two for one, two in itertools.pairwise(placed)]
 
 
+@pytest.mark.parametrize("left_out", [0.0, 0.7, 0.9])
+def test_rows_of_a_dense_grid_come_in_order_without_being_sorted(left_out: float) -> None:
+    random = np.random.default_rng(3)
+    grid = np.array(list(itertools.product(range(-2, 5), range(9), range(3))), dtype=np.int64)
+    rows = random.permutation(grid[random.random(len(grid)) >= left_out])
+    columns = [rows[:, 0], rows[:, 1].astype(np.int32), rows[:, 2] + FAR]
+    order, same = _in_order(columns)
+    assert order is not None
+    assert order.tolist() == np.lexsort(columns[::-1]).tolist()
+    assert not same.any()
+    assert len(same) == len(rows) - 1
+
+
 @pytest.mark.parametrize(
     ("waiting", "sizes"), [(10, [3, 10, 4, 1] * 15), (250, [250, 2, 3]), (300, [300, 2, 200])]
 )
