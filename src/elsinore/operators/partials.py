@@ -38,6 +38,9 @@ def by_query(
     """
     if families is None:
         families = [[place] for place in range(len(schemas))]
+    if len(families) == 1:  # nothing to look at
+        some = [batch for batch in batches if batch.num_rows]
+        return [pa.Table.from_batches(some) if some else no_table(schemas[0])]
     family_of = np.empty(len(schemas), dtype=np.int64)
     for number, family in enumerate(families):
         family_of[list(family)] = number
