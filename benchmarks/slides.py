@@ -35,7 +35,7 @@ from elsinore.plan import Plan, Sharing
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.schema import plain_type
-from elsinore.runtime.units import batch_of, keys_of
+from elsinore.runtime.units import batch_of, event_classes, keys_of
 
 RUNS = 4
 MOST = 1.3
@@ -143,8 +143,7 @@ class Fed:
                 unit,
                 keys.of_rows(0, len(stream.times)),
                 stream.times,
-                places.whole(),
-                names,
+                event_classes(unit, places.whole(), names, stream.column),
                 stream.column,
             ),
             [keys.of_groups(stream.column(name)) for name in unit.group_by],

@@ -24,7 +24,7 @@ from elsinore.operators import (
 from elsinore.operators.partials import results_of
 from elsinore.plan import Plan
 from elsinore.runtime.classify import type_numbers
-from elsinore.runtime.units import batch_of, keys_of
+from elsinore.runtime.units import batch_of, event_classes, keys_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,7 +149,8 @@ def event_by_event(planned: Plan, events: pa.Table) -> dict[str, pa.Table]:
     numbers = type_numbers(read("type"), planned.types)
     for unit in planned.units:
         keys = keys_of(unit, read, len(events)).of_rows(0, len(events))
-        batch = batch_of(unit, keys, read("time").to_numpy(), numbers, planned.types, read)
+        codes = event_classes(unit, numbers, planned.types, read)
+        batch = batch_of(unit, keys, read("time").to_numpy(), codes, read)
         operator = kind_for(unit).operator(unit, OperatorOptions())
         outputs = [out for n in range(len(events)) for out in operator.process(batch.slice(n, 1))]
         groups = [keys.of_groups(read(name)) for name in unit.group_by]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -54,4 +55,11 @@ def test_blocks_of_short_texts_have_the_places_of_their_names(
 ) -> None:
     places = {name: place for place, name in enumerate(names)}
     many = 3 * BLOCK // len(short) * short + texts + BLOCK * short
-    assert text_numbers(pa.array(many), names).whole().tolist() == [places.get(t, -1) for t in many]
+    numbering = text_numbers(pa.array(many), names)
+    assert numbering.whole().tolist() == [places.get(t, -1) for t in many]
+    assert numbering.look_up is not None
+    table = np.array([-1 if place % 3 == 1 else 7 * place + 2**40 for place in places.values()])
+    table = np.append(table.astype(np.int64), -1)
+    begin, end = len(texts), len(many) - 1
+    expected = [table[places.get(text, -1)] for text in many[begin:end]]
+    assert numbering.look_up(begin, end, table).tolist() == expected

@@ -18,9 +18,10 @@ from elsinore.arrow import to_arrow, to_numpy
 from elsinore.kernels import enter, kernel
 from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan import Unit
+from elsinore.runtime.classify import first_classes, has_digits
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
-from elsinore.runtime.units import batch_of
+from elsinore.runtime.units import Read, batch_of, event_classes
 
 KEY, CLASS, TOLD = 0, 3, 4  # places of columns that every batch has, and how many they are
 NO_CLASS = np.iinfo(np.int64).min
@@ -61,14 +62,19 @@ class Events:
 
     def batch(self, begin: int, end: int) -> pa.RecordBatch:
         """Return the batch of events `begin` to `end` - 1."""
-        return batch_of(
-            self.unit,
-            self.keys.of_rows(begin, end),
-            self.times[begin:end],
-            self.numbers.make(begin, end),
-            self.names,
-            lambda name: self.column(name).slice(begin, end - begin),
-        )
+
+        def read(name: str) -> pa.Array:
+            return self.column(name).slice(begin, end - begin)
+
+        keys, codes = self.keys.of_rows(begin, end), self._classes(begin, end, read)
+        return batch_of(self.unit, keys, self.times[begin:end], codes, read)
+
+    def _classes(self, begin: int, end: int, read: Read) -> NDArray[np.int64]:
+        """Return the classes of events; what reads their attributes is given."""
+        classes, look_up = self.unit.classes, self.numbers.look_up
+        if look_up is None or has_digits(classes, self.names):
+            return event_classes(self.unit, self.numbers.make(begin, end), self.names, read)
+        return look_up(begin, end, first_classes(classes, self.names))
 
 
 def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:

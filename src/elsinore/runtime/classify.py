@@ -49,8 +49,7 @@ def classify(
     constants, which cannot fail, for all events at once where few types have any.
     """
     known = {one.type: one for one in classes.types}
-    offsets = [known[name].offset if name in known else -1 for name in names]
-    table = np.array([*offsets, -1], dtype=np.int64)
+    table = first_classes(classes, names)
     numbers = read_only(numbers)
     codes = np.empty(len(numbers), dtype=np.int64)
     if len(numbers) >= MANY:
@@ -82,6 +81,21 @@ def classify(
         _add_digits(few, alike, 0, one, {n: c.take(picked) for n, c in read.items()})
         codes[rows] += few
     return codes
+
+
+def first_classes(classes: Classes, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the first class of each type, -1 for one that is not known, and -1 at the end."""
+    offsets = {one.type: one.offset for one in classes.types}
+    return np.array([*(offsets.get(name, -1) for name in names), -1], dtype=np.int64)
+
+
+def has_digits(classes: Classes, names: Sequence[str]) -> bool:
+    """Return whether a type among `names` has more classes than one.
+
+    Where none has, an event's class is the first of its type.
+    """
+    found = set(names)
+    return any(one.digits and one.type in found for one in classes.types)
 
 
 def type_places(types: pa.Array, names: Sequence[str]) -> tuple[Numbering, Sequence[str]]:
@@ -141,7 +155,7 @@ def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
         numbers[to_numpy(nulls)] = -1
         return numbers
 
-    return replace(found, make=find)
+    return replace(found, make=find, look_up=None)
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:

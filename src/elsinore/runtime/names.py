@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow
 from elsinore.kernels import enter, kernel
+from elsinore.kernels.sorting import read_only
 from elsinore.runtime.numbering import Codes, Numbering
 
 Words = NDArray[np.uint64]
+Values = NDArray[Any]  # whole numbers, at least as great as -1
 WORD = np.uint64(8)  # bytes
 TOLD = 3  # of a name: its first bytes, its last ones, its length
 NO_LENGTH = np.uint64(2**64 - 1)
 FEW_NAMES = 8  # each of which takes less time than a text's hash
 BLOCK = 2**10  # texts that are compared with a name at once
-UNKNOWN = np.uint64(2**64 - 1)  # as an integer of 32 bits, -1
 _ONE, _TWICE, _THREE, _BITS = np.uint64(1), np.uint64(16), np.uint64(3), np.uint64(63)
 
 
@@ -44,10 +45,12 @@ def text_numbers(texts: pa.Array, names: Sequence[str]) -> Numbering:
         words = words.copy()
     words.flags.writeable = False
 
-    def find(begin: int, end: int) -> Codes:
-        numbers = np.empty(end - begin, dtype=np.int32)
+    places = np.append(np.arange(len(names), dtype=np.int32), np.int32(-1))
+
+    def look_up(begin: int, end: int, table: Values) -> Values:
+        numbers = np.empty(end - begin, dtype=table.dtype)
         known = np.full((len(names) + 1) * TOLD, NO_LENGTH)
-        table = np.full(_places(len(names)), len(names), dtype=np.int32)
+        hashed = np.full(_places(len(names)), len(names), dtype=np.int32)
         size = int(starts[end]) - int(starts[begin])
         seconds = 1e-5 * (end - begin + len(name_starts)) + 2e-6 * (size + len(name_letters))
         enter(
@@ -59,13 +62,17 @@ def text_numbers(texts: pa.Array, names: Sequence[str]) -> Numbering:
             name_starts,
             name_letters,
             known,
-            table,
+            hashed,
             np.empty((3, BLOCK), dtype=np.uint64),
+            read_only(table),
             numbers,
         )
         return numbers
 
-    return Numbering(len(texts), len(names), find)
+    def find(begin: int, end: int) -> Codes:
+        return look_up(begin, end, places)
+
+    return Numbering(len(texts), len(names), find, look_up)
 
 
 def _places(names: int) -> int:
@@ -91,9 +98,10 @@ def name_numbers(
     known: Words,
     table: NDArray[np.int32],
     block: NDArray[np.uint64],
-    out: NDArray[np.int32],
+    values: Values,
+    out: Values,
 ) -> None:
-    """Find each text among a few names: out[row] = its place, or -1.
+    """Find each text among a few names: out[row] = values[its place], the last where it is none.
 
     Text r is text[starts[r] : starts[r + 1]], name n likewise; `words` are the bytes of `text`,
     eight by eight, but for the last. Names are found by hashing: `table` is full of their number,
@@ -114,9 +122,10 @@ def name_numbers(
     for row in range(0, len(out), BLOCK):
         after = min(row + BLOCK, len(out))
         whole = starts[after] < 8 * (len(words) - 1)  # the block's texts can be read by words
-        some, numbers = starts[row : after + 1], out[row:after]
-        if none > FEW_NAMES or not whole or not _compare(some, words, known, none, block, numbers):
-            _hash(some, text, words, name_starts, names, known, table, numbers)
+        some, found = starts[row : after + 1], out[row:after]
+        few = none <= FEW_NAMES and whole
+        if not few or not _compare(some, words, known, none, block, values, found):
+            _hash(some, text, words, name_starts, names, known, table, values, found)
 
 
 @kernel
@@ -126,18 +135,19 @@ def _compare(
     known: Words,
     names: int,
     block: NDArray[np.uint64],
-    out: NDArray[np.int32],
+    values: Values,
+    out: Values,
 ) -> bool:
     """Compare texts, all read by words, with each name; return False where one is long."""
     firsts, sizes, numbers = block[0], block[1], block[2]
     if _read(starts, words, firsts, sizes, len(out)) > WORD:
         return False
-    numbers[:] = UNKNOWN
+    numbers[:] = np.uint64(values[names])
     for name in range(names):
         first, size = known[TOLD * name], known[TOLD * name + 2]
-        _mark(firsts, sizes, first, size, np.uint64(name), numbers, len(out))
+        _mark(firsts, sizes, first, size, np.uint64(values[name]), numbers, len(out))
     for row in range(len(out)):
-        out[row] = np.int32(numbers[row])
+        out[row] = numbers[row]
     return True
 
 
@@ -157,12 +167,12 @@ def _read(starts: NDArray[np.int32], words: Words, firsts: Words, sizes: Words, 
 
 @kernel
 def _mark(
-    firsts: Words, sizes: Words, first: int, size: int, name: int, numbers: Words, count: int
+    firsts: Words, sizes: Words, first: int, size: int, value: int, numbers: Words, count: int
 ) -> None:
-    """Put the number of a name where so many texts are it."""
+    """Put the value of a name where so many texts are it."""
     for row in range(count):
         differs = (firsts[row] ^ first) | (sizes[row] ^ size)
-        numbers[row] = name if differs == np.uint64(0) else numbers[row]
+        numbers[row] = value if differs == np.uint64(0) else numbers[row]
 
 
 @kernel(linked=True)
@@ -174,7 +184,8 @@ def _hash(
     names: NDArray[np.uint8],
     known: Words,
     table: NDArray[np.int32],
-    out: NDArray[np.int32],
+    values: Values,
+    out: Values,
 ) -> None:
     """Look texts up in the table of names."""
     mask, none = np.uint64(len(table) - 1), len(name_starts) - 1
@@ -201,7 +212,7 @@ def _hash(
             if same | (name == np.uint64(none)):
                 break
             place = (place + _ONE) & mask
-        out[row] = np.int32(name) if same else np.int32(-1)
+        out[row] = values[name if same else np.uint64(none)]
 
 
 @kernel(inline=True)

@@ -30,19 +30,22 @@ def keys_of(unit: Unit, read: Read, rows: int, threads: int = 1) -> NumberedKeys
     )
 
 
+def event_classes(
+    unit: Unit, numbers: NDArray[np.int32], names: Sequence[str], read: Read
+) -> NDArray[np.int64]:
+    """Return the classes of events, whose types are `numbers` in `names` (see `type_places`)."""
+    columns = {name: read(name) for name in unit.classes.attributes}
+    return classify(unit.classes, numbers, names, columns)
+
+
 def batch_of(
     unit: Unit,
     keys: Keys,
     times: NDArray[np.int64],
-    numbers: NDArray[np.int32],
-    names: Sequence[str],
+    codes: NDArray[np.int64],
     read: Read,
 ) -> pa.RecordBatch:
-    """Return the batch of events: key, group, time, class and the unit's columns.
-
-    `numbers` are the events' types as places in `names` (see `type_places`).
-    """
-    codes = classify(unit.classes, numbers, names, {n: read(n) for n in unit.classes.attributes})
+    """Return the batch of events: key, group, time, class (see `event_classes`), and columns."""
     if keys.incomplete:
         codes = np.where(keys.key < 0, -1, codes)
     return pa.RecordBatch.from_pydict(
