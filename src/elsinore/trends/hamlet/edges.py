@@ -78,7 +78,7 @@ def compare(
     shape, form = shape_of(program, graph, number), graph.form
     values, carried, width = shape.values, shape.carried, shape.width
     clear_row(form, at, shape)
-    for column in range(shape.columns):
+    for column in range(shape.first, shape.columns):
         of = scratch
         if graph.holder[column] >= 0:
             member = program.lists[program.sets[number].holders + graph.holder[column]]
@@ -185,11 +185,12 @@ def note_size(info: Ints, rows: Rows, row: int, shape: Shape) -> None:
     """Say in BIG that numbers have exponents from now on, where one of a row needs one."""
     if shape.big:
         return
-    numbers, powers, columns = rows.numbers, rows.powers, np.uint64(shape.columns)
+    numbers, powers = rows.numbers, rows.powers
+    first, columns = np.uint64(shape.first), np.uint64(shape.columns)
     big = False
     for v in range(row * shape.values, (row + 1) * shape.values):
         begin = np.uint64(v * shape.width)
-        for j in range(columns):
+        for j in range(first, columns):
             big |= (abs(numbers[begin + j]) >= THRESHOLD) | (powers[begin + j] > 0)
     if big:
         info[BIG] = 1
@@ -209,11 +210,11 @@ def insert_everywhere(
         if kind == PLAIN or events.known[previous, row] == 0:
             continue
         value = events.compared[previous, row]
-        low = condition * span + graph.info[PRESENT]
+        low, high = condition * span + graph.info[PRESENT], condition * span + graph.info[END]
         insert(
             kind,
             ~value if program.conditions[place].inverted != 0 else value,
-            graph.keys[low : condition * span + graph.info[END]],
+            graph.keys[low:high],
             graph.rows,
             1 + low,
             graph.form,

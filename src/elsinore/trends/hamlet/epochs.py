@@ -15,7 +15,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER, Ints
-from elsinore.trends.hamlet.forms import add_both
+from elsinore.trends.hamlet.forms import add_both, begin_row
 from elsinore.trends.hamlet.graphs import WIDE, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
     COLUMNS,
@@ -35,8 +35,10 @@ from elsinore.trends.hamlet.layout import (
     UNTIL,
     WIDTH,
     Events,
+    Graph,
     Graphs,
     Program,
+    Shape,
 )
 from elsinore.trends.hamlet.storage import graph_at, graph_of, shape_of, with_block
 from elsinore.trends.wide import wide_kernel
@@ -163,6 +165,14 @@ def _end_epoch(program: Program, graphs: Graphs, events: Events, number: int, be
 
 
 @wide_kernel(linked=True)
+def _begin_rows(graph: Graph, begin: int, count: int, shape: Shape) -> None:
+    """Use rows of an index from a rank on: nothing has been entered there."""
+    for rank in range(begin, begin + count):
+        graph.used[rank] = 1
+        begin_row(graph.rows, 1 + rank, shape)
+
+
+@wide_kernel(linked=True)
 def _past_keys(program: Program, graphs: Graphs, number: int, condition: int, to: Ints) -> None:
     """Write the keys of past epochs by one condition, one epoch's after another's."""
     graph = graph_of(program, graphs, number)
@@ -186,6 +196,7 @@ def _merge(
     of, to = (info[ROWS] - 1) // conditions, (new.info[ROWS] - 1) // conditions
     for condition in range(conditions):
         kind = program.conditions[program.sets[number].conditions + condition].compared
+        _begin_rows(new, condition * to, merged, shape)
         for i in range(merged):
             new.keys[condition * to + i] = keys[condition, i]
         begin = info[FIRST]
@@ -216,8 +227,10 @@ def _begin_epoch(program: Program, graphs: Graphs, number: int, keys: Ints, last
     graph = graph_of(program, graphs, number)
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
     span, ranks = (graph.info[ROWS] - 1) // conditions, keys.shape[0] // conditions
+    shape = shape_of(program, graph, number)
     for condition in range(conditions):
         begin = condition * span + graph.info[PRESENT]
+        _begin_rows(graph, begin, ranks, shape)
         for i in range(ranks):
             graph.keys[begin + i] = keys[condition * ranks + i]
     graph.info[END] = graph.info[PRESENT] + ranks

@@ -39,15 +39,16 @@ def times(one: float, power: int, other: float, other_power: int) -> tuple[float
 
 @wide_kernel(linked=True)
 def add_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
-    """Add a row to another: to[place] += rows[row], all columns in use of each of its values.
+    """Add a row to another: to[place] += rows[row], all live columns of each of its values.
 
     Places are unsigned so that no index is checked for counting from the end.
     """
-    numbers, powers, columns = to.numbers, to.powers, np.uint64(shape.columns)
+    numbers, powers, first = to.numbers, to.powers, shape.first
+    columns = np.uint64(shape.columns - first)
     more, more_powers = rows.numbers, rows.powers
     for v in range(shape.values):
-        one = np.uint64((place * shape.values + v) * to.width)
-        other = np.uint64((row * shape.values + v) * rows.width)
+        one = np.uint64((place * shape.values + v) * to.width + first)
+        other = np.uint64((row * shape.values + v) * rows.width + first)
         if shape.big:
             for j in range(columns):
                 numbers[one + j], powers[one + j] = plus(
@@ -61,10 +62,11 @@ def add_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
 @wide_kernel(linked=True)
 def least_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
     """Let a row of extremes be the lesser of itself and another."""
-    least, others, columns = to.least, rows.least, np.uint64(shape.columns)
+    least, others, first = to.least, rows.least, shape.first
+    columns = np.uint64(shape.columns - first)
     for x in range(shape.carried):
-        one = np.uint64((place * shape.carried + x) * to.width)
-        other = np.uint64((row * shape.carried + x) * rows.width)
+        one = np.uint64((place * shape.carried + x) * to.width + first)
+        other = np.uint64((row * shape.carried + x) * rows.width + first)
         for j in range(columns):
             least[one + j] = min(least[one + j], others[other + j])
 
@@ -78,8 +80,22 @@ def add_both(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
 
 
 @wide_kernel(linked=True)
+def begin_row(to: Rows, place: int, shape: Shape) -> None:
+    """Make a row 0 and its extremes those of no values, in all columns that there are."""
+    numbers, powers, least = to.numbers, to.powers, to.least
+    one, cells = np.uint64(place * shape.values * to.width), np.uint64(shape.values * to.width)
+    for i in range(cells):
+        numbers[one + i] = 0.0
+    for i in range(cells):
+        powers[one + i] = 0
+    one, cells = np.uint64(place * shape.carried * to.width), np.uint64(shape.carried * to.width)
+    for i in range(cells):
+        least[one + i] = FOREVER
+
+
+@wide_kernel(linked=True)
 def clear_row(to: Rows, place: int, shape: Shape) -> None:
-    """Make a row 0 and its extremes those of no values."""
+    """Make a row 0 and its extremes those of no values, in the columns in use."""
     columns = np.uint64(shape.columns)
     for v in range(shape.values):
         one = np.uint64((place * shape.values + v) * shape.width)
@@ -106,7 +122,7 @@ def clear_column(to: Rows, place: int, column: int, shape: Shape) -> None:
 def is_reached(rows: Rows, row: int, shape: Shape) -> bool:
     """Return whether a row has a number of trends that is not 0."""
     begin, found = np.uint64(row * shape.values * shape.width), False
-    for j in range(np.uint64(shape.columns)):
+    for j in range(np.uint64(shape.first), np.uint64(shape.columns)):
         found |= rows.numbers[begin + j] != 0.0
     return found
 

@@ -7,6 +7,7 @@ from elsinore.trends.core.recurrence import least_reached
 from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
+    ALIVE,
     BIG,
     COLUMNS,
     DEAD,
@@ -23,7 +24,7 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Rows,
 )
-from elsinore.trends.hamlet.storage import clear, graph_of
+from elsinore.trends.hamlet.storage import clear, graph_of, is_used, shape_of
 from elsinore.trends.wide import wide_kernel
 
 WIDE = 64  # columns that a graph without events keeps room for
@@ -53,7 +54,7 @@ def value_of(
     begin = row * program.sets[number].values * width
     numbers, powers = rows.numbers, rows.powers
     total, power = 0.0, 0
-    for j in range(graph.info[COLUMNS]):
+    for j in range(graph.info[ALIVE], graph.info[COLUMNS]):
         if numbers[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT:
             continue
         known = graph.table[j, cell]
@@ -94,7 +95,7 @@ def least_of(
     begin = row * program.sets[number].values * width
     begin_least = row * program.sets[number].carried * width
     best = FOREVER
-    for j in range(graph.info[COLUMNS]):
+    for j in range(graph.info[ALIVE], graph.info[COLUMNS]):
         if rows.numbers[begin + j] == 0.0 or graph.holder[j] != SNAPSHOT:
             continue
         rank = graph.table_least[j, place]
@@ -127,11 +128,11 @@ def split(program: Program, graph: Graph, number: int) -> None:
     width = graph.info[WIDTH]
     base = program.sets[number].holders
     values, carried = program.sets[number].values, program.sets[number].carried
-    chosen = graph.chosen
+    chosen, alive, columns = graph.chosen, graph.info[ALIVE], graph.info[COLUMNS]
     for row in range(graph.info[ROWS]):
         begin, begin_least = row * values * width, row * carried * width
         empty = True
-        for j in range(graph.info[COLUMNS]):
+        for j in range(alive, columns if is_used(graph, row) else 0):
             if graph.rows.numbers[begin + j] != 0.0:
                 empty = False
                 break
@@ -160,21 +161,24 @@ def split(program: Program, graph: Graph, number: int) -> None:
 def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     """Keep the first `count` columns in `kept` (ascending) and none else."""
     width = graph.info[WIDTH]
-    kept = graph.kept
-    for part in range(graph.info[ROWS] * values):
-        base = part * width
-        for j in range(count):
-            graph.rows.numbers[base + j] = graph.rows.numbers[base + kept[j]]
-            graph.rows.powers[base + j] = graph.rows.powers[base + kept[j]]
-        for j in range(base + count, base + width):
-            graph.rows.numbers[j] = 0.0
-            graph.rows.powers[j] = 0
-    for part in range(graph.info[ROWS] * carried):
-        base = part * width
-        for j in range(count):
-            graph.rows.least[base + j] = graph.rows.least[base + kept[j]]
-        for j in range(base + count, base + width):
-            graph.rows.least[j] = FOREVER
+    kept, rows = graph.kept, graph.rows
+    for row in range(graph.info[ROWS]):
+        if not is_used(graph, row):
+            continue
+        for part in range(row * values, (row + 1) * values):
+            base = part * width
+            for j in range(count):
+                rows.numbers[base + j] = rows.numbers[base + kept[j]]
+                rows.powers[base + j] = rows.powers[base + kept[j]]
+            for j in range(base + count, base + width):
+                rows.numbers[j] = 0.0
+                rows.powers[j] = 0
+        for part in range(row * carried, (row + 1) * carried):
+            base = part * width
+            for j in range(count):
+                rows.least[base + j] = rows.least[base + kept[j]]
+            for j in range(base + count, base + width):
+                rows.least[j] = FOREVER
     latest = -1
     for j in range(count):
         for cell in range(graph.table.shape[1]):
@@ -193,6 +197,7 @@ def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     graph.holder[count:] = DEAD
     graph.info[LATEST] = latest
     graph.info[COLUMNS] = count
+    graph.info[ALIVE] = 0
 
 
 @wide_kernel(linked=True)
@@ -221,6 +226,7 @@ def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
             graph.kept[alive] = j
             alive += 1
     if alive == columns or (alive > 0 and must == 0 and 2 * alive >= columns):
+        graph.info[ALIVE] = graph.kept[0] if alive > 0 else 0
         return
     if alive > 0:
         _keep_columns(graph, program.sets[number].values, program.sets[number].carried, alive)
@@ -231,7 +237,8 @@ def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
     info[UNTIL] = 0
     info[BIG] = 0
     info[FIRST:ENDS] = 0
-    clear(graph_of(program, graphs, number))
+    graph = graph_of(program, graphs, number)
+    clear(graph, shape_of(program, graph, number))
 
 
 @wide_kernel(linked=True)

@@ -36,11 +36,12 @@ NOW, INPUT, ADDED, BEFORE = 0, 1, 2, 3
 
 # entries of Graph.info: columns in use and there; the latest snapshot that began a graphlet, or -1;
 # where in the set's list the epoch ends; whether a number has an exponent; rows; forms there is
-# room for; where its block begins, in Graphs.doubles and Graphs.ints
-COLUMNS, WIDTH, LATEST, UNTIL, BIG, ROWS, FORMS, AT, AT_INTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# room for; where its block begins, in Graphs.doubles and Graphs.ints; the first column that is not
+# dead
+COLUMNS, WIDTH, LATEST, UNTIL, BIG, ROWS, FORMS, AT, AT_INTS, ALIVE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 # of its index, by rank: where past epochs begin, where the present one does and where it ends; how
 # many past ones there are, where each of these ends and the time of its last event
-FIRST, PRESENT, END, EPOCHS, ENDS = 9, 10, 11, 12, 13
+FIRST, PRESENT, END, EPOCHS, ENDS = 10, 11, 12, 13, 14
 MOST_EPOCHS = 32  # past ones; more are merged into one
 LASTS = ENDS + MOST_EPOCHS
 INFO = LASTS + MOST_EPOCHS
@@ -274,13 +275,15 @@ class Rows(NamedTuple):
 class Shape(NamedTuple):
     """What rows are like: numbers and extremes in a column, columns there are and in use.
 
-    As long as none of a graph's numbers has passed 2**384 the exponents of its rows are all 0, and
-    are not looked at: `big` is false.
+    All columns before `first` are dead: rows are added without them. As long as none of a graph's
+    numbers has passed 2**384 the exponents of its rows are all 0, and are not looked at: `big` is
+    false.
     """
 
     values: int
     carried: int
     width: int
+    first: int
     columns: int
     big: bool
 
@@ -298,6 +301,7 @@ class Graph(NamedTuple):
     table_least: Ints  # [column, extreme]
     rows: Rows
     keys: Ints  # [row - 1] -> the value of an index's row, ascending in either index
+    used: Ints  # [row - 1] -> 0 until a row is an index's: till then it may hold anything
     holder: Ints  # [column] -> holder, SNAPSHOT or DEAD
     column: Ints  # [holder] -> column, SHARED or EMPTY
     # for the present burst, all as wide as a row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.hamlet.forms import clear_column, plus
+from elsinore.trends.hamlet.forms import begin_row, clear_column, plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
     BIG,
@@ -181,9 +181,7 @@ def collapse(program: Program, work: Work, graphs: Graphs, number: int, shared: 
     graph.table[:columns] = 0.0
     graph.table_powers[:columns] = 0
     graph.table_least[:columns] = FOREVER
-    graph.rows.numbers[:] = 0.0  # a plain set has no index
-    graph.rows.powers[:] = 0
-    graph.rows.least[:] = FOREVER
+    begin_row(graph.rows, TOTAL, shape_of(program, graph, number))  # a plain set has no index
     graph.holder[:columns] = DEAD
     graph.column[:] = EMPTY
     graph.info[COLUMNS] = 0

@@ -104,7 +104,7 @@ def contribute(
     width, numbers, powers = shape.width, form.numbers, form.powers
     begin, begin_least = at * shape.values * width, at * shape.carried * width
     for v in range(1, shape.values):
-        for c in range(shape.columns):
+        for c in range(shape.first, shape.columns):
             trends, place = begin + c, begin + v * width + c
             if numbers[trends] == 0.0 or what[v * width + c] == NOTHING:
                 continue
@@ -114,7 +114,7 @@ def contribute(
                     numbers[place], powers[place], numbers[trends], powers[trends], own
                 )
     for x in range(shape.carried):
-        for c in range(shape.columns):
+        for c in range(shape.first, shape.columns):
             place = begin_least + x * width + c
             if numbers[begin + c] == 0.0:
                 form.least[place] = FOREVER

@@ -13,8 +13,9 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER, Ints
-from elsinore.trends.hamlet.forms import add_both
+from elsinore.trends.hamlet.forms import add_both, begin_row
 from elsinore.trends.hamlet.layout import (
+    ALIVE,
     AT,
     AT_INTS,
     BIG,
@@ -29,6 +30,7 @@ from elsinore.trends.hamlet.layout import (
     PEAK,
     ROWS,
     ROWS_STAY,
+    TOTAL,
     WIDTH,
     Graph,
     Graphs,
@@ -60,7 +62,7 @@ def _size(program: Program, number: int, width: int, rows: int, forms: int) -> t
     values, carried = program.sets[number].values, program.sets[number].carried
     return (
         width * (cells + values * (rows + 1 + forms)),
-        2 * holders + rows + width * (extremes + carried * (rows + 2 + forms) + values + 3),
+        2 * (holders + rows) + width * (extremes + carried * (rows + 2 + forms) + values + 3),
     )
 
 
@@ -79,7 +81,8 @@ def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph
     column = info[AT_INTS]
     chosen = column + holders
     keys = chosen + holders
-    table_least = keys + rows
+    used = keys + rows
+    table_least = used + rows
     row_least = table_least + width * extremes
     unit_least = row_least + rows * wide_least
     form_least = unit_least + wide_least
@@ -95,7 +98,8 @@ def graph_at(program: Program, graphs: Graphs, number: int, info: Ints) -> Graph
         codes[table:row].reshape((width, cells)),
         ints[table_least:row_least].reshape((width, extremes)),
         Rows(doubles[row:unit], codes[row:unit], ints[row_least:unit_least], width),
-        ints[keys : keys + rows - 1],
+        ints[keys : used - 1],
+        ints[used : table_least - 1],
         ints[holder:kept],
         ints[column:chosen],
         Rows(doubles[unit:form], codes[unit:form], ints[unit_least:form_least], width),
@@ -121,29 +125,36 @@ def shape_of(program: Program, graph: Graph, number: int) -> Shape:
         program.sets[number].values,
         program.sets[number].carried,
         graph.info[WIDTH],
+        graph.info[ALIVE],
         graph.info[COLUMNS],
         graph.info[BIG] != 0,
     )
 
 
 @wide_kernel(linked=True)
-def clear(graph: Graph) -> None:
+def is_used(graph: Graph, row: int) -> bool:
+    """Return whether a row of a graph is the total or an index's, and not room for more."""
+    return row == TOTAL or graph.used[row - 1] != 0
+
+
+@wide_kernel(linked=True)
+def clear(graph: Graph, shape: Shape) -> None:
     """Make a graph one without columns, its index without ranks."""
     graph.table[:] = 0.0
     graph.table_powers[:] = 0
     graph.table_least[:] = FOREVER
-    graph.rows.numbers[:] = 0.0
-    graph.rows.powers[:] = 0
-    graph.rows.least[:] = FOREVER
+    graph.used[:] = 0
+    begin_row(graph.rows, TOTAL, shape)
     graph.holder[:] = DEAD
     graph.info[COLUMNS] = 0
+    graph.info[ALIVE] = 0
     graph.info[LATEST] = -1
 
 
 @wide_kernel(linked=True)
 def _begin(program: Program, graphs: Graphs, number: int) -> None:
     graph = graph_of(program, graphs, number)
-    clear(graph)
+    clear(graph, shape_of(program, graph, number))
     graph.column[:] = EMPTY
 
 
@@ -175,11 +186,13 @@ def new_graphs(program: Program) -> Graphs:
 
 
 @wide_kernel(linked=True)
-def _move(program: Program, graphs: Graphs, longer: Graphs) -> None:
-    """Move all blocks into longer arrays, one after another."""
+def _move(program: Program, graphs: Graphs, longer: Graphs, leaves: int) -> None:
+    """Move all blocks but that of one set into longer arrays, one after another."""
     info, used = graphs.info, graphs.used
     used[:PEAK] = 0
     for number in range(info.shape[0]):
+        if number == leaves:
+            continue
         size, size_ints = _size(
             program, number, info[number, WIDTH], info[number, ROWS], info[number, FORMS]
         )
@@ -204,10 +217,11 @@ def _settle(
     Of its rows the total is taken, and the others if they are to stay.
     """
     old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
-    columns, latest = info[COLUMNS], info[LATEST]
-    clear(new)
+    columns, latest, alive = info[COLUMNS], info[LATEST], info[ALIVE]
+    clear(new, shape_of(program, new, number))
     new.info[COLUMNS] = columns
     new.info[LATEST] = latest
+    new.info[ALIVE] = alive
     for holder in range(new.column.shape[0]):
         new.column[holder] = old.column[holder]
     for j in range(columns):
@@ -222,7 +236,11 @@ def _settle(
             new.keys[i] = old.keys[i]
     shape = shape_of(program, new, number)
     for row in range(info[ROWS] if index == ROWS_STAY else 1):
-        add_both(new.rows, row, old.rows, row, shape)
+        if is_used(old, row):
+            if row > 0:
+                new.used[row - 1] = 1
+                begin_row(new.rows, row, shape)
+            add_both(new.rows, row, old.rows, row, shape)
 
 
 @kernel
@@ -250,11 +268,11 @@ def with_block(
         graphs = Graphs(
             info,
             used,
-            np.zeros(2 * needed + doubles),
-            np.zeros(2 * needed + doubles, dtype=np.int32),
-            np.zeros(2 * needed_ints + ints, dtype=np.int64),
+            np.empty(2 * needed + doubles),
+            np.empty(2 * needed + doubles, dtype=np.int32),
+            np.empty(2 * needed_ints + ints, dtype=np.int64),
         )
-        _move(program, before, graphs)
+        _move(program, before, graphs, number)
         held = _BYTES * (before.doubles.shape[0] + graphs.doubles.shape[0])
         held += _BYTES_OF_INT * (before.ints.shape[0] + graphs.ints.shape[0])
         used[PEAK] = max(used[PEAK], held)
