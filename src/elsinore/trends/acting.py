@@ -82,7 +82,7 @@ def act_now(
     if cells != 0 and ints[header.big + slot] == 0 and not are_beyond(header, doubles, to, GREAT):
         base = header.cells + slot * header.cell
         if add_cells(doubles, program, cells, base, to):
-            _get_all_powers(header, ints, doubles, program, steps, slot)
+            get_all_powers(header, ints, doubles, program, steps, slot)
         return
     at = steps + 1
     if program[steps] == 1 and program[at + SINGLE] != 0 and program[at + LANES] == 1:
@@ -119,21 +119,22 @@ def gain(
             return False
         ints[header.asleep + slot] -= 1
     if cells == 0:
-        _gain_steps(header, ints, doubles, program, steps, slot, to)
+        gain_steps(header, ints, doubles, program, steps, slot, to)
     elif add_cells(doubles, program, cells, header.cells + slot * header.cell, to):
-        _get_all_powers(header, ints, doubles, program, steps, slot)
+        get_all_powers(header, ints, doubles, program, steps, slot)
     return True
 
 
 @wide_kernel(linked=True)
-def _gain_steps(
+def gain_steps(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int, addends: int
 ) -> None:
     """Add to gains what an event adds by a list of steps, and to cells that have none at once."""
     at, cells = steps + 1, header.cells + slot * header.cell
-    into = cells + header.cell - header.gained
+    last = header.ungained + header.gained
+    into = cells + header.cell - last
     for _ in range(program[steps]):
-        to = into if program[at + FIRST] < header.gained else cells
+        to = into if program[at + FIRST] < last else cells
         none = header.waiting_ranks  # where gains are there are no extremes
         take_plain(header, ints, doubles, program, at, slot, 1.0, addends, none, to)
         at += program[at + LENGTH]
@@ -174,7 +175,7 @@ def act_beside(
 
 
 @wide_kernel(linked=True)
-def _get_all_powers(
+def get_all_powers(
     header: Any, ints: Ints, doubles: Doubles, program: Ints, steps: int, slot: int
 ) -> None:
     """Bring all numbers that a list of steps has changed into their normal form."""

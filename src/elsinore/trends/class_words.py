@@ -166,9 +166,8 @@ class ClassWords:
         at_once = not (apart or resets) and not (quick and self._cells(steps) > NARROW)
         gains = self._layout.gains and not resets
         by_cells = at_once and not (quick and len(steps) == 1)  # a single step is one sum
-        cells = self._write_cells(written, steps, 0) if by_cells else 0
-        gained = self._layout.gained if gains else 0
-        gain_cells = self._write_cells(written, steps, gained) if gains else 0
+        cells = self._write_cells(written, steps, range(0)) if by_cells else 0
+        gain_cells = self._write_cells(written, steps, self._layout.gained) if gains else 0
         takers = [
             written.add(self._sharing.takers_words(group, several))
             for group, several in zip(sections.ticks, sections.takers, strict=True)
@@ -264,17 +263,22 @@ class ClassWords:
         head = [lanes, form.block, int(form.loop), len(form.sums), len(form.extremes)]
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
 
-    def _write_cells(self, written: _Writer, steps: Sequence[Step], gained: int) -> Here | int:
+    def _write_cells(self, written: _Writer, steps: Sequence[Step], gained: range) -> Here | int:
         """Write all that steps add to cells, if `add_cells` does it well; return where.
 
-        gained: to so many cells it is not added, but to their gains, which lie behind all cells.
-        Else that is 0: where steps have many lanes, or extremes.
+        gained: to these cells it is not added, but to their gains, which lie behind all cells.
+        Returns 0 where steps have many lanes, or extremes.
         """
         if any(step.form.extremes or self._lanes(step) >= WIDE for step in steps):
             return 0
-        behind = self._layout.cells + 1  # where gains are
+        behind = self._layout.cells + 1 - gained.start  # how far each gain is
         rows = [
-            [cell._replace(to=cell.to + (cell.to < gained) * behind) for cell in row]
+            [
+                cell._replace(
+                    to=cell.to + ((gained.start <= cell.to) & (cell.to < gained.stop)) * behind
+                )
+                for cell in row
+            ]
             for step in steps
             for row in self._rows_of(step)
         ]

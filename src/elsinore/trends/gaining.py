@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from elsinore.trends.acting import gain
-from elsinore.trends.class_layout import QUICK
+from elsinore.trends.acting import gain_steps, get_all_powers
+from elsinore.trends.class_layout import GAIN_CELLS, GAINS, QUICK
 from elsinore.trends.core.arrays import Columns, Doubles, Ints, Shares
-from elsinore.trends.core.gains import add_gains_of
-from elsinore.trends.waiting import GAINING, bring
+from elsinore.trends.core.gains import FEW, add_few, add_gains, get_cells_powers
+from elsinore.trends.core.plain import GREAT, add_cells
+from elsinore.trends.waiting import GAINING
 from elsinore.trends.wide import wide_kernel
 
 
@@ -33,38 +34,75 @@ def gain_along(
 
     Event `turn` is of the key that its slot has. Returns the first that does not: at which a window
     ends, that had better wait as a series, that has no gains, or whose slot has something else
-    waiting.
+    waiting, or numbers with powers. What the header tells is looked up once: for all the compiler
+    knows it is another after each number that is written.
     """
     times, keys, codes, known = events.times, events.keys, events.codes, events.known
-    one_slot, first = header.one_slot != 0, keys[turn]
+    time_of, waiting_of = np.uint64(header.time), np.uint64(header.waiting)
+    edge_of, big_of = np.uint64(header.edge), np.uint64(header.big)
+    cells, width = np.uint64(header.cells), np.uint64(header.cell)
+    gained, ungained = np.uint64(header.gained), np.uint64(header.ungained)
+    addend, few = header.addend, header.gained <= FEW
+    one_slot, first, matched = header.one_slot != 0, keys[turn], 0
     at, end = np.uint64(turn), np.uint64(header.end)  # a place not below 0 costs less
     while at < end:
         code = codes[at]
         if code < 0:
             at += np.uint64(1)
             continue
-        kind, key, time = known[np.uint64(code)], np.int64(keys[at]), times[at]
-        slot = 0 if one_slot else key
-        before = ints[np.uint64(header.time + slot)]
+        kind, key, time = known[np.uint64(code)], keys[at], times[at]
+        slot = np.uint64(0) if one_slot else np.uint64(key)
+        before = ints[time_of + slot]
         if (
             kind < 0
-            or (one_slot and keys[at] != first)  # a key's own slot has gains of none but it
-            or ints[np.uint64(header.waiting + slot)] != GAINING
+            or (one_slot and key != first)  # a key's own slot has gains of none but it
+            or ints[waiting_of + slot] != GAINING
             or time < before
-            or time >= ints[np.uint64(header.edge + slot)]
+            or time >= ints[edge_of + slot]
+            or ints[big_of + slot] != 0
         ):
             break
         after = at + np.uint64(1)
-        followed = after < end and keys[after] == keys[at]
+        followed = after < end and keys[after] == key
         if followed and time != before and program[kind + QUICK] != 0:
             break
-        add_gains_of(header, ints, doubles, slot, time - before)
-        row = np.int64(at)
-        addend, rank = row * header.addend, row * header.rank
-        bring(header, ints, doubles, slot, events.addends, addend, events.ranks, rank)
-        if not gain(header, ints, doubles, program, kind, slot, shares):
+        steps, listed = program[kind + GAINS], program[kind + GAIN_CELLS]
+        to = header.waiting_addends + np.int64(slot) * addend
+        if steps == 0 or (
+            addend != 0 and not _bring(doubles, to, events.addends, np.int64(at) * addend, addend)
+        ):
             break
-        ints[np.uint64(header.time + slot)] = time
-        header.matched += 1
+        base = cells + width * slot
+        if few:
+            gains = base + width - gained
+            if add_few(doubles, base + ungained, gains, gained, time - before):
+                get_cells_powers(header, ints, doubles, np.int64(slot))
+                break
+        elif time != before:
+            add_gains(header, ints, doubles, np.int64(slot))
+            if ints[big_of + slot] != 0:
+                break
+        if shares is not None:
+            if ints[header.asleep + np.int64(slot)] <= 1:
+                break
+            ints[header.asleep + np.int64(slot)] -= 1
+        if listed == 0:
+            gain_steps(header, ints, doubles, program, steps, np.int64(slot), to)
+        elif add_cells(doubles, program, listed, np.int64(base), to):
+            get_all_powers(header, ints, doubles, program, steps, np.int64(slot))
+        ints[time_of + slot] = time
+        matched += 1
         at = after
+    header.matched += matched
     return np.int64(at)
+
+
+@wide_kernel(inline=True)
+def _bring(doubles: Doubles, to: int, addends: Doubles, begin: int, count: int) -> bool:
+    """Bring an event's addends to its slot; return whether none is too great for plain numbers."""
+    beyond = False
+    for number in range(np.uint64(count)):
+        value = addends[np.uint64(begin) + number]
+        doubles[np.uint64(to) + number] = value
+        beyond |= not abs(value) <= GREAT
+    return not beyond

@@ -71,7 +71,7 @@ class Layout:
         for node, shape in enumerate(shapes):
             members.setdefault((updates.kind_of[node], shape), []).append(node)
         read = _read_in_moments(updates)
-        cell = extreme = self.gained = 0  # cells before the last one that events read or empty
+        cell = extreme = last = 0
         for kind, overlap in enumerate(self.overlaps):
             first_cell, first_extreme = cell, extreme
             cell += overlap
@@ -92,7 +92,7 @@ class Layout:
                 self.blocks.append(block)
                 cell += block.width * block.sums
                 if not read.isdisjoint(several):
-                    self.gained = cell
+                    last = cell
                 extreme += block.width * block.extremes
             self.kinds.append(
                 KindLayout(
@@ -100,6 +100,8 @@ class Layout:
                 )
             )
         self.cells, self.extremes = cell, extreme
+        # cells up to the last one that events read or empty, those first that tell of open windows
+        self.gained = range(self.overlaps[0], max(last, self.overlaps[0]))
         self.first_cells = [0] * len(nodes)  # of each node's first sum
         self.first_extremes = [0] * len(nodes)
         for block in self.blocks:

@@ -18,7 +18,7 @@ from elsinore.trends.sharing.clock import DEPTH
 from elsinore.trends.sharing.holders import GroupCost, SharedGroups
 from elsinore.trends.updates import Updates
 
-VERSION = 16
+VERSION = 17
 FIRST_ROWS = 64  # rows of totals to begin with; a power of two
 FIRST_RUNS = 16  # runs of simultaneous events to begin with
 RECORDS = 2**16  # bursts recorded at most
@@ -48,6 +48,7 @@ FIELDS = (
     Field("ordered", np.int64),
     Field("dynamic", np.int64),
     Field("gained", np.int64),  # cells at the end of a key's that are gains, see `core.gains`
+    Field("ungained", np.int64),  # its cells before the first that has a gain
     # of a key, its sums in each lane; the rest of what they were before the present moment
     Field("cells", np.float64, ("slot", "cell")),
     Field("powers", np.float64, ("slot", "cell")),
@@ -201,7 +202,7 @@ def new_store(
 ) -> Store:
     """Return an empty store for a unit, with room for one key; `gains`: and for its gains."""
     unit, most_closed = updates.unit, totals.most_closed
-    gained = layout.gained if gains and layout.gains else 0
+    gained = len(layout.gained) if gains and layout.gains else 0
     rows = FIRST_ROWS
     while rows < 2 * most_closed:
         rows *= 2
@@ -228,6 +229,7 @@ def new_store(
     )
     store = Store(STATE, **sizes)
     store["most_closed"], store["gained"] = most_closed, gained
+    store["ungained"] = layout.gained.start
     for name, words in zip(WINDOW, totals.windows, strict=True):
         store[name] = words
     for name in COSTS:

@@ -61,7 +61,7 @@ def results(
         self: class_words.ClassWords,
         written: class_words._Writer,
         steps: list[class_words.Step],
-        gained: int,
+        gained: range,
     ) -> class_words.Here | int:
         nonlocal lists
         found = made(self, written, steps, gained)

@@ -104,8 +104,9 @@ def test_cells_that_no_event_reads_have_no_gains() -> None:
     layout = Layout(Updates(spec_of(unit)))
     begins, prefixes, ends = 3, 9, 27  # nodes; a moment's events may read the first two
     of_node = len(("trends", "count of b.v", "sum of b.v"))
-    assert layout.gained == 1 + begins + prefixes * of_node
-    assert layout.cells == layout.gained + ends * of_node
+    opened = 1  # the cell that is 1 while the window is open
+    assert layout.gained == range(opened, opened + begins + prefixes * of_node)
+    assert layout.cells == layout.gained.stop + ends * of_node
 
 
 def stream(types: str, great: float, events: int = 6_000) -> pa.Table:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
-from elsinore.trends.core.numbers import LIMIT, plus
+from elsinore.trends.core.numbers import LIMIT, normal, plus
 from elsinore.trends.wide import wide_kernel
 
 FEW = 8  # cells to which it costs less to add nothing than to be wrong about whether to
@@ -27,9 +27,9 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     if ints[header.big + slot] != 0:
         _add_with_powers(header, ints, doubles, slot)
         return
-    cells = np.uint64(header.cells + slot * header.cell)
-    gained = np.uint64(header.gained)
-    gains, passed = cells + np.uint64(header.cell) - gained, False
+    base, gained = header.cells + slot * header.cell, np.uint64(header.gained)
+    cells, gains = np.uint64(base + header.ungained), np.uint64(base + header.cell) - gained
+    passed = False
     for cell in range(gained):
         after = doubles[cells + cell] + doubles[gains + cell]
         doubles[cells + cell] = after
@@ -40,35 +40,42 @@ def add_gains(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
 
 
 @wide_kernel(inline=True)
-def add_gains_of(header: Any, ints: Ints, doubles: Doubles, slot: int, apart: int) -> None:
-    """Add a slot's gains to its cells if its moment is over: few without a branch.
+def add_few(doubles: Doubles, cells: int, gains: int, gained: int, apart: int) -> bool:
+    """Add so many gains to cells if their moment is over, without a branch; none has a power.
 
     Whether an event is of another moment than the one before nobody can foretell. apart: by how
-    much; not 0 where that does not fit into 64 bits, either.
+    much; not 0 where that does not fit into 64 bits, either. Returns whether some cell may have
+    passed 2**512.
     """
-    if header.gained > FEW or ints[header.big + slot] != 0:
-        if apart != 0:
-            add_gains(header, ints, doubles, slot)
-        return
-    cells = np.uint64(header.cells + slot * header.cell)
-    gained = np.uint64(header.gained)
-    gains, passed = cells + np.uint64(header.cell) - gained, False
     share = min(abs(float(apart)), 1.0)  # as a choice of two numbers it is compiled to a branch
+    size = 0.0
     for cell in range(gained):
-        gain = doubles[gains + cell] * share  # all of it, or nothing
-        after = doubles[cells + cell] + gain
+        gain = doubles[gains + cell]
+        moved = gain * share  # all of it, or nothing
+        after = doubles[cells + cell] + moved
         doubles[cells + cell] = after
-        doubles[gains + cell] -= gain
-        passed |= not abs(after) < LIMIT
-    if passed:
-        _add_with_powers(header, ints, doubles, slot)
+        doubles[gains + cell] = gain - moved
+        size += abs(after)
+    return not size < LIMIT
+
+
+@wide_kernel(linked=True)
+def get_cells_powers(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
+    """Bring a slot's cells that have gains, and had no powers, into their normal form."""
+    to = slot * header.cell + header.ungained
+    cells, powers = header.cells + to, header.powers + to
+    for cell in range(header.gained):
+        number, power = normal(doubles[cells + cell], 0.0)
+        doubles[cells + cell], doubles[powers + cell] = number, power
+    ints[header.big + slot] = 1
 
 
 @wide_kernel(linked=True)
 def _add_with_powers(header: Any, ints: Ints, doubles: Doubles, slot: int) -> None:
     """Do so where numbers have powers, or get them."""
-    cells, powers = header.cells + slot * header.cell, header.powers + slot * header.cell
-    gains = cells + header.cell - header.gained
+    to = slot * header.cell + header.ungained
+    cells, powers = header.cells + to, header.powers + to
+    gains = header.cells + (slot + 1) * header.cell - header.gained
     for cell in range(header.gained):
         number, power = plus(
             doubles[cells + cell], doubles[powers + cell], doubles[gains + cell], 0.0
