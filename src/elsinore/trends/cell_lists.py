@@ -43,15 +43,9 @@ def cell_words(rows: Sequence[Sequence[Cell]], most_sums: int, zero: int) -> lis
     alone = list(rows) if most_sums == 1 else []
     if 1 < most_sums < count:
         alone = list(itertools.takewhile(_is_alone, rows))
-    fours, pairs = _parted(
-        [Pair(cell.to, of) for cell, of in zip(row, added, strict=True)]
-        for row in alone
-        for added in zip(*[cell.terms for cell in row], strict=True)
-    )
+    fours, sums = _parted(alone, zero)
     cells = [*itertools.chain(*rows[len(alone) :])]
-    if most_sums == 1:
-        pairs += [Pair(first, zero)] * (2 - len(pairs) - len(fours))
-    else:
+    if most_sums > 1:
         cells += [Cell(first, (), (), -1 - zero)] * (most_sums - count)
     others: list[tuple[Address, ...]] = []
     for to, terms, trends, times in cells:
@@ -59,8 +53,8 @@ def cell_words(rows: Sequence[Sequence[Cell]], most_sums: int, zero: int) -> lis
         for _ in range((max(len(terms), len(trends), 1) + 1) // 2):
             read = [next(one, zero) for one in (of, of, ended, ended)]
             others += [(to, *read, times)]
-    words = [word for told in (*fours, *pairs, *others) for word in told]
-    return [len(fours), len(pairs), len(others), *words]
+    words = [word for told in (*fours, *sums, *others) for word in told]
+    return [len(fours), len(sums), len(others), *words]
 
 
 def _is_alone(row: Sequence[Cell]) -> bool:
@@ -68,23 +62,41 @@ def _is_alone(row: Sequence[Cell]) -> bool:
     return len(row[0].terms) == 1 and not row[0].trends
 
 
-def _parted(runs: Iterable[Sequence[Pair]]) -> tuple[list[Pair], list[Pair]]:
-    """Part runs of lanes into FOUR lanes each, of which the first is told, and single ones.
+def _parted(
+    rows: Iterable[Sequence[Cell]], zero: Address
+) -> tuple[list[Pair], list[tuple[Address, ...]]]:
+    """Part rows of lanes into FOUR lanes each, of which the first is told, and single ones.
 
     The former come before the latter: there are none that touch cells of single ones before them.
+    To a single one two terms are added together: no lane of a row reads what another changes.
     """
     fours: list[Pair] = []
-    pairs: list[Pair] = []
+    sums: list[tuple[Address, ...]] = []
     touched: set[int] = set()
-    for run in runs:
-        cells = [pair.cells for pair in run]
-        to, of = cells[0]
-        many = len(run) - len(run) % FOUR
-        if cells != [*zip(range(to, to + len(run)), range(of, of + len(run)), strict=True)] or (
-            not touched.isdisjoint(itertools.chain(*cells[:many]))
-        ):
-            many = 0
-        fours += run[:many:FOUR]
-        pairs += run[many:]
-        touched.update(itertools.chain(*cells[many:]))
-    return fours, pairs
+    for row in rows:
+        terms = list(zip(*[cell.terms for cell in row], strict=True))
+        for turn in range(0, len(terms), 2):
+            single: list[list[Address]] = [[] for _ in row]
+            for added in terms[turn : turn + 2]:
+                run = [Pair(cell.to, of) for cell, of in zip(row, added, strict=True)]
+                cells = [pair.cells for pair in run]
+                many = _in_fours(cells, touched)
+                fours += run[:many:FOUR]
+                touched.update(itertools.chain(*cells[many:]))
+                for of, several in zip(added[many:], single[many:], strict=True):
+                    several.append(of)
+            sums += [
+                (cell.to, *several, *[zero] * (2 - len(several)))
+                for cell, several in zip(row, single, strict=True)
+                if several
+            ]
+    return fours, sums
+
+
+def _in_fours(cells: Sequence[tuple[int, int]], touched: set[int]) -> int:
+    """Return how many of the lanes at some cells are added to by FOUR: a multiple of it."""
+    to, of = cells[0]
+    many = len(cells) - len(cells) % FOUR
+    if cells != [*zip(range(to, to + len(cells)), range(of, of + len(cells)), strict=True)]:
+        return 0
+    return many if touched.isdisjoint(itertools.chain(*cells[:many])) else 0

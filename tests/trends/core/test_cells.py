@@ -83,10 +83,20 @@ def test_four_lanes_are_told_of_once_and_before_single_ones() -> None:
         [Cell(30 + lane, (40 + lane,), (), -1) for lane in range(4)],
     ]
     fours = [20, 10, 30, 40]
-    pairs = [24, 14, 25, 15]
-    pairs += [word for lane in range(14, 19) for word in (lane, lane)]  # 14 is read before
-    pairs += [word for lane in range(14, 19) for word in (lane, 0)]
-    assert cell_words(rows, 1, 0) == [2, 12, 0, *fours, *pairs]
+    sums = [24, 14, 99, 25, 15, 99]
+    sums += [word for lane in range(14, 19) for word in (lane, lane, 0)]  # 14 is read before
+    assert cell_words(rows, 1, 99) == [2, 7, 0, *fours, *sums]
+
+
+def test_terms_that_are_not_added_by_four_are_added_in_twos() -> None:
+    rows = [
+        [Cell(20 + lane, (20 + lane, 10 + lane, 1), (), -1) for lane in range(5)],
+        [Cell(30, (2, 3, 4), (), -1)],
+    ]
+    fours = [20, 20, 20, 10]  # all but the last lane's first two terms
+    sums = [24, 24, 14, *(word for lane in range(20, 25) for word in (lane, 1, 99))]
+    sums += [30, 2, 3, 30, 4, 99]
+    assert cell_words(rows, 1, 99) == [2, 8, 0, *fours, *sums]
 
 
 @settings(max_examples=25)

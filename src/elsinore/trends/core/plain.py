@@ -34,13 +34,13 @@ from elsinore.trends.wide import wide_kernel
 GREAT = 2.0**256  # so great an addend, times a number below 2**512, is a double
 
 # a list of cells: how many times FOUR neighbours there are to which as many are added, how many to
-# which a single cell is added, and how many others. Of the former the first and the first that is
-# added, of the next itself and that one. Of each other the words TO to TIMES: itself; two
+# which only cells are added, and how many others. Of the former the first and the first that is
+# added, of the next itself and two that are added. Of each other the words TO to TIMES: itself; two
 # cells that are added, itself first if it is its own predecessor; two of its node's predecessors'
 # numbers of trends; what these are multiplied with: an addend or, below 0, the cell -1 - word. A
 # cell that is always 0 stands for what is not there; of more predecessors there are more such words
 TO, OWN, OF, TRENDS, BEFORE, TIMES = range(6)
-CELL_WORDS = 6
+FOUR_WORDS, SUM_WORDS, CELL_WORDS = 2, 3, 6
 
 
 @wide_kernel(inline=True)
@@ -82,25 +82,53 @@ def add_cells(doubles: Doubles, program: Ints, cells: int, base: int, addends: i
     an event of one class takes the same path as that of another. No number has a power, and no
     addend is beyond GREAT. Returns whether some number has passed 2**512.
     """
-    at, fours = np.uint64(cells + 3), np.uint64(program[np.uint64(cells)])
-    passed = fours != 0 and _add_fours(doubles, program, at, fours, base)
-    at += np.uint64(2) * fours
-    for _ in range(program[np.uint64(cells + 1)]):
-        to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(1)])
-        after = doubles[to] + doubles[of]
-        doubles[to] = after
-        passed |= not abs(after) < LIMIT
-        at += np.uint64(2)
+    fours, sums = program[np.uint64(cells)], program[np.uint64(cells + 1)]
+    at, passed = np.uint64(cells + 3), False
+    if fours != 0:
+        passed = _add_fours(doubles, program, at, fours, base)
+        at += np.uint64(FOUR_WORDS * fours)
+    if sums == 1:
+        passed |= _add_sum(doubles, program, at, base)
+        at += np.uint64(SUM_WORDS)
+    elif sums > 1:
+        passed |= _add_sums(doubles, program, at, sums, base)
+        at += np.uint64(SUM_WORDS * sums)
     for _ in range(program[np.uint64(cells + 2)]):
-        to, times = np.uint64(base + program[at]), program[at + np.uint64(TIMES)]
-        own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
-        trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
-        ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
-        value = doubles[np.uint64(addends + times if times >= 0 else base - 1 - times)]
-        joined = doubles[np.uint64(own)] + doubles[np.uint64(other)]
-        doubles[to] = after = doubles[to] + gained(joined, 1.0, ended, value)
-        passed |= not abs(after) < LIMIT
+        passed |= _add_cell(doubles, program, at, base, addends)
         at += np.uint64(CELL_WORDS)
+    return passed
+
+
+@wide_kernel(inline=True)
+def _add_cell(doubles: Doubles, program: Ints, at: int, base: int, addends: int) -> bool:
+    """Add to a cell what it gains by an addend; return whether that has passed 2**512."""
+    to, times = np.uint64(base + program[at]), program[at + np.uint64(TIMES)]
+    own, other = base + program[at + np.uint64(OWN)], base + program[at + np.uint64(OF)]
+    trends, before = program[at + np.uint64(TRENDS)], program[at + np.uint64(BEFORE)]
+    ended = doubles[np.uint64(base + trends)] + doubles[np.uint64(base + before)]
+    value = doubles[np.uint64(addends + times if times >= 0 else base - 1 - times)]
+    joined = doubles[np.uint64(own)] + doubles[np.uint64(other)]
+    doubles[to] = after = doubles[to] + gained(joined, 1.0, ended, value)
+    return not abs(after) < LIMIT
+
+
+@wide_kernel(inline=True)
+def _add_sum(doubles: Doubles, program: Ints, at: int, base: int) -> bool:
+    """Add two cells to another; return whether that has passed 2**512."""
+    to, of = np.uint64(base + program[at]), np.uint64(base + program[at + np.uint64(OF)])
+    after = doubles[np.uint64(base + program[at + np.uint64(OWN)])] + doubles[of]
+    after += doubles[to]
+    doubles[to] = after
+    return not abs(after) < LIMIT
+
+
+@wide_kernel(linked=True)
+def _add_sums(doubles: Doubles, program: Ints, begin: int, count: int, base: int) -> bool:
+    """Do so to so many cells."""
+    passed, at = False, begin
+    for _ in range(count):
+        passed |= _add_sum(doubles, program, at, base)
+        at += np.uint64(SUM_WORDS)
     return passed
 
 
@@ -114,7 +142,7 @@ def _add_fours(doubles: Doubles, program: Ints, begin: int, count: int, base: in
     for _ in range(count):
         to, of = base + program[at], base + program[at + np.uint64(1)]
         passed |= add_four(doubles, to, of, LIMIT)
-        at += np.uint64(2)
+        at += np.uint64(FOUR_WORDS)
     return passed
 
 
