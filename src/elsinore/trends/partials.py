@@ -37,7 +37,7 @@ DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not ho
 
 
 AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
-_SMALL = 2**10  # rows of which several batches are cut
+_SMALL = 2**12  # rows of which several batches are cut
 WHOLE_BITS = 63  # of a number that is not below 0
 FEW_PLACES = 4  # for each row: a table of them takes as much memory as sorting does
 ROW_BITS = 32  # of a row's number in it, with its sign
@@ -64,7 +64,7 @@ class TotalsRoom:
 
     It takes Arrow longer to make a batch than to fill it, so that small ones are cut from one with
     room for many. A batch has the columns of `totals_fields`; `query` is the query's number in the
-    unit. `squared`: so many shifts there are.
+    unit. `squared`: so many shifts there are. `rows` have a place, the next one at `begin`.
     """
 
     def __init__(self, schema: pa.Schema, squared: int) -> None:
@@ -72,7 +72,7 @@ class TotalsRoom:
         self._squared = squared
         kinds = schema.types[: len(schema) - squared]
         self._kinds = [_KINDS.index(kind) for kind in kinds]  # of columns but those of shifts
-        self._room = self._used = 0
+        self.rows = self.begin = 0
 
     @property
     def fields(self) -> int:
@@ -84,24 +84,14 @@ class TotalsRoom:
         """How many extremes a row has."""
         return self._kinds.count(0) - 1
 
-    @property
-    def begin(self) -> int:
-        """Where the next row's place is."""
-        return self._used
-
-    @property
-    def rows(self) -> int:
-        """How many rows have a place."""
-        return self._room
-
     def arrays(self, rows: int) -> tuple[Ints, Doubles, Codes]:
         """Return what `take_totals` fills from `begin` on, where so many rows have room."""
-        if self._used + rows > self._room:
+        if self.begin + rows > self.rows:
             self._make(max(rows, _SMALL))
         return self._rooms
 
     def _make(self, room: int) -> None:
-        self._room, self._used = room, 0
+        self.rows, self.begin = room, 0
         count = self._kinds.count
         self._rooms = (
             np.empty(count(0) * room, dtype=np.int64),
@@ -116,23 +106,24 @@ class TotalsRoom:
             self._columns.append(self._rooms[kind][first : first + room])
             begins[kind] += room
         self._columns += list(self._shifts)
-        self._batch = _batch_of(self._columns, self.schema)
+        self._slice = _batch_of(self._columns, self.schema).slice
 
     def cut(self, rows: int, shifts: Shifts | None = None) -> pa.RecordBatch:
         """Return so many rows from `begin` on, which are filled.
 
         Nothing is copied, unless most of a large room is empty.
         """
-        first, self._used = self._used, self._used + rows
-        if shifts is not None and self._squared:
-            places = (column[first : self._used] for column in self._columns[:3])
-            self._shifts[:, first : self._used] = shifts.columns(*places)
-        if self._room == _SMALL:
-            return self._batch.slice(first, rows)
-        self._used = self._room  # no other rows keep a large one
-        if 2 * rows < self._room:
+        first = self.begin
+        self.begin = first + rows
+        if self._squared and shifts is not None:
+            places = (column[first : self.begin] for column in self._columns[:3])
+            self._shifts[:, first : self.begin] = shifts.columns(*places)
+        if self.rows == _SMALL:
+            return self._slice(first, rows)
+        self.begin = self.rows  # no other rows keep a large one
+        if 2 * rows < self.rows:
             return _batch_of([column[:rows].copy() for column in self._columns], self.schema)
-        return self._batch.slice(first, rows)
+        return self._slice(first, rows)
 
     def of(self, columns: Sequence[NDArray[Any]]) -> pa.RecordBatch:
         """Return columns, of the types of a schema without shifts, as a batch; they are copied.
@@ -146,7 +137,7 @@ class TotalsRoom:
         rows = len(columns[0])
         self.arrays(max(rows, 1))
         for filled, column in zip(self._columns, columns, strict=True):
-            filled[self._used : self._used + rows] = column
+            filled[self.begin : self.begin + rows] = column
         return self.cut(rows)
 
 
