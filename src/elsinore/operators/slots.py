@@ -70,13 +70,20 @@ class KeySlots:
     """Which key has which slot, and when each key's last event was."""
 
     def __init__(self) -> None:
-        self.lent = KeyTable(
-            table=np.full(4 * FIRST_SLOTS, EMPTY),
-            key=np.full(FIRST_SLOTS, EMPTY),
-            last=np.full(FIRST_SLOTS, NEVER),
-            free=np.arange(FIRST_SLOTS, dtype=np.int32)[::-1].copy(),
-            count=np.array([FIRST_SLOTS]),
+        self._take(
+            KeyTable(
+                table=np.full(4 * FIRST_SLOTS, EMPTY),
+                key=np.full(FIRST_SLOTS, EMPTY),
+                last=np.full(FIRST_SLOTS, NEVER),
+                free=np.arange(FIRST_SLOTS, dtype=np.int32)[::-1].copy(),
+                count=np.array([FIRST_SLOTS]),
+            )
         )
+
+    def _take(self, lent: KeyTable) -> None:
+        """Let slots be those of a table."""
+        self.lent = lent
+        self._size, self._free = len(lent.key), lent.count.data  # sooner read: every closing asks
 
     @property
     def used(self) -> NDArray[np.int64]:
@@ -86,7 +93,7 @@ class KeySlots:
     @property
     def count(self) -> int:
         """How many slots keys have."""
-        return len(self.lent.key) - self.lent.count.item()
+        return self._size - self._free[0]
 
     @property
     def nbytes(self) -> int:
@@ -161,12 +168,14 @@ class KeySlots:
         _, key, last, free, count = self.lent
         have = len(key)
         more = np.arange(have, 2 * have, dtype=np.int32)[::-1]
-        self.lent = KeyTable(
-            table=np.full(8 * have, EMPTY),
-            key=np.concatenate((key, np.full(have, EMPTY))),
-            last=np.concatenate((last, np.full(have, NEVER))),
-            free=np.concatenate((more, free)),
-            count=count + have,
+        self._take(
+            KeyTable(
+                table=np.full(8 * have, EMPTY),
+                key=np.concatenate((key, np.full(have, EMPTY))),
+                last=np.concatenate((last, np.full(have, NEVER))),
+                free=np.concatenate((more, free)),
+                count=count + have,
+            )
         )
         enter(fill, 5e-6 * 2 * have, self.lent.table, self.lent.key)
 

@@ -111,8 +111,10 @@ class GivingOut:
         if slots is None:  # are lent from now on
             return (*_filled(self._inner.process(batch)), *self.close(until))
         totals = self._inner.process(batch, slots, until)
-        self._closed(slots, until)
-        return _filled(totals)
+        self._until = until
+        if slots.count >= self._many:
+            self._forget_idle()
+        return (totals,) if totals.num_rows else ()
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
@@ -121,14 +123,10 @@ class GivingOut:
             if self._slots is None:
                 codes, last = self._inner.occupied()
                 self._slots = KeySlots.from_arrays(codes, codes, last)
-            self._closed(self._slots, until)
+            self._until = until
+            if self._slots.count >= self._many:
+                self._forget_idle()
         return totals
-
-    def _closed(self, slots: KeySlots, until: int) -> None:
-        """Take note that windows that end by `until` are closed."""
-        self._until = until
-        if slots.count >= self._many:
-            self._forget_idle()
 
     def _forget_idle(self) -> None:
         """Let keys of which nothing is open give their slots back."""
