@@ -40,7 +40,7 @@ OTHERS = {  # functions that add a product to a number, and what it is
 BY_THEMSELVES = {
     "graph/sums.py": {"FLOOR"},  # rows of numbers are added as doubles where powers are equal
     "hamlet/alone.py": {"scale"},  # a number of trends is multiplied with one of events
-    "spread.py": {"LIMB_BITS"},  # roots of results
+    "values/spread.py": {"LIMB_BITS"},  # roots of results
 }
 
 

@@ -44,7 +44,7 @@ EXAMPLE = """
 import json
 import elsinore as el
 from elsinore.kernels import compiling, is_compiled, means
-from elsinore.trends.entry import arrive
+from elsinore.trends.sums.entry import arrive
 
 query = '''
     QUERY slow

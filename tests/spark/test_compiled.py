@@ -77,7 +77,7 @@ def test_workers_that_begin_with_an_empty_folder_compile_nothing(
         assert compiled[known:] == []
         loaded |= set(read)
     engines = {name.rpartition(".")[0] for name in loaded}
-    assert {"elsinore.trends.entry", "elsinore.trends.index.windows"} <= engines
+    assert {"elsinore.trends.sums.entry", "elsinore.trends.index.windows"} <= engines
 
 
 def test_what_a_job_needs_is_noted_once(

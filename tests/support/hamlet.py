@@ -11,13 +11,13 @@ import pyarrow as pa
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
-from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.keyed import KeyedEvents
 from elsinore.trends.partials import merge, totals_fields
-from elsinore.trends.shifts import Shifts
+from elsinore.trends.values.columns import addend_columns, order_columns
+from elsinore.trends.values.shifts import Shifts
 from oracles.costs import CostModel
 from oracles.reference import ReferenceEvent, reference
 from support.trends import table_of

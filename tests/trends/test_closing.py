@@ -17,9 +17,11 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import buffered, due, operator_of
-from elsinore.trends.arrangement import ArrivalOrder, KeyOrder, Placed
+from elsinore.trends import operator_of
+from elsinore.trends.buffered import operator as buffered
 from elsinore.trends.index import Indexes
+from elsinore.trends.rows import due
+from elsinore.trends.rows.arrangement import ArrivalOrder, KeyOrder, Placed
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -264,7 +266,7 @@ def test_classes_that_are_numbered_as_they_come_give_what_a_table_of_all_does(
         events = [replace(event, type=kind) for event, kind in zip(events, kinds, strict=True)]
     cuts = data.draw(drawn_cuts(80, 12))
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
-        with patch("elsinore.trends.operator.TABLE_LIMIT", limit):
+        with patch("elsinore.trends.sums.operator.TABLE_LIMIT", limit):
             numbered = given_unit.results(in_pieces(given_unit, events, cuts))
         known = given_unit.results(in_pieces(given_unit, events, cuts))
         assert numbered.keys() == known.keys()

@@ -21,9 +21,9 @@ from elsinore.operators import plan
 from elsinore.plan import Granularity
 from elsinore.plan.epochs import TURNS, Epochs, epoch_in_turn, epoch_of, turn_of, turns_of
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.deviating import Rows
 from elsinore.trends.kind import spec_of
-from elsinore.trends.shifts import Shifts
+from elsinore.trends.values.deviating import Rows
+from elsinore.trends.values.shifts import Shifts
 from support.units import UnitInput, unit_inputs
 from trends.test_actions import folded
 
@@ -47,6 +47,7 @@ STREAMS = {
     "outliers": quantized(np.where(RANDOM.random(EVENTS) < 0.5, 1e9, 0.0) + NOISE),
     "far": quantized(1e9 + NOISE),
 }
+SHIFTS = "elsinore.trends.values.shifts"
 TUMBLING = "WITHIN 40"
 LENGTH = 40_000_000  # of these windows, in ticks
 TWICE = "WITHIN 40 SLIDE 20"
@@ -279,7 +280,7 @@ def test_each_group_and_epoch_has_a_shift_of_its_own(
 ) -> None:
     """Epochs that are 2**32 apart, too; and whatever has been made room for."""
     known: dict[tuple[int, int], float] = {}
-    with patch("elsinore.trends.shifts.ROOM", room), patch("elsinore.trends.shifts.MEDIAN_OF", 0):
+    with patch(f"{SHIFTS}.ROOM", room), patch(f"{SHIFTS}.MEDIAN_OF", 0):
         shifts = shifts_of(TUMBLING)
         for rows in batches:
             groups = np.array([group for group, _, _ in rows], np.int64)
@@ -312,7 +313,7 @@ def test_no_more_shifts_are_kept_than_windows_are_open(window: str) -> None:
 def test_a_shift_is_a_median_of_the_first_values(rows: list[tuple[int, float]], few: int) -> None:
     groups, values = (np.array(column) for column in zip(*rows, strict=True))
     place = np.zeros(len(rows), np.int64)
-    with patch("elsinore.trends.shifts.MEDIAN_OF", 0), patch("elsinore.trends.shifts.FEW", few):
+    with patch(f"{SHIFTS}.MEDIAN_OF", 0), patch(f"{SHIFTS}.FEW", few):
         shifts = shifts_of("")
         (found,) = deviations(shifts, "", groups, place, values)
     (chosen,) = shifts.columns(place, groups, place)
@@ -332,7 +333,7 @@ def test_a_shift_is_of_values_near_the_time_that_all_windows_of_its_epoch_hold(
     within, slide = lengths
     times, values = (np.array(column) for column in zip(*sorted(drawn), strict=True))
     shifts, window = shifts_of(f"WITHIN {within} SLIDE {slide}"), Window(within, slide)
-    with patch("elsinore.trends.shifts.MEDIAN_OF", 0), patch("elsinore.trends.shifts.FEW", 3):
+    with patch(f"{SHIFTS}.MEDIAN_OF", 0), patch(f"{SHIFTS}.FEW", 3):
         deviations(shifts, f"WITHIN {within} SLIDE {slide}", 0 * times, times * 1_000_000, values)
     for index in range(window.first(0), window.last(200) + 1):
         windows = [n for n in range(-9, 50) if epoch_of(window, n) == epoch_of(window, index)]

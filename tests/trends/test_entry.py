@@ -17,9 +17,9 @@ from elsinore.kernels.arrow import Lender
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.operators.slots import KeySlots
-from elsinore.trends.columns import matrix
-from elsinore.trends.entry import MANY_TOTALS, arrive, arrive_sharing, read_sums
 from elsinore.trends.operators import load_operator
+from elsinore.trends.sums.entry import MANY_TOTALS, arrive, arrive_sharing, read_sums
+from elsinore.trends.values.columns import matrix
 from support.trends import table_of
 from support.units import UnitInput, unit_inputs
 from trends.test_closing import many_events
@@ -163,7 +163,7 @@ def test_a_closing_that_was_interrupted_can_be_done_again_and_events_come_before
         given_out = [operator.process(first)]
         if is_interrupted:
             with (
-                mock.patch("elsinore.trends.operator.enter", side_effect=KeyboardInterrupt),
+                mock.patch("elsinore.trends.sums.operator.enter", side_effect=KeyboardInterrupt),
                 pytest.raises(KeyboardInterrupt),
             ):
                 operator.close(given.batch.column("time")[170].as_py())
@@ -197,8 +197,8 @@ def test_many_totals_leave_early_where_keys_are_groups_and_are_what_is_found_by_
 def test_what_closes_with_a_batch_is_told_to_take_as_long_as_closing_alone() -> None:
     given = drawn()
     with (
-        mock.patch("elsinore.trends.operator.is_compiled", return_value=False),
-        mock.patch("elsinore.trends.operator.enter", side_effect=enter) as entered,
+        mock.patch("elsinore.trends.sums.operator.is_compiled", return_value=False),
+        mock.patch("elsinore.trends.sums.operator.enter", side_effect=enter) as entered,
     ):
         operator, last = given.operator(), given.batch.column("time")[-1].as_py()
         operator.process(given.batch.slice(0, 290))

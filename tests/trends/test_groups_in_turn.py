@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
 from elsinore.operators import plan
-from elsinore.trends import buffered
+from elsinore.trends.buffered import operator as buffered
 from support.units import assert_close, unit_inputs
 
 QUERY = (

@@ -14,7 +14,7 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.trends.kind import spec_of
 from elsinore.trends.partials import TotalsRoom, _in_order
-from elsinore.trends.shifts import Shifts
+from elsinore.trends.values.shifts import Shifts
 
 FAR = 2**62
 NUMBERS = st.sampled_from((-FAR, -1, 0, 1, 2, 3, FAR))

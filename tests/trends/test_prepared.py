@@ -18,7 +18,7 @@ from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
 from elsinore.trends import TrendOperator
 from elsinore.trends.kind import trend_units
-from elsinore.trends.prepared import Prepared, prepared
+from elsinore.trends.sums.prepared import Prepared, prepared
 from support.trends import trend_workloads
 from support.units import UnitInput, unit_inputs
 

@@ -16,10 +16,10 @@ from elsinore.model import Query, Workload
 from elsinore.operators import gathered, plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan, Sharing
+from elsinore.trends.explain.shared import SharedPattern, Units, may_share, shared_patterns
+from elsinore.trends.explain.shared_text import SharedSample, sharing_text
+from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import trend_units
-from elsinore.trends.shared import SharedPattern, Units, may_share, shared_patterns
-from elsinore.trends.shared_text import SharedSample, sharing_text
-from elsinore.trends.unshared import apart
 from elsinore.words import count, listed
 from support.trends import Feature, trend_workloads
 

@@ -169,9 +169,9 @@ def _draw_graph(
 
 def _nothing(job: Job) -> str:
     """Say that there are no bursts to draw, and why."""
+    from elsinore.trends.explain.shared import may_share  # noqa: PLC0415
+    from elsinore.trends.explain.shared_text import sharing_text  # noqa: PLC0415
     from elsinore.trends.kind import trend_units  # noqa: PLC0415 - engines load on first use
-    from elsinore.trends.shared import may_share  # noqa: PLC0415
-    from elsinore.trends.shared_text import sharing_text  # noqa: PLC0415
 
     units = trend_units(job.workload.planned(job.granularity))
     lines = ["There are no bursts to draw.", *sharing_text(units, None, Sharing(job.sharing))[1:]]

@@ -11,7 +11,7 @@ from a value near them all, the *shift*, and the squares of these. Values near 1
 little would leave nothing of their own squares' sum. Events of one type have a shift of their own,
 and where windows overlap there are two such sums, of which a window reads one
 (`elsinore.plan.epochs`). Each partial total says which shifts it has, and totals with different
-ones are brought to one (`elsinore.trends.spread`).
+ones are brought to one (`elsinore.trends.values.spread`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elsinore.trends.operator import TrendOperator
     from elsinore.trends.operators import (
         TrendsOperator,
         load_operator,
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     )
     from elsinore.trends.partials import totals_fields
     from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
+    from elsinore.trends.sums.operator import TrendOperator
 
 __all__ = [
     "BurstRecord",
@@ -33,7 +33,7 @@ __all__ = [
 _HOMES = {
     "BurstRecord": "statistics",
     "SharingStatistics": "statistics",
-    "TrendOperator": "operator",
+    "TrendOperator": "sums.operator",
     "TrendStatistics": "statistics",
     "totals_fields": "partials",
 }

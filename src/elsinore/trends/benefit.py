@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.trends.core.arrays import Doubles
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.prices import GraphPrices
-from elsinore.trends.wide import wide_kernel
 
 # prices as the kernels read them: the fields of `GraphPrices`, in turn
 FIXED, EVENT, FORM, INSERT, SCAN, PROPAGATE, SNAPSHOT, EVALUATE, COLLAPSE = range(9)

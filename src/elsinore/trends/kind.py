@@ -208,7 +208,7 @@ class Trends(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
         """Return what is shared and what not."""
-        from elsinore.trends.shared_text import sharing_facts, shown  # noqa: PLC0415 - the engine
+        from elsinore.trends.explain.shared_text import sharing_facts, shown  # noqa: PLC0415 - the engine
 
         return {"sharing": sharing_facts(_specs(units), shown(sample), sharing)}
 
@@ -216,7 +216,7 @@ class Trends(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
         """Return the same in words."""
-        from elsinore.trends.shared_text import sharing_text, shown  # noqa: PLC0415 - the engine
+        from elsinore.trends.explain.shared_text import sharing_text, shown  # noqa: PLC0415 - the engine
 
         return sharing_text(_specs(units), shown(sample), sharing)
 

@@ -14,9 +14,9 @@ from elsinore.kernels.saved import pack, unpack
 from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.trends.columns import slots_of, with_slots
-from elsinore.trends.operator import TrendOperator
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
+from elsinore.trends.sums.operator import TrendOperator
+from elsinore.trends.values.columns import slots_of, with_slots
 
 if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recorder
@@ -189,7 +189,7 @@ def operator_of(
     kept.
     """
     if unit.path is not Path.COARSE or unit.exact:
-        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - four engines
+        from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
 
         return BufferedTrends(
             unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
@@ -203,7 +203,7 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
     Raises StateError where the bytes are damaged or of another version or workload.
     """
     if unit.path is not Path.COARSE or unit.exact:
-        from elsinore.trends.buffered import BufferedTrends  # noqa: PLC0415 - four engines
+        from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
 
         return BufferedTrends.load(unit, blob)
     return TrendOperator.load(unit, blob)

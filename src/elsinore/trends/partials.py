@@ -30,8 +30,8 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
-from elsinore.trends.shifts import Shifts
-from elsinore.trends.spread import exact_spread, spread, with_one_shift
+from elsinore.trends.values.shifts import Shifts
+from elsinore.trends.values.spread import exact_spread, spread, with_one_shift
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
 

@@ -14,8 +14,8 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
-from elsinore.trends import class_words
-from elsinore.trends.cell_lists import Cell, cell_words
+from elsinore.trends.sums import class_words
+from elsinore.trends.sums.cell_lists import Cell, cell_words
 
 QUERY = """QUERY q{number} RETURN key, {returns}
 PATTERN {pattern} GROUP BY key WITHIN {within} SLIDE {slide};"""

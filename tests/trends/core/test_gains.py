@@ -15,8 +15,8 @@ from elsinore.local import run
 from elsinore.operators import plan
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import spec_of
-from elsinore.trends.layout import Layout
-from elsinore.trends.updates import Updates
+from elsinore.trends.nodes.layout import Layout
+from elsinore.trends.nodes.updates import Updates
 
 KEYS = 3
 PATTERNS = {

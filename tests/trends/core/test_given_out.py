@@ -15,7 +15,7 @@ from elsinore.numeric import LIMB_BITS, THRESHOLD
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.core.given_out import take_totals
 from elsinore.trends.core.totals import find_total
-from elsinore.trends.store import STATE
+from elsinore.trends.sums.store import STATE
 
 QUERIES, FIELDS, OUTLIERS = 3, 2, 1
 BUCKETS = 128

@@ -19,11 +19,11 @@ from elsinore.plan import Path, Sharing
 from elsinore.plan.alike import why_apart
 from elsinore.plan.joined import joined
 from elsinore.runtime.options import RunOptions
+from elsinore.trends.explain.shared import SharedPattern, may_share, shared_patterns
+from elsinore.trends.explain.shared_text import sharing_text
+from elsinore.trends.explain.unshared import apart
 from elsinore.trends.graph.program import Programs
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared import SharedPattern, may_share, shared_patterns
-from elsinore.trends.shared_text import sharing_text
-from elsinore.trends.unshared import apart
 from support.trends import Feature, streams_for, table_of, trend_queries
 from trends.test_against_reference import check
 from trends.test_everything import settled

@@ -29,12 +29,12 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends import totals_fields
-from elsinore.trends.columns import addend_columns, order_columns
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph import ComparedColumns, GraphEvaluator
 from elsinore.trends.keyed import KeyedEvents, WindowTotals
 from elsinore.trends.kind import spec_of
-from elsinore.trends.shifts import Shifts
+from elsinore.trends.values.columns import addend_columns, order_columns
+from elsinore.trends.values.shifts import Shifts
 from oracles.reference import ReferenceEvent, reference
 from support.guarded_cases import ALL, drawn_tests, often
 from support.trends import column_names, table_of, trend_cases

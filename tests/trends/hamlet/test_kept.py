@@ -15,9 +15,10 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Sharing
-from elsinore.trends import operator_of, staying
+from elsinore.trends import operator_of
 from elsinore.trends.hamlet import HamletEvaluator
 from elsinore.trends.hamlet.kept import of_keys
+from elsinore.trends.rows import staying
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 from support.hamlet import compared_columns, keyed_events, shared_units
 from support.trends import table_of

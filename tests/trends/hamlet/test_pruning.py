@@ -18,6 +18,7 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Granularity
 from elsinore.trends.benefit import as_array
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.graph import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.evaluator import new_work
@@ -26,7 +27,6 @@ from elsinore.trends.hamlet.optimizer import SAMPLE, decide
 from elsinore.trends.hamlet.program import HamletProgram
 from elsinore.trends.hamlet.storage import graph_of, new_graphs
 from elsinore.trends.kind import spec_of
-from elsinore.trends.wide import wide_kernel
 from oracles.costs import BurstStatistics, CalibratedCost, CostModel, PaperCost
 from oracles.pruning import (
     SharingPlan,

@@ -21,9 +21,9 @@ from elsinore.plan.assembly import guarded_template
 from elsinore.plan.joined import MOST_TOGETHER, Joined, joined
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.counted import MOST_LANES, is_counted
+from elsinore.trends.explain.shared_text import sharing_facts, sharing_text
+from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import spec_of, trend_units
-from elsinore.trends.shared_text import sharing_facts, sharing_text
-from elsinore.trends.unshared import apart
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.index.test_index import RANGES, SECOND, WINDOWS, few_events, often

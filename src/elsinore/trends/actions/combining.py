@@ -22,15 +22,20 @@ from elsinore.kernels import Store
 from elsinore.kernels.pointers import pointed
 from elsinore.operators.panes import Stretches
 from elsinore.trends.actions.shape import ActionShape, Places
-from elsinore.trends.columns import addend_columns, event_by_event, out_of_order, ranks_by_event
 from elsinore.trends.core.arrays import ALONE, FOREVER, NEVER, Columns, Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.keyed import occurring
-from elsinore.trends.moments import end_waiting
-from elsinore.trends.run import DONE, OF_NO_INTEREST, run
-from elsinore.trends.shifts import Shifts
-from elsinore.trends.store import new_store
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.sums.moments import end_waiting
+from elsinore.trends.sums.run import DONE, OF_NO_INTEREST, run
+from elsinore.trends.sums.store import new_store
+from elsinore.trends.values.columns import (
+    addend_columns,
+    event_by_event,
+    out_of_order,
+    ranks_by_event,
+)
+from elsinore.trends.values.shifts import Shifts
 
 Flags = NDArray[np.uint8]
 

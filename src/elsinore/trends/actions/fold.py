@@ -20,9 +20,9 @@ from elsinore.trends.actions.folding import Actions, Sums, add_up, fold
 from elsinore.trends.actions.shape import FIRST, ActionShape, pane_numbers
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.pairs import pairs_of_rows
-from elsinore.trends.deviating import Rows
 from elsinore.trends.partials import totals_fields
-from elsinore.trends.shifts import Shifts
+from elsinore.trends.values.deviating import Rows
+from elsinore.trends.values.shifts import Shifts
 
 
 @dataclass(slots=True)

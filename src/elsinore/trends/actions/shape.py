@@ -25,7 +25,7 @@ from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import action_rows, pane_length, stays
 from elsinore.trends.core.arrays import Ints
-from elsinore.trends.prepared import Prepared
+from elsinore.trends.sums.prepared import Prepared
 
 
 class Places(NamedTuple):

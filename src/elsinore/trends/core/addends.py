@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 # what an event adds to a sum: nothing, one, or of addend column a (of `TrendUnit.addends`) the
 # number (VALUE + 2a) or whether there is one (VALUE + 2a + 1)

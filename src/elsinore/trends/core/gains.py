@@ -16,7 +16,7 @@ import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT, normal, plus
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 FEW = 8  # cells to which it costs less to add nothing than to be wrong about whether to
 

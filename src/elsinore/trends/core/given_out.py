@@ -12,8 +12,8 @@ from elsinore.numeric import LIMB_BITS, THRESHOLD
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
 from elsinore.trends.core.pairs import LIMBS
 from elsinore.trends.core.totals import rebuild_table
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.core.window_times import end_of
-from elsinore.trends.wide import wide_kernel
 
 DOWN, UP = 2.0**-LIMB_BITS, 2.0**LIMB_BITS
 LOW = THRESHOLD * DOWN

@@ -27,7 +27,7 @@ import numpy as np
 
 from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.step import BLOCK, FIRST, LANES, LENGTH, compose
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 # the words of a span
 SPAN_BLOCK, SPAN_CELL, SPAN_SOURCE, SPAN_ONE, SPAN_LANES, SPAN_LOOP, SPAN_GOES_ON = range(7)

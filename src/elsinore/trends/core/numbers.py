@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 BITS = 512.0  # one unit of the power
 LIMIT = 2.0**512  # the magnitude from which a mantissa hands on to the power

@@ -10,7 +10,7 @@ from elsinore.numeric import LIMB_BITS, add, product
 from elsinore.numeric.extended import normalise
 from elsinore.trends.core.arrays import Codes, Doubles
 from elsinore.trends.core.numbers import BITS, normal
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 LIMBS = BITS / LIMB_BITS  # powers of `elsinore.numeric` in one of this engine
 _DOWN = 2.0**-LIMB_BITS

@@ -29,7 +29,7 @@ from elsinore.trends.core.step import (
     take_extremes,
     value_of,
 )
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 GREAT = 2.0**256  # so great an addend, times a number below 2**512, is a double
 

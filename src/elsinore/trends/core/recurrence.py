@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from elsinore.numeric.extended import add, scale
 from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, lowered, sum_of
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from elsinore.trends.core.arrays import Ints
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

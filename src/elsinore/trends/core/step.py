@@ -38,7 +38,7 @@ from elsinore.trends.core.recurrence import (
     gained_with_power,
     least_reached,
 )
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 # the words of a step
 LENGTH, LANES, BLOCK, LOOP, SUMS, EXTREMES, SINGLE, FIRST = 0, 1, 2, 3, 4, 5, 6, 7

@@ -11,7 +11,7 @@ from elsinore.trends.core.arrays import Doubles, Ints
 from elsinore.trends.core.numbers import LIMIT, normal, plus
 from elsinore.trends.core.pairs import pairs_of_sums
 from elsinore.trends.core.step import NO_VALUE
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 PAIRS = -1  # in place of a number of fields
 

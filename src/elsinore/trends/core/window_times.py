@@ -10,7 +10,7 @@ import numpy as np
 
 from elsinore.model import window
 from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 ONLY = np.int64(0)  # the window of the whole stream
 

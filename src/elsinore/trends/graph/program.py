@@ -21,7 +21,7 @@ from elsinore.trends.core.lists import Lists
 from elsinore.trends.graph import layout
 from elsinore.trends.graph.layout import POOL, REFUSED, SCAN, SLIDE, Program
 from elsinore.trends.keyed import FEW_CLASSES, Ints, occurring
-from elsinore.trends.updates import addend_codes, rank_codes
+from elsinore.trends.nodes.updates import addend_codes, rank_codes
 
 _STRATEGIES = {
     Strategy.ANY: layout.ANY,

@@ -9,7 +9,7 @@ from elsinore.plan.merged import nodes_of_states
 from elsinore.plan.sharing import loop_sets
 from elsinore.trends.graphlets.build import Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import RecordedEvent
-from elsinore.trends.labels import Labels
+from elsinore.trends.nodes.labels import Labels
 from elsinore.trends.sharing.groups import groups_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.numeric.extended import scale
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
     BEFORE,
@@ -19,7 +20,6 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.masks import has, has_others
 from elsinore.trends.hamlet.seats import end_of_moment
 from elsinore.trends.hamlet.states import add_to_cell, take, with_input
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

@@ -7,6 +7,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.kernels.cycles import cycles
 from elsinore.trends.core.arrays import Codes
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.alone import alone
 from elsinore.trends.hamlet.expected import keep_to_it, look_ahead, weigh
 from elsinore.trends.hamlet.layout import (
@@ -36,7 +37,6 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.masks import any_of, has, has_others, relation_of
 from elsinore.trends.hamlet.optimizer import decide
 from elsinore.trends.hamlet.seats import words_of
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from elsinore.numeric.extended import THRESHOLD
 from elsinore.trends.core.arrays import Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import (
     add_both,
     add_row,
@@ -42,7 +43,6 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.masks import takes
 from elsinore.trends.hamlet.states import contribute
 from elsinore.trends.hamlet.storage import shape_of
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER, Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import add_both, begin_row
 from elsinore.trends.hamlet.graphs import WIDE, earliest_start, sweep
 from elsinore.trends.hamlet.layout import (
@@ -41,7 +42,6 @@ from elsinore.trends.hamlet.layout import (
     Shape,
 )
 from elsinore.trends.hamlet.storage import graph_at, graph_of, shape_of, with_block
-from elsinore.trends.wide import wide_kernel
 
 
 @kernel

@@ -12,7 +12,6 @@ from elsinore.kernels import enter
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.benefit import as_array
 from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.due import bounds_of
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.kept import KeptKey, of_keys, past_of, room_after, together
@@ -33,6 +32,7 @@ from elsinore.trends.hamlet.run import run
 from elsinore.trends.hamlet.storage import new_graphs
 from elsinore.trends.keyed import Ints, KeyedEvents, WindowTotals, as_entered, size_of
 from elsinore.trends.prices import GraphPrices, measured
+from elsinore.trends.rows.due import bounds_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 _MODES = {

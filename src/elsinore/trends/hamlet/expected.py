@@ -6,6 +6,7 @@ import numpy as np
 
 from elsinore.trends.benefit import EVALUATE, changes
 from elsinore.trends.core.arrays import Codes, Doubles
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.graphs import earliest_start
 from elsinore.trends.hamlet.layout import (
     BENEFIT,
@@ -30,7 +31,6 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.storage import graph_of
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

@@ -7,8 +7,8 @@ import numpy as np
 from elsinore.numeric.extended import THRESHOLD, product
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.search import below
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.layout import ENDS, EPOCHS, EQUAL, FIRST, PREFIX, STRICT, Rows, Shape
-from elsinore.trends.wide import wide_kernel
 
 _DOWN = 2.0**-256
 

@@ -7,6 +7,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.addends import NOTHING
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.edges import compare, insert_everywhere, leave_out, note_size
 from elsinore.trends.hamlet.forms import (
     add_both,
@@ -47,7 +48,6 @@ from elsinore.trends.hamlet.seats import end_of_moment, longest_moment
 from elsinore.trends.hamlet.snapshots import collapse, enter_all, snapshot_event, snapshot_inputs
 from elsinore.trends.hamlet.states import contribute
 from elsinore.trends.hamlet.storage import graph_of, shape_of, widened
-from elsinore.trends.wide import wide_kernel
 
 MOST_SNAPSHOTS = 512  # of one plain graphlet; a longer burst is cut, which costs one snapshot
 

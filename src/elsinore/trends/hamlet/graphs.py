@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.core.recurrence import least_reached
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.core.window_times import first_window, start_of
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (
@@ -25,7 +26,6 @@ from elsinore.trends.hamlet.layout import (
     Rows,
 )
 from elsinore.trends.hamlet.storage import clear, graph_of, is_used, shape_of
-from elsinore.trends.wide import wide_kernel
 
 WIDE = 64  # columns that a graph without events keeps room for
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.layout import Actions, Events, Words
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

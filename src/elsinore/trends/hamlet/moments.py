@@ -6,6 +6,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER, Codes, Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.layout import (
     AFTER,
     BREAKS,
@@ -24,7 +25,6 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.states import apply, gather, touch
-from elsinore.trends.wide import wide_kernel
 
 
 @kernel

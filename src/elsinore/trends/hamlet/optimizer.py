@@ -17,6 +17,7 @@ from elsinore.trends.benefit import (
     snapshot_cost,
 )
 from elsinore.trends.core.arrays import Doubles
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.expected import is_shared
 from elsinore.trends.hamlet.layout import (
     COLUMNS,
@@ -37,7 +38,6 @@ from elsinore.trends.hamlet.layout import (
 )
 from elsinore.trends.hamlet.masks import has, takes
 from elsinore.trends.hamlet.storage import graph_of
-from elsinore.trends.wide import wide_kernel
 
 SAMPLE = 16  # events of a burst that the optimizer looks at, about
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)

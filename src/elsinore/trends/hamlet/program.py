@@ -18,7 +18,7 @@ from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import Actions, Program
 from elsinore.trends.hamlet.sets import fine_sets, states_of
 from elsinore.trends.hamlet.tables import WORD, arrays_of, starts, table, words_of
-from elsinore.trends.updates import addend_codes, rank_codes
+from elsinore.trends.nodes.updates import addend_codes, rank_codes
 
 
 class HamletProgram:

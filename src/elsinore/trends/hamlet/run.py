@@ -7,6 +7,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.kernels.cycles import cycles
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER, NEVER, Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.alone import double
 from elsinore.trends.hamlet.decisions import choose, end_burst, is_uniform, with_records
 from elsinore.trends.hamlet.graphlet import graphlet, plain_graphlets
@@ -43,7 +44,6 @@ from elsinore.trends.hamlet.moments import completed, enter_moment, last_time, p
 from elsinore.trends.hamlet.seats import has_seats, take_seats, with_seats, words_of
 from elsinore.trends.hamlet.states import apply
 from elsinore.trends.hamlet.windows import advance, has_room, is_held, with_room
-from elsinore.trends.wide import wide_kernel
 
 KEYS, MOMENTS, PHASES, BURSTS_OF_IT, MADE = range(5)
 DONE, RESULTS, RECORDS, ROOM, GRAPHLETS_ROOM = range(5)  # why it stops: what needs room

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.epochs import next_epoch
 from elsinore.trends.hamlet.graphs import clear_holder, split, sweep
 from elsinore.trends.hamlet.layout import (
@@ -31,7 +32,6 @@ from elsinore.trends.hamlet.layout import (
 )
 from elsinore.trends.hamlet.masks import any_of, has, snapshots_at_events
 from elsinore.trends.hamlet.storage import graph_of, widened
-from elsinore.trends.wide import wide_kernel
 
 MIXED_SNAPSHOTS = 64  # of a burst that there is room for where events are compared in several ways
 MOST_CELLS = 2**27  # of an index before its snapshots are given up for columns of the holders

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import begin_row, clear_column, plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
@@ -26,7 +27,6 @@ from elsinore.trends.hamlet.layout import (
 from elsinore.trends.hamlet.masks import has
 from elsinore.trends.hamlet.states import add_to_cell
 from elsinore.trends.hamlet.storage import graph_of, shape_of
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

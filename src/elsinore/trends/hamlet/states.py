@@ -5,6 +5,7 @@ from __future__ import annotations
 from elsinore.trends.core.addends import NOTHING, addend, rank_of
 from elsinore.trends.core.arrays import FOREVER, Ints
 from elsinore.trends.core.recurrence import gained_extended, least_reached
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import least_of, value_of
 from elsinore.trends.hamlet.layout import (
@@ -22,7 +23,6 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.storage import graph_of
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

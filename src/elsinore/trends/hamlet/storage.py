@@ -13,6 +13,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.trends.core.arrays import FOREVER, Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import add_both, begin_row
 from elsinore.trends.hamlet.layout import (
     ALIVE,
@@ -38,7 +39,6 @@ from elsinore.trends.hamlet.layout import (
     Rows,
     Shape,
 )
-from elsinore.trends.wide import wide_kernel
 
 FIRST_WIDTH = 4
 _BYTES, _BYTES_OF_INT = 12, 8  # of a double with its exponent, and of an integer

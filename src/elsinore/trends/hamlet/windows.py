@@ -7,6 +7,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.numeric.extended import normalise
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.core.window_times import end_of, next_edge, windows_at
 from elsinore.trends.hamlet.forms import plus
 from elsinore.trends.hamlet.graphs import clear_holder, earliest_start, sweep
@@ -30,7 +31,6 @@ from elsinore.trends.hamlet.layout import (
 )
 from elsinore.trends.hamlet.states import refresh
 from elsinore.trends.hamlet.storage import graph_of
-from elsinore.trends.wide import wide_kernel
 
 
 @wide_kernel(linked=True)

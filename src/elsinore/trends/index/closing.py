@@ -19,7 +19,7 @@ from elsinore.trends.graph.windows import wanted_of
 from elsinore.trends.index import close_windows as w
 from elsinore.trends.index.evaluator import GroupIndex, Indexes
 from elsinore.trends.partials import TotalsRoom
-from elsinore.trends.rows import EncodedRows
+from elsinore.trends.rows.encoded import EncodedRows
 
 _ROWS = ("time", "class", "compared", "known", "values", "present", "orders", "ordered")
 _OF_CLOSE = Struct(f"{w.OF_CLOSE}q")  # into arrays sooner than NumPy puts a tuple there

@@ -28,7 +28,7 @@ from elsinore.trends.index.layout import (
 from elsinore.trends.index.windows import sum_windows
 from elsinore.trends.index.words import Rooms, index_words
 from elsinore.trends.keyed import Ints, size_of
-from elsinore.trends.rows import EncodedRows
+from elsinore.trends.rows.encoded import EncodedRows
 
 _SECONDS = 1e-4  # that an event takes in plain Python, in each window
 

@@ -18,12 +18,12 @@ from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Place, QueryEnds
-from elsinore.trends.columns import EDGE
 from elsinore.trends.core.addends import NOTHING, ONE, VALUE
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.core.pairs import exact_pairs
+from elsinore.trends.nodes.updates import Update, Updates
 from elsinore.trends.sets.sums import exact_number
-from elsinore.trends.updates import Update, Updates
+from elsinore.trends.values.columns import EDGE
 
 RECENT = 2**16  # exact numbers that are kept: those of rows of windows that overlap are read again
 _NOTHING = int(FOREVER)  # the least of no ranks
@@ -31,7 +31,7 @@ Totals = tuple[int, list[Number], list[int]]  # a query, its sums and extremes
 
 
 class Columns(NamedTuple):
-    """What events add up and compare: by the codes of `elsinore.trends.updates`, by row."""
+    """What events add up and compare: by the codes of `elsinore.trends.nodes.updates`, by row."""
 
     values: Sequence[Callable[[int], Number | None]]
     ranks: Sequence[Sequence[int | None]]

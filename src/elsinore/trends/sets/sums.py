@@ -13,9 +13,9 @@ from elsinore.errors import InputError
 from elsinore.numeric.exact import Number, simple
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.trends.columns import EDGE
 from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.sets.ground import Run
+from elsinore.trends.values.columns import EDGE
 
 NONE = int(FOREVER)  # the least of no ranks
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from elsinore.trends.benefit import benefit, changes
 from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.sharing.clock import (
     COHORTS,
     LANES,
@@ -21,7 +22,6 @@ from elsinore.trends.sharing.clock import (
     settle_lane,
 )
 from elsinore.trends.sharing.parts import align, unite
-from elsinore.trends.wide import wide_kernel
 
 # what a class does to a group: where the group is, the list of steps, what these cost in tenths of
 # nanoseconds, and which cohorts take it (see `parts`); of no group, all but the steps is 0

@@ -37,7 +37,7 @@ from elsinore.trends.core.numbers import factor, normal, plus
 from elsinore.trends.core.recurrence import gained_with_power, least_reached
 from elsinore.trends.core.step import EACH, NO_VALUE, NOTHING
 from elsinore.trends.core.totals import add_up
-from elsinore.trends.wide import wide_kernel
+from elsinore.trends.core.wide import wide_kernel
 
 # a group: its number, addends (the list of them), first weight of its clocks, stacks (the list of
 # their ranks), the first of them, its first mark and weight of marks, the list of its holders, its

@@ -23,7 +23,7 @@ from elsinore.model.window import Window, overlap_of
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Edge, MergedTemplate, Node
 from elsinore.plan.template import START
-from elsinore.trends.labels import Label, Labels
+from elsinore.trends.nodes.labels import Label, Labels
 
 
 @dataclass(frozen=True, slots=True)

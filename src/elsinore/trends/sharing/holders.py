@@ -11,11 +11,11 @@ from elsinore.model.expression import Expression
 from elsinore.trends.core.addends import NOTHING, ONE, VALUE
 from elsinore.trends.core.step import EACH
 from elsinore.trends.core.step import NOTHING as NO_ADDEND
-from elsinore.trends.layout import Layout
+from elsinore.trends.nodes.layout import Layout
+from elsinore.trends.nodes.updates import Extreme, Sum, Update, Updates
 from elsinore.trends.prices import SumPrices, measured
 from elsinore.trends.sharing.clock import GROUP_WORDS
 from elsinore.trends.sharing.groups import Group, groups_of
-from elsinore.trends.updates import Extreme, Sum, Update, Updates
 
 MOST_PARTS = 8  # of a burst; where there were more, lanes one by one would be cheaper
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from elsinore.trends.core.arrays import Doubles, Ints
+from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.sharing.clock import (
     ADDENDS,
     CLOCKS,
@@ -31,7 +32,6 @@ from elsinore.trends.sharing.clock import (
     settle_group,
     tick,
 )
-from elsinore.trends.wide import wide_kernel
 
 WHOLE = -1  # of a part, in place of how many of its cohorts are listed: all of them
 

@@ -1,0 +1,1 @@
+"""The operator of the engines that keep events."""

@@ -1,0 +1,1 @@
+"""Which queries share what, which do not and why, and how that is told."""

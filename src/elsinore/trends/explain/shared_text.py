@@ -1,0 +1,249 @@
+"""What is shared, told: the lines and the plain data of `explain`, with what a sample showed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elsinore.operators import Sample
+from elsinore.plan import Sharing
+from elsinore.plan.explain.text import MOST_NAMES
+from elsinore.trends.explain.shared import Units, counted, shared_patterns
+from elsinore.trends.explain.unshared import apart
+from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
+from elsinore.words import count, listed
+
+MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
+MOST_BLOCKS = 5  # lists of names that are told for one reason
+
+
+@dataclass(frozen=True, slots=True)
+class Unshared:
+    """Bursts that were not shared for one reason, and what sharing one was expected to save.
+
+    `saving` is a mean, in nanoseconds; below 0 sharing would have cost so much more.
+    """
+
+    bursts: int
+    saving: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedBursts:
+    """What became of one sharing set's bursts in a sample (HAMLET, Section 4).
+
+    `events` are those of all its bursts, `shared_events` those of the `shared` ones. Of the others
+    nothing was `known`, as none was there to judge by; sharing would have `cost` more; or it would
+    have `saved` something, yet too little so far to change over. About so many events of their keys
+    went by `unweighed`.
+    """
+
+    pattern: str  # the Kleene sub-pattern, such as Travel+
+    queries: tuple[str, ...]
+    bursts: int
+    shared: int
+    events: int
+    shared_events: int
+    graphlet_snapshots: int
+    event_snapshots: int
+    parted: int  # that were shared and, from an event on, worked on part by part
+    unknown: Unshared
+    dearer: Unshared
+    too_little: Unshared
+    unweighed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSample:
+    """What was shared in a run over the first `events` of `total` events."""
+
+    events: int
+    total: int
+    sets: tuple[SharedBursts, ...]
+
+
+def shown(sample: Sample | None) -> SharedSample | None:
+    """Return what a sample showed of bursts that several queries could share."""
+    if sample is None:
+        return None
+    sets = (
+        _shared_bursts(shared)
+        for one in sample.statistics
+        if isinstance(one, TrendStatistics)
+        for shared in one.sharing
+        if len(shared.queries) > 1
+    )
+    return SharedSample(sample.events, sample.total, tuple(sets))
+
+
+def _shared_bursts(found: SharingStatistics) -> SharedBursts:
+    shared = [record for record in found.records if record.shared > 1]
+    left = [record for record in found.records if record.shared <= 1]
+    return SharedBursts(
+        pattern=found.name,
+        queries=found.queries,
+        bursts=found.bursts,
+        shared=found.shared_graphlets,
+        events=sum(record.events for record in found.records),
+        shared_events=sum(record.events for record in shared),
+        graphlet_snapshots=found.graphlet_snapshots,
+        event_snapshots=found.event_snapshots,
+        parted=found.parted_bursts,
+        unknown=_unshared([record for record in left if record.benefit == 0.0]),
+        dearer=_unshared([record for record in left if record.benefit < 0.0]),
+        too_little=_unshared([record for record in left if record.benefit > 0.0]),
+        unweighed=found.unweighed,
+    )
+
+
+def _unshared(records: Sequence[BurstRecord]) -> Unshared:
+    saving = sum(record.benefit for record in records) / max(len(records), 1)
+    return Unshared(len(records), saving)
+
+
+def sharing_text(
+    units: Units, sample: SharedSample | None, sharing: Sharing = Sharing.DYNAMIC
+) -> list[str]:
+    """Return lines on what is shared and what not; none where there is nothing to tell."""
+    told, pairs = shared_patterns(units, sharing), apart(units, sharing)
+    sampled = () if sample is None else sample.sets
+    if not (told or pairs or sampled):
+        return []
+    lines = ["", "Sharing"]
+    if sample is not None and sampled:
+        over = "all" if sample.events == sample.total else f"the first {sample.events:,} of"
+        lines = ["", f"Sharing, over {over} {count(sample.total, 'event')}"]
+    by_index = counted(units) if sharing is Sharing.DYNAMIC else []
+    indexed = {name for names in by_index for name in names}
+    for found in sampled:
+        lines += _set_lines(found, sharing, indexed=indexed.issuperset(found.queries))
+    known = {found.queries for found in sampled}
+    for one in told:
+        if one.queries not in known or one.merged:
+            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_NAMES)}, {one.how}")
+    lines += [
+        f"  {listed(names, MOST_NAMES)} are few enough to go by an index over their events, not by "
+        "bursts; only with sharing: always or never, or where a run records bursts, as the sample "
+        "does, do they go by the shared graph."
+        for names in by_index
+    ]
+    for several in pairs:
+        blocks = ", nor ".join(block.words() for block in several.blocks[:MOST_BLOCKS])
+        if len(several.blocks) > MOST_BLOCKS:
+            blocks += f", nor {len(several.blocks) - MOST_BLOCKS:,} more such lists"
+        lines.append(f"  Not {blocks}: {several.why}.")
+    return lines if len(lines) > 2 else []  # a heading alone says nothing
+
+
+def _set_lines(found: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[str]:
+    which = " (in the sample alone, see below)" if indexed else ""
+    lines = [f"  {found.pattern} of {listed(found.queries, MOST_NAMES)}{which}"]
+    if found.bursts == 0:
+        return [*lines, "    There were no bursts."]
+    if found.shared:
+        lines.append(
+            f"    {found.shared:,} of {count(found.bursts, 'burst')} shared, with "
+            f"{found.shared_events:,} of their {count(found.events, 'event')}."
+        )
+    else:
+        lines.append(
+            f"    Could share, but none of {count(found.bursts, 'burst')} with "
+            f"{count(found.events, 'event')} was shared."
+        )
+    if found.shared:
+        lines.append(
+            f"    Snapshots: {found.graphlet_snapshots:,} of graphlets, where bursts begin or end; "
+            f"{found.event_snapshots:,} of single events, where queries part."
+        )
+    if found.parted:
+        lines.append(
+            f"    {count(found.parted, 'shared burst')} went on in parts, each of queries that "
+            "take the same events."
+        )
+    return lines + [f"    {line}" for line in _why_unshared(found, sharing)]
+
+
+def _why_unshared(found: SharedBursts, sharing: Sharing) -> list[str]:
+    """Return why bursts were not shared, in lines."""
+    if sharing is Sharing.NEVER:
+        return ["Sharing is switched off (sharing: never)."]
+    lines = []
+    if found.dearer.bursts:
+        lines.append(
+            f"{count(found.dearer.bursts, 'burst')} decided against, since to share one was "
+            f"expected to cost {_nanoseconds(-found.dearer.saving)} more than it saves."
+        )
+    if found.too_little.bursts:
+        lines.append(
+            f"{count(found.too_little.bursts, 'burst')} not shared yet: to share one was expected "
+            f"to save {_nanoseconds(found.too_little.saving)}, and what had been lost so far was "
+            "less than the price of changing over."
+        )
+    if found.unknown.bursts:
+        lines.append(
+            f"{count(found.unknown.bursts, 'burst')} not shared, since there was none before to "
+            "judge by."
+        )
+    if found.unweighed:
+        lines.append(
+            f"About {found.unweighed:,} more events of the same keys went by unweighed, since "
+            "sharing had not paid for some bursts in a row."
+        )
+    return lines
+
+
+def _nanoseconds(number: float) -> str:
+    return f"{number:,.0f} ns" if number >= 10 else f"{number:.1f} ns"
+
+
+def sharing_facts(
+    units: Units, sample: SharedSample | None, sharing: Sharing = Sharing.DYNAMIC
+) -> dict[str, Any]:
+    """Return what there is to tell of sharing, as plain data; `sampled` only with a sample."""
+    told: dict[str, Any] = {
+        "mode": sharing.value,
+        "sets": [
+            {"pattern": one.pattern, "queries": list(one.queries), "how": one.how}
+            for one in shared_patterns(units, sharing)
+        ],
+        "apart": [
+            {
+                "pairs": [list(pair) for pair in itertools.islice(one.pairs(), MOST_PAIRS)],
+                "count": one.count,
+                "why": one.why,
+            }
+            for one in apart(units, sharing)
+        ],
+    }
+    by_index = counted(units) if sharing is Sharing.DYNAMIC else []
+    if by_index:
+        told["counted"] = [list(names) for names in by_index]
+    if sample is not None:
+        told["sampled"] = {
+            "events": sample.events,
+            "total": sample.total,
+            "sets": [_set_facts(found) for found in sample.sets],
+        }
+    return told
+
+
+def _set_facts(found: SharedBursts) -> dict[str, Any]:
+    return {
+        "pattern": found.pattern,
+        "queries": list(found.queries),
+        "bursts": found.bursts,
+        "shared_bursts": found.shared,
+        "events": found.events,
+        "shared_events": found.shared_events,
+        "graphlet_snapshots": found.graphlet_snapshots,
+        "event_snapshots": found.event_snapshots,
+        "bursts_in_parts": found.parted,
+        "not_shared": {
+            "nothing_known": found.unknown.bursts,
+            "dearer": found.dearer.bursts,
+            "saving_too_little": found.too_little.bursts,
+        },
+        "unweighed_events": found.unweighed,
+    }

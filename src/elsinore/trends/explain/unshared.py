@@ -1,0 +1,297 @@
+"""Which pairs of queries share nothing, and why: `explain` has a reason for each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from elsinore.plan import Sharing
+from elsinore.plan.alike import shape, why_no_lanes
+from elsinore.plan.explain.text import MOST_NAMES, way_in_words
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.joined import have_one_order, why_not_joined
+from elsinore.plan.paths import Path, goes_in_steps
+from elsinore.plan.sharing import aggregated, loops, why_not
+from elsinore.plan.template import Template
+from elsinore.plan.trends import TrendUnit
+from elsinore.plan.unit import Partition
+from elsinore.trends.explain.shared import Units, as_they_run, burst_sets, lane_sets, merged_sets
+from elsinore.trends.graph.pairs import by_pattern
+from elsinore.trends.graph.program import joined_queries
+from elsinore.trends.graph.steps import MOST_LANES
+from elsinore.words import listed
+
+# what a query does that is worked on by itself, by the way it goes
+_WAYS = {
+    "its own graph of events": "keeps its own graph of events",
+    "an index over its own events": "keeps an index over its own events",
+    "sums carried from event to event": "carries sums of its own from event to event",
+    "one by one": "has its trends built one by one",
+}
+_NEVER = "they could share, but that is switched off (sharing: never)"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Pairs of queries: each of `left` with each of `right`, or all of `left` with one another."""
+
+    left: tuple[str, ...]
+    right: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many pairs they are."""
+        if self.right:
+            return len(self.left) * len(self.right)
+        return len(self.left) * (len(self.left) - 1) // 2
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Return the pairs, one by one."""
+        if self.right:
+            return itertools.product(self.left, self.right)
+        return itertools.combinations(self.left, 2)
+
+    def words(self) -> str:
+        """Return the pairs in words.
+
+        >>> Block(("a", "b"), ("c",)).words(), Block(("a", "b")).words()
+        ('a and b with c', 'a with b')
+        """
+        if self.count == 1 and not self.right:
+            return f"{self.left[0]} with {self.left[1]}"
+        with_whom = listed(self.right, MOST_NAMES) if self.right else "one another"
+        return f"{listed(self.left, MOST_NAMES)} with {with_whom}"
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Pairs of queries that share no bursts with one another, for one reason."""
+
+    blocks: tuple[Block, ...]
+    why: str
+
+    @property
+    def count(self) -> int:
+        """How many pairs they are."""
+        return sum(block.count for block in self.blocks)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Return the pairs, one by one."""
+        return itertools.chain.from_iterable(block.pairs() for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Queries of a unit that share, or do not, for the same reasons."""
+
+    unit: TrendUnit
+    first: int  # the place of one of them
+    sets: frozenset[int]  # the unit's sharing groups and merged states that they are in, ...
+    kept: frozenset[int]  # ... and those of them that they are in as they are to share
+    names: tuple[str, ...]
+    why: str  # why they go the way they go
+
+
+def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]:
+    """Return the pairs of queries that share nothing, by their reasons: all that there are.
+
+    Queries of which the same is to be told go together, so that a thousand take no million pairs.
+    """
+    found: dict[str, list[Block]] = {}
+    alike = [(key, _alike(unit, sharing)) for key, unit in as_they_run(units, sharing)]
+    for _, several in alike:
+        for one in several:
+            if len(one.names) > 1:
+                why = _why_not(one, one, sharing)
+                if why is not None:
+                    found.setdefault(why, []).append(Block(one.names))
+        for one, other in itertools.combinations(several, 2):
+            why = _why_not(one, other, sharing)
+            if why is not None:
+                found.setdefault(why, []).append(Block(one.names, other.names))
+    for (key, here), (other_key, there) in itertools.combinations(alike, 2):
+        for one, other in itertools.product(here, there):
+            if key != other_key:
+                why = _differently_keyed(key, other_key)
+            else:
+                why = _different_ways(one, other)
+            found.setdefault(why, []).append(Block(one.names, other.names))
+    return tuple(Apart(tuple(blocks), why) for why, blocks in found.items())
+
+
+def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
+    """Return the queries of a unit, those of which the same is to be told together."""
+    could = Sharing.ALWAYS if sharing is Sharing.ALWAYS else Sharing.DYNAMIC
+    lanes = lane_sets(unit, could)
+    sets = [*lanes, *burst_sets(unit, could), *merged_sets(unit, could)]
+    kept = [
+        *lane_sets(unit, sharing),
+        *burst_sets(unit, sharing),
+        *merged_sets(unit, sharing),
+    ]
+    within, still = (_sets_of(unit, several) for several in (sets, kept))
+    places: dict[object, list[int]] = {}
+    for query, template in enumerate(unit.members):
+        told: object = unit.why[query]
+        if isinstance(template, Template):
+            compared = frozenset((name, frozenset(how)) for name, how in loops(template).items())
+            told = (told, compared)
+            if unit.path is Path.SHARED:
+                told = (told, aggregated(template.aggregation))
+        elif unit.path is Path.GRAPH:
+            own = tuple(number for number in range(len(lanes)) if number in within[query])
+            steps = tuple(map(goes_in_steps, _patterns_of(unit, query)))
+            if template.sides > 1 or not own:
+                told = (told, shape(template))
+            told = (told, own, steps)
+        places.setdefault((within[query], still[query], told), []).append(query)
+    names = [template.query.name for template in unit.members]
+    return [
+        Alike(
+            unit,
+            several[0],
+            within[several[0]],
+            still[several[0]],
+            tuple(names[q] for q in several),
+            unit.why[several[0]],
+        )
+        for several in places.values()
+    ]
+
+
+def _sets_of(unit: TrendUnit, sets: Sequence[tuple[str, tuple[int, ...]]]) -> list[frozenset[int]]:
+    """Return for each query of a unit the numbers of the sets that it is in."""
+    found: list[list[int]] = [[] for _ in unit.members]
+    for number, (_, queries) in enumerate(sets):
+        for query in queries:
+            found[query].append(number)
+    return list(map(frozenset, found))
+
+
+def _why_not(one: Alike, other: Alike, sharing: Sharing) -> str | None:
+    """Return why queries of a unit share nothing with others of it; None where they do."""
+    why = _why_never(one, other, mixed=sharing is Sharing.ALWAYS)
+    if why is None and sharing is Sharing.NEVER and not one.kept & other.kept:
+        return _NEVER
+    return why
+
+
+def _why_never(one: Alike, other: Alike, *, mixed: bool) -> str | None:
+    """Return why queries of a unit cannot share; None where they can.
+
+    mixed: by the shared graph they can, however they compare events.
+    """
+    unit = one.unit
+    if unit.path is Path.SHARED:
+        return why_not(unit.templates[one.first], unit.templates[other.first], mixed=mixed)
+    if one.sets & other.sets:
+        return None
+    if unit.exact:
+        return "each is worked out by itself in integers of any size"
+    if unit.path is Path.GRAPH:
+        differs = _why_differ((one, other))
+        if _one_order(unit, one.first, other.first):
+            return f"each keeps sums of its own over one order of events for both; {differs}"
+        return f"{_each_by_itself((one, other))}; {differs}"
+    if unit.path is not Path.COARSE:
+        return _each_by_itself((one, other))
+    here, there = (loops(unit.templates[side.first]) for side in (one, other))
+    common = sorted(here.keys() & there.keys())
+    if not common:
+        return (
+            "they have no Kleene sub-pattern in common (states that are equal are kept once all "
+            "the same)"
+        )
+    names = " or ".join(common)
+    return (
+        f"in one of them the number of {names} events of a burst does not tell what they do, as "
+        f"some of them lead to other states at the same time, or come from there"
+    )
+
+
+def _each_by_itself(sides: Sequence[Alike]) -> str:
+    """Return in what way queries are worked on one by one, and why."""
+    told = [why.partition(": ") for why in dict.fromkeys(side.why for side in sides)]
+    ways = list(dict.fromkeys(_WAYS.get(way, way) for way, _, _ in told))
+    if len(ways) == 1:
+        reasons = ", and ".join(dict.fromkeys(reason for _, _, reason in told))
+        return f"each {ways[0]}, as {reasons}"
+    one, other = (f"{_WAYS.get(way, way)}, as {reason}" for way, _, reason in told)
+    return f"one {one}; the other {other}"
+
+
+def _patterns_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
+    """Return the templates that tell a query of the graph path: of AND, those of its patterns."""
+    whole = by_pattern(unit)
+    return [whole.unit.guarded[place] for place in whole.places[query][:2]]
+
+
+def _one_order(unit: TrendUnit, one: int, other: int) -> bool:
+    """Return whether an index puts some events in one order for both of two queries."""
+    whole = by_pattern(unit)
+    return any(
+        have_one_order(whole.unit.guarded[here], whole.unit.guarded[there])
+        for here, there in itertools.product(whole.places[one], whole.places[other])
+        if any({here, there} <= {*group.queries} for group in joined_queries(whole.unit))
+    )
+
+
+def _differ(one: GuardedTemplate, other: GuardedTemplate, queries: int) -> str:
+    """Return why two queries of the graph path, of so many, have nothing in common."""
+    steps = goes_in_steps(one) + goes_in_steps(other)
+    if steps == 0:
+        return why_not_joined(one, other)
+    if one.query.strategy is not other.query.strategy:
+        return "their strategies differ"
+    if steps == 1:
+        return "so what they keep differs"
+    first, second = sorted((one, other), key=lambda template: -len(template.states))
+    differs = why_no_lanes(first, second)
+    if differs is not None:
+        return differs
+    many = f", or there are more than {MOST_LANES} of one shape" if queries > MOST_LANES else ""
+    return f"they add up different things{many}"
+
+
+def _different_ways(*sides: Alike) -> str:
+    """Return why queries of two units that take the stream apart alike are not of one."""
+    if all(side.unit.path is Path.GRAPH for side in sides):
+        return f"{_each_by_itself(sides)}; {_why_differ(sides)}"
+    told = ", ".join(
+        f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
+        for side in sides
+    )
+    return f"they are worked on in different ways, {told}"
+
+
+def _why_differ(sides: Sequence[Alike]) -> str:
+    """Return why queries of the graph path have nothing in common, pattern by pattern of AND."""
+    two = [_patterns_of(side.unit, side.first) for side in sides]
+    queries = max(len(side.unit.members) for side in sides)
+    pairs = itertools.product(*two)
+    return " and ".join(dict.fromkeys(_differ(one, other, queries) for one, other in pairs))
+
+
+def _differently_keyed(one: Partition, other: Partition) -> str:
+    """Return in what two ways to take a stream apart differ.
+
+    >>> _differently_keyed(Partition(("g",)), Partition((), ("g",), ("g",)))
+    'their events are partitioned by g alike, but results are by g and by the whole stream'
+    >>> _differently_keyed(Partition(("g",)), Partition(("g",), (), ("g",)))
+    'a null in g is a group for one of them and matches nothing for the other'
+    """
+    keys = [sorted(side.key) for side in (one, other)]
+    if keys[0] != keys[1]:
+        ways = " and ".join(f"by {listed(key)}" if key else "by nothing" for key in keys)
+        return f"their events are partitioned differently, {ways}"
+    if one.group_by == other.group_by:
+        null = listed(sorted({*one.required} ^ {*other.required}))
+        return f"a null in {null} is a group for one of them and matches nothing for the other"
+    groups = [
+        listed(side.group_by) if side.group_by else "the whole stream" for side in (one, other)
+    ]
+    return (
+        f"their events are partitioned by {listed(keys[0])} alike, but results are by "
+        f"{' and by '.join(groups)}"
+    )

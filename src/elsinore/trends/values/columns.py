@@ -1,0 +1,244 @@
+"""Columns of a batch as arrays for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.arrow import to_arrow, to_numpy
+from elsinore.errors import InputError
+from elsinore.model.window import Window
+from elsinore.operators.slots import KeySlots
+from elsinore.plan import TrendUnit
+from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
+from elsinore.plan.epochs import Epochs, turns_of
+from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.values.deviating import Rows
+from elsinore.trends.values.shifts import Shifts
+
+EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest
+    FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
+    FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
+}
+AT_ONCE = 2**12  # events whose addends are put side by side at once
+KEY, GROUP, TIME, CLASS = 0, 1, 2, 3  # places of a batch's columns, as kernels read them
+_PLACES = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
+Number = TypeVar("Number", np.int32, np.int64)
+
+
+def addend_columns(
+    unit: TrendUnit,
+    batch: pa.RecordBatch | pa.Table,
+    groups: NDArray[Any],
+    shifts: Shifts,
+    *,
+    by_epoch: bool = True,
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return addends [column of `unit.addends`, row], nulls as 0, and where they are not null.
+
+    `groups`: the group of each row, however events are grouped. `shifts` are chosen where there are
+    none yet; by_epoch: one for each epoch, not one for all, 0.
+    """
+    values, present = matrix(batch, "sum:", unit.summed, np.float64)
+    if not unit.squared:
+        return values, present
+    classes = to_numpy(batch.column("class"))
+    times = to_numpy(batch.column("time")) if by_epoch else None
+    return addends_of(unit, values, present, classes, times, groups, shifts)
+
+
+def addends_of(
+    unit: TrendUnit,
+    values: NDArray[np.float64],
+    present: NDArray[np.uint8],
+    classes: NDArray[np.int64],
+    times: NDArray[np.int64] | None,
+    groups: NDArray[Any],
+    shifts: Shifts,
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return so of columns [attribute of `unit.summed`, row], the classes and the times of rows.
+
+    times: None where there is one epoch for all.
+    """
+    of_addends, deviated = _places(unit)
+    addends, there = values[of_addends], present[of_addends]
+    types = _types_of(unit, classes)
+    for one in deviated:
+        cells = shifts.cells(one.places_of_types[types], groups)
+        when = np.zeros_like(classes) if times is None else times
+        rows = Rows(cells, when, values[one.attribute], present[one.attribute])
+        epochs = Epochs.of(None) if times is None else one.epochs
+        shifts.deviate(rows, epochs, one.squares, one.deviations, addends)
+    return addends, there
+
+
+class _Deviated(NamedTuple):
+    """An attribute that is looked at from shifts in windows of a kind, and where it is."""
+
+    attribute: int  # in `unit.summed`
+    places_of_types: NDArray[np.int64]  # in `unit.squared`, -1 for none; the last is of no type
+    epochs: Epochs
+    squares: NDArray[np.int64]  # [turn] -> place in `unit.addends`, ...
+    deviations: NDArray[np.int64]  # ... and that of what they are the squares of
+
+
+def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
+    """Return the place in `unit.summed` of each addend, and what is looked at from shifts."""
+    if "deviated" not in unit.kept:
+        of_addends = np.array([unit.summed.index(one.attribute) for one in unit.addends])
+        pairs = dict.fromkeys((one.attribute, one.window) for one in unit.squared)
+        deviated = []
+        for name, window in pairs:
+            squares, deviations = (
+                np.array(
+                    [
+                        unit.addends.index(Addend(kind, name, window, turn))
+                        for turn in range(turns_of(window))
+                    ]
+                )
+                for kind in SPREAD[:2]
+            )
+            attribute, epochs = unit.summed.index(name), Epochs.of(window)
+            types = _places_of_types(unit, name, window)
+            deviated.append(_Deviated(attribute, types, epochs, squares, deviations))
+        unit.kept["deviated"] = of_addends, deviated
+    return cast("tuple[NDArray[np.int64], list[_Deviated]]", unit.kept["deviated"])
+
+
+def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of rows' types in `unit.classes`; -1: of no interest."""
+    offsets = [one.offset for one in unit.classes.types]
+    return np.searchsorted(np.array(offsets, dtype=np.int64), classes, side="right") - 1
+
+
+def _places_of_types(unit: TrendUnit, attribute: str, window: Window | None) -> NDArray[np.int64]:
+    """Return the place in `unit.squared` of each type, -1 for none; the last is of no type."""
+    place = {
+        event_type: number
+        for number, one in enumerate(unit.squared)
+        if (one.attribute, one.window) == (attribute, window)
+        for event_type in one.types
+    }
+    return np.array([*(place.get(one.type, -1) for one in unit.classes.types), -1])
+
+
+def order_columns(
+    unit: TrendUnit, batch: pa.RecordBatch | pa.Table
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return ranks [column of `unit.ranked` and `unit.edges`, row], and where there are any."""
+    orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64, len(unit.edges))
+    for row, (kind, name) in enumerate(unit.edges, len(unit.ranked)):
+        place = unit.ranked.index(name)
+        np.equal(orders[place], EDGE[kind], out=ordered[row].view(np.bool_))
+        ordered[row] &= ordered[place]
+    return orders, ordered
+
+
+def event_by_event(values: NDArray[np.float64], present: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return addends [column, row] and whether they are there, those of each event side by side.
+
+    >>> event_by_event(np.array([[5.0, 7.0]]), np.array([[1, 1]], np.uint8)).tolist()
+    [5.0, 1.0, 7.0, 1.0]
+    """
+    addends = np.empty((values.shape[1], 2 * len(values)))
+    for begin in range(0, len(addends), AT_ONCE):  # what is filled column by column is near
+        chunk = slice(begin, begin + AT_ONCE)
+        for number in range(len(values)):
+            addends[chunk, 2 * number] = values[number, chunk]
+            addends[chunk, 2 * number + 1] = present[number, chunk]
+    return addends.reshape(-1)
+
+
+def ranks_by_event(
+    unit: TrendUnit, batch: pa.RecordBatch, codes: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the ranks of event 0, of event 1, ...; codes: of `elsinore.trends.nodes.updates`."""
+    orders, ordered = order_columns(unit, batch)
+    ranks = np.empty((batch.num_rows, len(codes)), dtype=np.int64)
+    for place, code in enumerate(codes):
+        column = ~orders[code >> 1] if code & 1 else orders[code >> 1]
+        ranks[:, place] = np.where(ordered[code >> 1] != 0, column, FOREVER)
+    return ranks.reshape(-1)
+
+
+def is_in_place(schema: pa.Schema) -> bool:
+    """Return whether the first columns are those that kernels read, in their places."""
+    return tuple((field.name, field.type) for field in list(schema)[: len(_PLACES)]) == _PLACES
+
+
+def in_place(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with those columns in their places."""
+    names = [name for name, _ in _PLACES]
+    columns = [batch.column(name).cast(kind) for name, kind in _PLACES]
+    others = [name for name in batch.schema.names if name not in names]
+    columns += [batch.column(name) for name in others]
+    return pa.RecordBatch.from_arrays(columns, [*names, *others])
+
+
+def out_of_order(time: int) -> InputError:
+    """Return what is raised where an event comes after a later one of its key."""
+    return InputError(
+        f"Events of a key are out of time order: time {time} came after a later one. "
+        "Sort the input by time."
+    )
+
+
+def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
+    """Return a column of whole numbers without nulls, without copying where it is of the kind.
+
+    It is read-only as Arrow's memory is, for which kernels are compiled.
+
+    >>> batch = pa.record_batch({"time": pa.array([5, 7])})
+    >>> numbers_of(batch, "time", np.int64)
+    array([5, 7])
+    """
+    found: NDArray[Any] = np.from_dlpack(
+        batch.column(name)
+    )  # in half a microsecond; to_numpy takes two
+    if found.dtype == kind and not found.flags.writeable:
+        return found
+    converted = np.ascontiguousarray(found, dtype=kind)
+    converted.flags.writeable = False
+    return converted
+
+
+def slots_of(batch: pa.RecordBatch, slots: KeySlots) -> NDArray[np.int32]:
+    """Return the slots of a batch's keys."""
+    return slots.of(numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64))
+
+
+def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatch:
+    """Return a batch of the same schema with slots for its keys."""
+    place = batch.schema.get_field_index("key")
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, to_arrow(slots, field.type))
+
+
+def matrix(
+    batch: pa.RecordBatch | pa.Table,
+    prefix: str,
+    names: Sequence[str],
+    kind: type[np.generic],
+    more: int = 0,
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return columns as rows of one matrix, nulls as 0, and where they are not null.
+
+    more: so many rows follow, of zeros and ones.
+
+    >>> found, present = matrix(pa.table({"sum:v": [1.0, None]}), "sum:", ["v"], np.float64)
+    >>> found.tolist(), present.tolist()
+    ([[1.0, 0.0]], [[1, 0]])
+    """
+    values = np.empty((len(names) + more, batch.num_rows), dtype=kind)
+    values[len(names) :] = 0
+    present = np.ones((len(names) + more, batch.num_rows), dtype=np.uint8)
+    for row, name in enumerate(names):
+        column = batch.column(prefix + name)
+        if column.null_count:
+            present[row] = to_numpy(column.is_valid())
+        values[row] = to_numpy(column, 0)
+    return values, present
