@@ -1,4 +1,4 @@
-"""Workloads as their users see them: parsed or built, run, and explained."""
+"""Workloads, as users see them: parsed or built, run, and explained."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ EXPLAINERS = {
 
 
 class Explained(str):
-    """What `explain` tells: text that a notebook shows as it is meant, a picture as a picture."""
+    """What `explain` returns: text that a notebook shows as such, and a picture as a picture."""
 
     __slots__ = ()
 
@@ -77,10 +77,10 @@ class Explained(str):
 class Workload:
     """Queries that run together over one stream of events.
 
-    Made from queries of the builder, or with `parse` from text. `exact` computes counts and sums
-    of whole numbers with integers of any size; `aggregates` are classes of the user's own, by the
-    names that queries call them by (docs/matches.md). Raises QueryError, or InvalidWorkloadError
-    with all of them, where a query means nothing.
+    It is made from the builder's queries, or from text with `parse`. With `exact`, counts and sums
+    of whole numbers are computed with integers of any size. `aggregates` maps the names that
+    queries use to aggregates defined by the user (docs/matches.md). Raises QueryError if a query is
+    invalid, or InvalidWorkloadError with all such errors.
 
     >>> workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;")
     >>> events = [{"time": 1, "type": "A"}, {"time": 2, "type": "B"}, {"time": 3, "type": "B"}]
@@ -112,13 +112,13 @@ class Workload:
         aggregates: Mapping[str, object] | None = None,
         python: Sequence[str | ModuleType] = (),
     ) -> Workload:
-        """Return the workload of a text; errors call the text by `name`, such as its file's name.
+        """Return the workload of a text; errors refer to it by `name`, such as its file's name.
 
-        `exact` is what `EXACT;` in the text says. `aggregates`: classes with `init`, `step` and
-        `value` (or objects of such) by the names that queries call them by. `python`: modules, or
-        names or files of such, whose objects the queries may name, aggregates by the names of their
-        classes; no others are imported, and no code is run but theirs.
-        All errors of the text are raised at once; SetupError where a module cannot be imported.
+        `exact` has the effect of `EXACT;` in the text. `aggregates` maps the names that queries
+        use to classes with `init`, `step` and `value`, or to objects of such classes. `python`
+        lists modules (or their names or files) whose objects the queries may name, aggregates by
+        the names of their classes; no other modules are imported, and no other code is run.
+        All errors of the text are raised at once. Raises SetupError if a module cannot be imported.
         """
         modules = Modules.of(python)
         queries = parse_workload(text, name)
@@ -151,12 +151,12 @@ class Workload:
         uncertain: Uncertainty | None = None,
         evaluation: EvaluationName = "auto",
     ) -> Plan:
-        """Return how the workload is run; `fine` keeps every event, the regime of the paper.
+        """Return how the workload is run; `fine` keeps every event, as the paper does.
 
-        `attributes` are those that events have, for lists of them. `clock` says what times are
-        counted in and what bare numbers after WITHIN mean: seconds where it is not known yet.
-        `uncertain` is what is known of times that are intervals, `evaluation` how matches are
-        searched for. Raises UnsupportedError for a clause that no engine here can run.
+        `attributes` are the attributes that events have, for lists of whole events. `clock` says in
+        which unit times are counted and what bare numbers after WITHIN mean; seconds if it is not
+        known yet. `uncertain` says what is known about times that are intervals, `evaluation` how
+        matches are searched for. Raises UnsupportedError for a clause that no engine here can run.
         """
         fineness = mode_named(Granularity, granularity, "granularity")
         search = mode_named(Evaluation, evaluation, "evaluation")
@@ -189,7 +189,7 @@ class Workload:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may be a mistake in queries that can be run, such as gaps between windows."""
+        """Possible mistakes in queries that can be run, such as gaps between windows."""
         return tuple(doubts(self.plan))
 
     def run(
@@ -218,53 +218,58 @@ class Workload:
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
-        `data`: a Spark DataFrame is worked on by Spark and gives Spark DataFrames. Anything else (a
-        path to files, a pyarrow Table, a pandas or polars DataFrame, a dict of columns, a list of
-        dicts) is worked on in this process and gives pyarrow Tables. `results["q"]` has the methods
-        of those, and `to_pandas`, `to_polars`, `to_arrow` and `to_pylist` wherever it was computed.
+        `data`: a Spark DataFrame is processed by Spark, and the results are Spark DataFrames.
+        Anything else (a path to files, a pyarrow Table, a pandas or polars DataFrame, a dict of
+        columns, a list of dicts) is processed in this process, and the results are pyarrow Tables.
+        `results["q"]` has their methods, and `to_pandas`, `to_polars`, `to_arrow` and `to_pylist`
+        wherever it was computed.
 
         time, type      columns, or SQL expressions over the columns
         time_unit       the unit of times that are numbers, and of bare numbers after WITHIN: "s",
                         "ms", "us" or "ns"
-        time_interval   where times are uncertain: the columns, or SQL expressions, with the first
+        time_interval   if times are uncertain: the columns, or SQL expressions, with the first
                         and the last possible time of each event, in place of `time`
         time_granularity
-                        or how coarse times are: an event was at its time or up to so long before
-                        ("15 seconds"); by type where that is a dict
-        time_step       how far possible times are apart: one second, or one where they are numbers
+                        if times are uncertain: how coarse they are. "15 seconds" means that an
+                        event happened at its time or up to 15 seconds before; a dict sets this by
+                        type
+        time_step       the distance between possible times; by default one second, or 1 if times
+                        are numbers
         time_distribution
-                        how probable they are, from the first to the last; equally if not said;
-                        by type where that is a dict, of each event where that names a column (or
-                        SQL expression) of lists or texts such as "0.25,0.75"
-        time_sets       where times are uncertain: the events of a repeated variable that nothing
+                        the probabilities of the possible times, from the first to the last; by
+                        default all are equally probable. A dict sets them by type; the name of a
+                        column (or an SQL expression) of lists, or of texts such as "0.25,0.75",
+                        sets them for each event
+        time_sets       if times are uncertain: the events of a repeated variable that nothing
                         relates to one another are a set, in whatever order they happened
-        order_by        columns that order events of one time
-        rejects         go on without events that have no time or no type, which stop the run
-                        otherwise; `results.rejected` has them
-        ordered         sort rows on Spark by group and window, which is work of its own there; in
-                        this process they always are
+        order_by        columns by which events with the same time are ordered
+        rejects         set aside events without a time or a type, in `results.rejected`; by
+                        default, they stop the run
+        ordered         sort rows on Spark by group and window, which takes additional work there;
+                        in this process, rows are always sorted
         sharing         "dynamic", "always" or "never": what queries share
-        granularity     "auto" or "fine": keep sums where they do, or every event
-        record          keep in `results.statistics` what was decided of every burst; in this
-                        process, of a few thousand events also graphlets and snapshots
-        scan            "auto": where the DataFrame is but a scan of Parquet files, projected and
-                        filtered simply, tasks read them in columns; "arrow" demands that, "spark"
-                        has Spark read everything
-        threads         in this process, over how many threads windows or keys are spread at most;
-                        None: as many as there are cores. On Spark its settings say so
-        combine         "auto": where files' statistics show that they lie apart in time, what a
-                        key's events of a pane do is computed before Spark's shuffle, if that is
-                        cheaper than to send them; "always" wherever it can be; "never"
+        granularity     "auto" or "fine": keep sums where possible, or keep every event
+        record          record in `results.statistics` what was decided on every burst and, in this
+                        process and for a few thousand events, graphlets and snapshots
+        scan            "auto": if the DataFrame is just a scan of Parquet files, with simple
+                        projections and filters, tasks read the files in columns; "arrow" demands
+                        this, and "spark" lets Spark read everything
+        threads         in this process, the greatest number of threads over which windows or keys
+                        are spread; by default one for each core. On Spark, its own settings apply
+        combine         "auto": if the files' statistics show that they do not overlap in time, the
+                        effect of a key's events of a pane is computed before Spark's shuffle,
+                        provided that this is cheaper than sending them; "always": wherever
+                        possible; "never"
         evaluation      how the matches of match queries are searched for: "auto" chooses by cost;
-                        the others are in docs/matches.md
-        spark           a session of Spark, which is to read the files where `data` is the place
-                        of files: a path, a folder, a pattern such as "trips/*.parquet"
+                        the others are described in docs/matches.md
+        spark           a Spark session that reads the files if `data` is the location of files: a
+                        path, a folder, or a pattern such as "trips/*.parquet"
 
         `sharing`, `granularity`, `scan`, `combine`, `evaluation` and `threads` change how the work
         is done, never a result.
 
-        Raises QueryError where a query does not fit the columns, InputError for columns that are
-        not there and events that cannot be used.
+        Raises QueryError if a query does not fit the columns, and InputError for missing columns
+        and for events that cannot be used.
         """
         from elsinore.runtime.asked import Asked  # noqa: PLC0415 - engines load on first use
 
@@ -296,9 +301,9 @@ class Workload:
         """Run the queries in this process; yield (query, rows) as rows are found, in pieces.
 
         The rows of match queries come as they are found, some ten thousand at a time, so that there
-        may be more of them than memory holds; those of DISTINCT and of trend queries, which are
-        known at the end, come at the end. `options` are those of `run`. The generator's value, for
-        who asks, is what `run` returns, without the rows that were given out before.
+        may be more of them than memory holds; those of DISTINCT and of trend queries are only known
+        at the end, and come then. `options` are those of `run`. The generator's return value is
+        what `run` returns, without the rows that were yielded before.
 
         >>> rising = Workload.parse("QUERY q RETURN b[].v PATTERN B{2} b WHERE b[i].v > b[i-1].v;")
         >>> events = [{"time": n, "type": "B", "v": n} for n in range(3)]
@@ -323,7 +328,7 @@ class Workload:
         return results
 
     def _run(self, data: Any, asked: Asked, *, in_pieces: bool) -> Any:
-        """Do what `run` was called for; in pieces, return the generator of them."""
+        """Do what `run` describes; if in pieces, return a generator of them."""
         options = asked.options()
         data = _bare(data)
         if asked.spark is not None and isinstance(data, str | Path):
@@ -373,7 +378,7 @@ class Workload:
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 
     def _refuse_uncertain(self) -> None:
-        """Refuse queries that ask how probable matches are, of events with exact times."""
+        """Refuse queries about the probability of matches if events have exact times."""
         passed: set[Form] = set()
         for query in self._queries:
             if query.alike is not None:
@@ -400,7 +405,7 @@ class Workload:
                     )
 
     def timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
-        """Return the options with the clock for times that are numbers, or have nanoseconds."""
+        """Return the options with the clock for times that are numbers or have nanoseconds."""
         unit = NANOSECONDS[options.time_unit] if numbers else None
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
@@ -410,14 +415,14 @@ class Workload:
         return replace(options, clock=clock, largest_time=largest, units_written=units)
 
     def check(self, schema: Any) -> None:
-        """Raise what is wrong with the queries for events of a pyarrow schema."""
+        """Raise an error if the queries do not fit events of a pyarrow schema."""
         from elsinore.runtime.schema import schema_of  # noqa: PLC0415
 
         with self._pointing():
             bind(self._queries, schema_of(schema))
 
     def explain(self, format: ExplainFormat = "text") -> str:  # noqa: A002
-        """Return what a run does, in words, as JSON, or as a picture of the merged template."""
+        """Describe a run in words, as JSON, or as a picture of the merged template."""
         if format not in EXPLAINERS:
             raise ElsinoreError(
                 f"Unknown format {format!r}. Formats: {', '.join(EXPLAINERS)}."
@@ -428,7 +433,7 @@ class Workload:
 
     @contextmanager
     def _pointing(self) -> Iterator[None]:
-        """Let errors that know their place point at it in the text, where there is one."""
+        """Let errors that know their place point at it in the text, if there is one."""
         try:
             yield
         except QueryError as error:
@@ -464,7 +469,7 @@ class Workload:
 
 
 def _with_targets(queries: Queries, modules: Modules) -> Queries:
-    """Return queries with what those of Python name; all errors are raised at once."""
+    """Return queries with the objects that Python queries name; raise all errors at once."""
     errors: list[QueryError] = []
     found: list[Query] = []
     for query in queries:
@@ -481,7 +486,7 @@ def _with_targets(queries: Queries, modules: Modules) -> Queries:
 
 
 def _no_query(given: object) -> str:
-    """Say what is wrong with what is no query."""
+    """Return an error message for something that is not a query."""
     told = f"A workload is made of queries, and this is {kind_of_value(given)}."
     if isinstance(given, str):
         return f"{told} Text is read by Workload.parse(text)."
@@ -493,7 +498,7 @@ def _no_query(given: object) -> str:
 
 
 def _bare(data: Any) -> Any:
-    """Return the table or data frame of a result, Spark's frame of pandas on Spark, else `data`."""
+    """Return the frame of a result, Spark's frame for pandas on Spark, or else `data` itself."""
     from elsinore.runtime.result import Result  # noqa: PLC0415 - engines load on first use
 
     if isinstance(data, Result):
@@ -506,7 +511,7 @@ def _bare(data: Any) -> Any:
 
 
 def is_spark_frame(data: object) -> bool:
-    """Return whether `data` is a DataFrame of Spark, without importing Spark."""
+    """Return whether `data` is a Spark DataFrame, without importing Spark."""
     return any(
         kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
         for kind in type(data).__mro__

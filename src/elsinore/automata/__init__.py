@@ -1,4 +1,4 @@
-"""Symbolic automata over events: what patterns, negation and rates are decided with."""
+"""Symbolic automata over events, which decide questions about patterns, negation and rates."""
 
 from elsinore.automata.ambiguity import Ambiguity, ambiguity
 from elsinore.automata.determinize import determinize

@@ -1,4 +1,4 @@
-"""Event streams to try things out with: generators, and the flights of the demo."""
+"""Event streams for trying things out: generators, and the flights of the demo."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """How compiled passes over columns are written.
 
-A *kernel* is a function over arrays and numbers that is compiled: `@kernel` carries the compiler's
-options for all of them, and `uncompiled` gives the same source as plain Python, callees included.
-A *store* is the memory that kernels work on: fields declared in a layout, laid into one header
-record and a few arenas, so that a kernel takes few arguments, whatever it keeps. What was compiled
-is kept in a folder (`folder_path`) for the next process.
+A *kernel* is a compiled function over arrays and numbers: `@kernel` holds the compiler's options
+for all of them, and `uncompiled` returns the same source as plain Python, callees included. A
+*store* is the memory that kernels work on: fields are declared in a layout and laid out as one
+header record and a few arenas, so that a kernel takes few arguments, however much it keeps.
+Compiled code is kept in a folder (`folder_path`) for the next process.
 """
 
 from elsinore.cache_folder import FOLDER_VARIABLE, folder_path

@@ -1,4 +1,4 @@
-"""The query language: text to nodes and back, and the same nodes from Python."""
+"""The query language: from text to nodes and back, and the same nodes from Python."""
 
 from elsinore.language.builder import (
     column,

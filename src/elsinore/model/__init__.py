@@ -1,4 +1,4 @@
-"""The nodes that queries are made of; they know nothing of engines."""
+"""The nodes of which queries consist; they know nothing of engines."""
 
 from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import (

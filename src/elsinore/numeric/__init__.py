@@ -1,8 +1,9 @@
-"""Extended-range numbers: doubles with a separately kept exponent.
+"""Extended-range numbers: doubles with a separate exponent.
 
-A number is a pair (mantissa, exponent) worth `mantissa * 2**(256 * exponent)`, the exponent a whole
-number from 0 on. Up to 2**384 the exponent is 0 and the number is a plain double, so counts are
-exact up to 2**53; beyond it nothing overflows before 2**(256 * 2**31).
+A number is a pair (mantissa, exponent) that stands for `mantissa * 2**(256 * exponent)`, where the
+exponent is a whole number that is not negative. Up to 2**384 the exponent is 0 and the number is a
+plain double, so counts are exact up to 2**53; beyond that, nothing overflows before
+2**(256 * 2**31).
 """
 
 from elsinore.numeric.arrays import log2, ratio, to_double

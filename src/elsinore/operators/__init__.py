@@ -1,4 +1,4 @@
-"""The seam between engines and drivers: the operators' contract, and the registry of kinds."""
+"""The interface between engines and drivers: the operators' contract, and the registry of kinds."""
 
 from elsinore.operators.kind import Kind, Rehearsal, ResultForm, Sample
 from elsinore.operators.operator import Operator, OperatorOptions

@@ -1,4 +1,4 @@
-"""From queries to plans: what the engines run and `explain` tells."""
+"""From queries to plans: what the engines run and `explain` shows."""
 
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate

@@ -1,4 +1,4 @@
-"""Quantitative queries: functions of streams, built of combinators (StreamQRE).
+"""Quantitative queries: functions of streams, built from combinators (StreamQRE).
 
 import elsinore.quantitative as qre
 

@@ -1,1 +1,1 @@
-"""What every in-process run needs around an engine: events in, times, rejects, results out."""
+"""What every in-process run needs around an engine: input, times, rejected events, results."""

@@ -1,4 +1,4 @@
-"""The Spark driver: classified, shuffled, sorted by Spark; aggregated by the operator."""
+"""The Spark driver: Spark classifies, shuffles and sorts events; the operator aggregates them."""
 
 from elsinore.spark.compiled import look_among_received
 from elsinore.spark.driver import run, unusable_report

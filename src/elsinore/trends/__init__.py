@@ -1,6 +1,6 @@
-"""Trends: aggregates over all matches of Kleene patterns, none of them built (HAMLET).
+"""Trends: aggregates over all matches of Kleene patterns, without building any of them (HAMLET).
 
-The names below are loaded on first use: `elsinore.trends.kind`, which planning asks, needs none of
+The names below are loaded on first use: planning only needs `elsinore.trends.kind`, and nothing of
 the compiled engine.
 """
 

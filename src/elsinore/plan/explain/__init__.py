@@ -1,4 +1,4 @@
-"""What there is to tell of trend queries, and pictures of merged templates."""
+"""What `explain` says about trend queries, and pictures of merged templates."""
 
 from elsinore.plan.explain.graph import TemplateGraph, template_graph
 from elsinore.plan.explain.mermaid import mermaid

@@ -1,9 +1,9 @@
-"""Machines compiled to machine code, where all of a query's functions can be.
+"""Machines compiled to machine code, if all of a query's functions can be.
 
-The walk over a query is the one that writes the interpreter's source (`machine.emit`); here a state
-is words of memory, what grows lies in a heap, items come from columns, and values go into columns.
-What cannot be compiled is told with the function that stands in the way, and runs in Python with
-the same results.
+The code that walks over a query also writes the interpreter's source (`machine.emit`). Here, a
+state is words of memory, values that grow lie in a heap, items come from columns, and values go
+into columns. A query that cannot be compiled runs in Python with the same results, and `explain`
+names the function that stands in the way.
 """
 
 from elsinore.quantitative.lowered.functions import CannotCompile

@@ -1,7 +1,7 @@
-"""Events through Spark's shuffle in columns: packed into blobs by key, merged again, in order.
+"""Events in columns through Spark's shuffle: packed into blobs by key, and merged in order.
 
-Nothing here knows Spark: these are functions of Arrow batches, which its Python workers call. Spark
-moves the blobs, and starts a task again that has failed.
+Nothing here knows Spark: these are functions of Arrow batches, which Spark's Python workers call.
+Spark moves the blobs, and restarts tasks that have failed.
 """
 
 from elsinore.spark.columnar.blobs import TRAVELS, Layout, rows_beside

@@ -1,1 +1,1 @@
-"""The engine's core: steps on lanes, their composition, numbers and totals; it knows no sharing."""
+"""The engine's core: steps on lanes, their composition, numbers and totals, without sharing."""

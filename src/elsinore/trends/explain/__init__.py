@@ -1,1 +1,1 @@
-"""Which queries share what, which do not and why, and how that is told."""
+"""Which queries share what, which do not and why, and the words for it."""

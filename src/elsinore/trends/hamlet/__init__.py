@@ -1,4 +1,4 @@
-"""HAMLET's shared graph: trends of many queries aggregated over single events, together."""
+"""HAMLET's shared graph: many queries' trends, aggregated together over single events."""
 
 from elsinore.trends.hamlet.evaluator import HamletEvaluator
 

@@ -1,4 +1,4 @@
-"""Trends whose events are compared with those before them: sums by an index over each window."""
+"""Trends whose events are compared with earlier ones: sums from an index over each window."""
 
 from elsinore.trends.index.closing import Closed, Closing
 from elsinore.trends.index.evaluator import Indexes

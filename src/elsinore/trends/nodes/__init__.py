@@ -1,1 +1,1 @@
-"""The merged template as nodes: what events do to them, and where they lie as lanes."""
+"""The merged template as nodes: what events do to them, and how they are laid out as lanes."""

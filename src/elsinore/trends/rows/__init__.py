@@ -1,1 +1,1 @@
-"""Rows that wait for the end of their windows, by one contract, and which windows are due."""
+"""Rows that wait for the end of their windows, behind one interface; which windows are due."""

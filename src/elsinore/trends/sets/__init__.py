@@ -1,4 +1,4 @@
-"""Trends in numbers of any size: EXACT, and whatever the other engines do not cover."""
+"""Trends in numbers of any size: for EXACT, and for what the other engines do not cover."""
 
 from elsinore.trends.sets.evaluator import SetEvents, SetsEvaluator, SetTotal
 

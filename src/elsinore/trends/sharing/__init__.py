@@ -1,1 +1,1 @@
-"""Sharing bursts: what a run of events does to many lanes alike is worked on once for all."""
+"""Sharing bursts: work that a series of events does alike in many lanes is done once for all."""
