@@ -41,7 +41,7 @@ def test_a_query_is_given_on_the_command_line(folder: Path) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines()[1:] == run("w.cep").stdout.splitlines()[1:]
     assert call("check", "-q", QUERY).stdout == "q: OK\n"
-    assert call("explain", "-q", QUERY).stdout.startswith("1 query by 1 operator in 1 pass")
+    assert call("explain", "-q", QUERY).stdout.startswith("1 query, run by 1 operator in 1 pass")
 
 
 def test_an_error_of_such_a_query_points_into_it(folder: Path) -> None:

@@ -163,20 +163,20 @@ def test_explain_tells_what_a_sample_shared(
         "    1 of 2 bursts shared, with 2 of their 8 events.",
         (
             "    Snapshots: 5 of graphlets, where bursts begin or end; 6 of single events, where "
-            "queries part."
+            "queries diverge."
         ),
-        "    1 shared burst went on in parts, each of queries that take the same events.",
+        ("    1 shared burst continued in parts, each for the queries that take the same events."),
         (
-            "    1 burst decided against, since to share one was expected to cost 3.0 ns more than "
-            "it saves."
+            "    1 burst not shared because sharing was expected to cost 3.0 ns more per burst "
+            "than it would save."
         ),
         (
-            "    About 9 more events of the same keys went by unweighed, since sharing had not "
-            "paid for some bursts in a row."
+            "    About 9 more events of the same keys were processed without weighing, because "
+            "sharing had not paid for some bursts in a row."
         ),
         "",
         (
-            "Of these files' events none are combined before a shuffle: there are fewer than "
+            "Events of these files are not combined before the shuffle: there are fewer than "
             "131,072 events."
         ),
     ]
@@ -256,7 +256,7 @@ def test_queries_of_different_kinds_are_told_apart() -> None:
         "QUERY sums RETURN COUNT(*) PATTERN SEQ(A, B+);"
         "QUERY rows RETURN b[].v PATTERN SEQ(A, B+ b[]) WITHIN 5 seconds;"
     ).explain()
-    assert "  Not sums (trends) with rows (matches): " in told
+    assert "  No sharing of sums (trends) with rows (matches): " in told
 
 
 @pytest.mark.parametrize("arguments", [["--sample", "0"], ["--format", "svg"]])
@@ -330,7 +330,7 @@ def test_a_report_of_queries_that_share_nothing_does_not_advise_what_would_not_h
     assert done.exit_code == 1
     assert done.stderr.startswith("There are no bursts to draw.")
     assert "up" in done.stderr
-    assert "  Not up with any: they " in done.stderr
+    assert "  No sharing of up with any: they " in done.stderr
     assert "--granularity fine" not in done.stderr
 
 

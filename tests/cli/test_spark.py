@@ -70,12 +70,12 @@ def test_explain_tells_the_row_groups_that_a_run_skips(tmp_path: Path) -> None:
     files = [str(tmp_path / "w.cep"), "--events", str(tmp_path / "events.parquet")]
     plan = CliRunner().invoke(app, ["explain", *files])
     assert plan.exit_code == 0, plan.stderr
-    assert "On Spark tasks skip 4 of 6 row groups" in plan.stdout
+    assert "On Spark, tasks skip 4 of 6 row groups" in plan.stdout
     data = CliRunner().invoke(app, ["explain", *files, "--format", "json", "--sample", "0"])
     why = "there are fewer than 131,072 events"
     told = {"read": 2, "skipped": 4, "not_combined_because": why}
     assert json.loads(data.stdout)["row_groups"] == [told]
-    assert f"none are combined before a shuffle: {why}." in plan.stdout
+    assert f"are not combined before the shuffle: {why}." in plan.stdout
     done = CliRunner().invoke(app, ["run", *files, "--stats"])
     assert "By their statistics 4 of 6 row groups were skipped." in done.stdout
     assert f"No events were combined before the shuffle: {why}." in done.stdout

@@ -208,4 +208,6 @@ def test_a_window_with_too_many_matches_is_refused_before_they_are_made() -> Non
 def test_matches_are_told_of_by_explain() -> None:
     told = el.Workload.parse(TEXT, aggregates=USERS).explain()
     assert "rising: matches, SKIP TILL ANY MATCH; 3 states" in told
-    assert "b[i].v >= b[i-1].v: neither; rules out what cannot be completed" in told
+    assert (
+        "b[i].v >= b[i-1].v: neither; before the search, rules out what cannot be completed" in told
+    )

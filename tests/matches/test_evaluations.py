@@ -185,10 +185,10 @@ def test_the_evaluation_expected_to_be_cheaper_is_chosen(end, chosen):
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
-        ("b.v > 1", "no condition is between events"),
+        ("b.v > 1", "no condition relates events to one another"),
         ("b[i].v > b[i-1].v", "conditions on neighbours rule out"),
-        ("b[i].v > AVG(b[1..i-1].v)", "no condition rules events out before"),
-        ("b[i].v > MAX(b[1..i-1].v)", "no condition rules events out before"),
+        ("b[i].v > AVG(b[1..i-1].v)", "no condition rules out events before"),
+        ("b[i].v > MAX(b[1..i-1].v)", "no condition rules out events before"),
     ],
 )
 def test_where_early_filters_cannot_help_paths_are_chosen_before_any_event(condition, why):
@@ -206,15 +206,15 @@ def test_explain_weighs_evaluations_by_the_first_events(tmp_path):
     query = f"QUERY q RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {FILTERING}"
     done = CliRunner().invoke(app, ["explain", "-q", query, "--events", str(events)])
     assert f"paths, or on-the-fly where {FILTERING} is expected to rule out enough" in done.stdout
-    told = "q: on-the-fly; steps of a beginning, expected: 70 by paths, 7 by on-the-fly"
+    told = "q: on-the-fly; expected steps per beginning: 70 by paths, 7 by on-the-fly"
     assert told in done.stdout
 
 
 @pytest.mark.parametrize(
     ("clauses", "evaluation", "told"),
     [
-        ("STRATEGY CONTIGUOUS", "postponing", "it is for SKIP TILL ANY MATCH, not CONTIGUOUS"),
-        ("WITHIN 5 COLLAPSED", "runs", "COLLAPSED lists no single matches"),
+        ("STRATEGY CONTIGUOUS", "postponing", "it requires SKIP TILL ANY MATCH, not CONTIGUOUS"),
+        ("WITHIN 5 COLLAPSED", "runs", "COLLAPSED does not list single matches"),
     ],
 )
 def test_what_cannot_be_evaluated_as_asked_is_evaluated_by_default(clauses, evaluation, told):

@@ -32,10 +32,10 @@ def planned() -> Plan:
 
 def test_the_text_tells_units_shared_kleene_and_windows(planned: Plan) -> None:
     text = explain_text(planned)
-    assert "3 queries by 2 operators in 2 passes over the events." in text
+    assert "3 queries, run by 2 operators in 2 passes over the events." in text
     assert "partitioned by district, driver; results by district." in text
     assert "Events with a null in [driver] match nothing." in text
-    assert "Travel+ is in one and two." in text
+    assert "Travel+ occurs in one and two." in text
     assert "windows of 30 minutes, a new one every 5 minutes: 6 are open at once" in text
     assert "windows of 10 minutes, one after another" in text
     assert "panes of 5 minutes" in text
@@ -46,22 +46,26 @@ def test_the_text_tells_units_shared_kleene_and_windows(planned: Plan) -> None:
 def test_the_text_tells_whether_events_are_combined_before_a_shuffle(planned: Plan) -> None:
     text = explain_text(planned)
     told = (
-        "On Spark, events of a key and pane are combined before they are shuffled, where that pays."
+        "On Spark, events of the same key and pane are combined before the shuffle, where that "
+        "pays."
     )
     assert text.count(told) == 2
     exact = explain_text(plan(parse_workload("EXACT; QUERY q RETURN COUNT(*) PATTERN A+;")))
-    assert "before they are shuffled: it computes with integers of any size." in exact
+    assert "before the shuffle: it computes with integers of any size." in exact
     assert json.loads(explain_json(planned))["units"][0]["not_combined_because"] is None
-    assert "What is shuffled of a key is spread over partitions by windows." in text
-    assert "a key goes to one partition: windows overlap, and a group has several keys." in text
-    assert "a key goes to one partition: a query has no WITHIN." in exact
+    assert "On Spark, the data of a key is spread over partitions by windows." in text
+    assert (
+        "the data of a key goes to one partition: windows overlap, and a group has several keys."
+        in text
+    )
+    assert "the data of a key goes to one partition: a query has no WITHIN." in exact
     together = (
         "QUERY q RETURN COUNT(*) PATTERN A+ WITHIN 60 SLIDE 30;\n"
         "QUERY r RETURN COUNT(*) PATTERN A+ a WHERE a[i].v > a[i-1].v AND [k] WITHIN 9 SLIDE 3;"
     )
     alike = explain_text(plan(parse_workload(together.replace(" AND [k]", ""))))
-    assert alike.count("are combined before they are shuffled, where that pays.") == 1
-    assert "they are shuffled: events are kept one by one" in alike
+    assert alike.count("are combined before the shuffle, where that pays.") == 1
+    assert "before the shuffle: single events are kept" in alike
 
 
 def test_the_text_warns_of_windows_that_leave_gaps(planned: Plan) -> None:
@@ -84,15 +88,16 @@ def test_the_text_of_a_single_query_is_in_the_singular() -> None:
             )
         )
     )
-    assert text.startswith("1 query by 1 operator in 1 pass over the events.")
+    assert text.startswith("1 query, run by 1 operator in 1 pass over the events.")
     assert "one window over the whole stream" in text
-    assert "partitioned by nothing" in text
+    assert "Operator 1: not partitioned; results for the whole stream." in text
+    assert "one pane, the whole stream" in text
 
 
 def test_long_lists_of_names_are_cut_short() -> None:
     queries = (f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(X{n}, B+);" for n in range(1200))
     text = explain_text(plan(parse_workload("\n".join(queries))))
-    assert "for 2,400 of the queries on their own" in text
+    assert "(2,400 before merging)" in text
     assert "q18, q19 and 1,180 more." in text
     assert max(map(len, text.splitlines())) < 300
 
@@ -155,9 +160,7 @@ def test_types_in_the_same_place_are_one_box_where_there_are_many() -> None:
         (text.text or "").strip("\u00a0")
         for text in ET.fromstring(explain_svg(many)).iter(f"{SVG}text")
     }
-    assert texts == {"partitioned by one stream", "X0, X1, X2 and 497 more", "T", "D, P"} | {
-        "500 queries"
-    }
+    assert texts == {"not partitioned", "X0, X1, X2 and 497 more", "T", "D, P"} | {"500 queries"}
     assert len(explain_mermaid(many).splitlines()) < 15
 
 

@@ -100,7 +100,7 @@ def test_windows_of_different_length_share() -> None:
         (
             "SUM(b.v) PATTERN SEQ(A, B b+)",
             "COUNT(*) PATTERN SEQ(C, B b+)",
-            "adds up sums",
+            "computes sums",
         ),
         ("MIN(b.v) PATTERN SEQ(A, B b+)", "COUNT(*) PATTERN SEQ(C, B b+)", "MIN and MAX differ"),
     ],
@@ -124,7 +124,10 @@ def test_predicates_on_the_shared_type_hinder_nobody() -> None:
     ("query", "told"),
     [
         ("RETURN COUNT(*) PATTERN SEQ(A, B+)", None),
-        ("RETURN COUNT(*) PATTERN SEQ(A+, B+) STRATEGY CONTIGUOUS", "looks at what is skipped"),
+        (
+            "RETURN COUNT(*) PATTERN SEQ(A+, B+) STRATEGY CONTIGUOUS",
+            "restricts which events may be skipped",
+        ),
         ("RETURN COUNT(*) PATTERN SEQ(A a, B b, B+ c)", "follow B events of another state"),
         ("RETURN COUNT(*) PATTERN SEQ(B+ b, B+ c)", "ambiguous"),
     ],

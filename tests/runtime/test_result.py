@@ -86,7 +86,7 @@ def test_a_notebook_shows_tables() -> None:
 def test_a_notebook_shows_what_explain_tells() -> None:
     workload = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+)")
     assert workload.explain("svg")._repr_html_().startswith("<svg")
-    assert workload.explain()._repr_html_().startswith("<pre>1 query by 1 operator in 1 pass")
+    assert workload.explain()._repr_html_().startswith("<pre>1 query, run by 1 operator in 1 pass")
     assert isinstance(workload.explain(), str)
 
 

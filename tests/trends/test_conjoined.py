@@ -161,7 +161,7 @@ def test_patterns_that_and_joins_go_the_way_that_each_can(pattern: str, way: str
     (why,) = unit.why
     assert unit.path is Path.GRAPH
     assert why.startswith(way)
-    assert "AND counts pairs of trends" in why or "looks at what is skipped" in why
+    assert "AND counts pairs of trends" in why or "restricts which events may be skipped" in why
 
 
 def test_a_pattern_that_and_joins_is_worked_on_once_with_that_of_another_query() -> None:

@@ -56,8 +56,8 @@ def test_queries_are_apart_by_the_ways_they_go() -> None:
     }
     (why,) = (why for why, pairs in told(units).items() if ("q3", "q4") in pairs)
     assert why == (
-        "each keeps its own graph of events, as NOT is about more than single events; the events "
-        "that they ask for differ"
+        "each keeps its own graph of events, because NOT forbids more than single events; they "
+        "look for different events"
     )
 
 
@@ -134,9 +134,9 @@ def test_what_keeps_either_of_two_queries_on_a_graph_of_its_own_is_told() -> Non
         )
     )
     assert found.why == (
-        "one carries sums of its own from event to event, as CONTIGUOUS looks at what is skipped; "
-        "the other keeps its own graph of events, as NOT is about more than single events; their "
-        "strategies differ"
+        "one carries sums of its own from event to event, because CONTIGUOUS restricts which "
+        "events may be skipped; the other keeps its own graph of events, because NOT forbids more "
+        "than single events; their strategies differ"
     )
 
 
@@ -148,8 +148,8 @@ def test_one_query_with_an_index_and_one_with_a_graph_are_told_apart() -> None:
         )
     )
     assert found.why.startswith(
-        "one keeps an index over its own events, as NOT looks at what lies between events; the "
-        "other keeps its own graph of events, as "
+        "one keeps an index over its own events, because NOT depends on the events in between; the "
+        "other keeps its own graph of events, because "
     )
 
 
@@ -166,8 +166,9 @@ def test_queries_with_an_index_are_of_one_operator_whatever_else_they_ask_for() 
     assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q2"), merged=True),)
     (found,) = apart(units_of(rising("q1"), forbidding.replace(";", " WITHIN 9 seconds;")))
     assert found.why == (
-        "each keeps an index over its own events, as each event of a repeated variable is compared "
-        "with the one before, and NOT looks at what lies between events; their windows differ"
+        "each keeps an index over its own events, because each event of a repeated variable is "
+        "compared with the preceding one, and NOT depends on the events in between; their windows "
+        "differ"
     )
 
 
@@ -179,13 +180,16 @@ def test_queries_on_the_shared_graph_with_one_sub_pattern_are_not_apart() -> Non
 def test_queries_that_are_keyed_otherwise_are_apart() -> None:
     (found,) = apart(units_of(rising("q1"), rising("q2", key="[k] AND ")))
     assert list(found.pairs()) == [("q1", "q2")]
-    assert found.why == "their events are partitioned differently, by nothing and by k"
+    assert found.why == "their events are partitioned differently, not at all and by k"
 
 
 @pytest.mark.parametrize(
     ("other", "why"),
     [
-        ("COUNT(*) PATTERN A+ WHERE [k]", "by k alike, but results are by k and by the whole"),
+        (
+            "COUNT(*) PATTERN A+ WHERE [k]",
+            "alike, by k, but their results are by k and for the whole",
+        ),
         ("k, COUNT(*) PATTERN A+ WHERE [k] GROUP BY k", "a null in k is a group for one of them"),
         ("k, COUNT(*) PATTERN A+ WHERE [v] GROUP BY k", "differently, by k and by k and v"),
     ],
@@ -212,7 +216,7 @@ MANY_SUMS = [
         ("COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v < b[i-1].v", "in different ways"),
         (
             "SUM(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v",
-            "one adds up sums or numbers of events",
+            "one computes sums or numbers of events",
         ),
         ("MIN(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v", "their MIN and MAX differ"),
     ],
@@ -226,7 +230,7 @@ def test_queries_that_work_otherwise_on_a_burst_are_apart(other: str, why: str) 
 @pytest.mark.parametrize(
     ("other", "why"),
     [
-        ("MIN(c.v) PATTERN SEQ(A, C c+) WHERE c[i].v > c[i-1].v", "no events of one type"),
+        ("MIN(c.v) PATTERN SEQ(A, C c+) WHERE c[i].v > c[i-1].v", "no type in common"),
         ("MIN(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v < b[i-1].v", "in different ways"),
         ("SUM(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v", None),
         ("MIN(b.v) PATTERN SEQ(A, B b+) WHERE b[i].v > b[i-1].v", None),
@@ -274,25 +278,28 @@ def test_a_sample_of_queries_that_cannot_share_has_no_heading_without_text() -> 
     [
         (
             "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);",
-            "q: coarse path (sums per state), as no condition compares one event with another",
+            "q: coarse path (sums per state), because no condition compares one event with another",
         ),
         (
             rising("q"),
             (
-                "q: shared path (the shared graph), as each event of a repeated variable is "
-                "compared with the one before"
+                "q: shared path (the shared graph), because each event of a repeated variable is "
+                "compared with the preceding one"
             ),
         ),
         (
             "QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(X, Y), B+);",
-            "q: graph path (its own graph of events), as NOT is about more than single events",
+            "q: graph path (its own graph of events), because NOT forbids more than single events",
         ),
         (
             (
                 "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, C c, B b+) "
                 "WHERE b[i].v > a.v AND b[i].v > c.v;"
             ),
-            "q: sets path (one by one), as its events can be anchored in several ways",
+            (
+                "q: sets path (trends built one by one), because its events can be anchored in "
+                "several ways"
+            ),
         ),
     ],
 )

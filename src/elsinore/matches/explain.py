@@ -1,4 +1,4 @@
-"""What `explain` tells of match queries: automaton, conditions and their classes, windows."""
+"""What `explain` says about match queries: automaton, conditions and their classes, windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from elsinore.words import count, listed
 
 
 def template_facts(template: MatchTemplate) -> dict[str, Any]:
-    """Return what there is to tell of a match query, as plain data."""
+    """Return the facts about a match query, as plain data."""
     query = template.query
     users = {r.aggregate.name: r.aggregate for r in template.registers if r.aggregate is not None}
     begins = {template.states[edge.target].variable for edge in template.edges if edge.source < 0}
@@ -73,7 +73,9 @@ def template_lines(facts: dict[str, Any]) -> list[str]:
     lines.append(f"    evaluated by {how['evaluation']}: {how['why']}")
     lines += [f"    {c['text']}: {c['class']}; {c['when']}" for c in facts["conditions"]]
     if facts["sets"]:
-        lines.append(f"    sets, whose events nothing relates: {listed(facts['sets'])}")
+        lines.append(
+            f"    sets, whose events nothing relates to one another: {listed(facts['sets'])}"
+        )
     if facts["registers"]:
         lines.append(f"    a partial match remembers: {'; '.join(facts['registers'])}")
     lines += [f"    {name} runs {how}" for name, how in facts["aggregates"].items()]
@@ -85,7 +87,7 @@ def template_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def window_warnings(query: Query) -> Iterator[str]:
-    """Yield what may be a mistake in a query's windows."""
+    """Yield possible mistakes in a query's windows."""
     window = query.window
     if window is not None and window.slide is not None and window.slide > window.within:
         yield "SLIDE is longer than WITHIN: events between two windows are in none of them."
@@ -93,18 +95,18 @@ def window_warnings(query: Query) -> Iterator[str]:
 
 def _when(template: MatchTemplate, predicate: Any) -> str:
     if is_local(predicate):
-        return "looked at before the search"
+        return "tested before the search"
     numbers = {n for n, c in enumerate(template.conditions) if c.source == predicate}
     if not numbers:
-        return "looked at for the pattern under NOT"
+        return "tested for the pattern under NOT"
     is_collapsed = template.query.collapsed and not template.gathers
     if is_collapsed and numbers & postponed(template):
         return "left to whoever expands a row"
     if numbers & set(template.final) or any(numbers & set(e.late) for e in template.edges):
-        return "looked at when the match is complete"
+        return "tested when the match is complete"
     if all(template.conditions[n].reads_neighbours_only for n in numbers):
-        return "rules out what cannot be completed before the search"
-    return "looked at when an event is selected"
+        return "before the search, rules out what cannot be completed"
+    return "tested when an event is selected"
 
 
 def _windows(query: Query) -> str:
@@ -129,7 +131,7 @@ def _given_out(template: MatchTemplate) -> str:
         made = "; the matches are made first" if template.gathers else ""
         return f"one row for all matches that begin with an event, when its window has passed{made}"
     if template.is_unsure:
-        return "a match is given out when its window has passed: a NOT may make it less sure"
+        return "a match is returned when its window has passed: NOT may make it less probable"
     if template.ends_with_not:
-        return "a match is given out when its window has passed: it ends with NOT"
-    return "a match is given out with its last event"
+        return "a match is returned when its window has passed: it ends with NOT"
+    return "a match is returned with its last event"

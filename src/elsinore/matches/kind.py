@@ -30,7 +30,7 @@ class Matches(Kind):
     name = "matches"
 
     def claims(self, query: Query) -> bool:
-        """Return whether a query asks for values of single matches."""
+        """Return whether a query returns values of single matches."""
         return query.kind is QueryKind.MATCHES
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
@@ -51,7 +51,7 @@ class Matches(Kind):
         return MatchOperator(unit, options)
 
     def statistics(self) -> MatchStatistics:
-        """Return what an operator counts that has done nothing."""
+        """Return the statistics of an operator that has done nothing yet."""
         return MatchStatistics()
 
     def rehearsals(self) -> Sequence[Rehearsal]:
@@ -59,7 +59,7 @@ class Matches(Kind):
         return REHEARSALS
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
-        """Return the operator that `save` made the bytes of."""
+        """Return the operator from the bytes that `save` returned."""
         from elsinore.matches.operator import MatchOperator  # noqa: PLC0415 - Numba
 
         return MatchOperator.load(unit, blob)
@@ -121,7 +121,7 @@ class Matches(Kind):
         return False
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return what may be a mistake, such as conditions that contradict each other."""
+        """Return possible mistakes, such as conditions that contradict each other."""
         return [
             (place, text)
             for place, template in enumerate(spec_of(unit).templates)
@@ -129,7 +129,7 @@ class Matches(Kind):
         ]
 
     def facts(self, unit: Unit) -> dict[str, Any]:
-        """Return what there is to tell of the queries: strategy, states, conditions."""
+        """Return the facts about the queries: strategy, states, conditions."""
         spec = spec_of(unit)
         return {
             "queries": [
@@ -142,7 +142,7 @@ class Matches(Kind):
     def summary(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
-        """Return how each query was evaluated in a run over a sample, and what it was weighed."""
+        """Return how each query was evaluated in a run over a sample, and the expected costs."""
         if sample is None:
             return {}
         return {
@@ -157,15 +157,18 @@ class Matches(Kind):
     def summary_lines(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
-        """Return the same in words, of queries where evaluations were weighed."""
+        """Return the same in words, for queries whose evaluations were weighed."""
         found = self.summary(units, sample, sharing).get("evaluations", {})
         weighed = {name: told for name, told in found.items() if told["steps"]}
         if not weighed or sample is None:
             return ()
-        lines = ["", f"Evaluations, by the first {sample.events:,} of {sample.total:,} events:"]
+        lines = [
+            "",
+            f"Evaluations, judged by the first {sample.events:,} of {sample.total:,} events:",
+        ]
         for name, told in weighed.items():
             steps = ", ".join(f"{price:,.0f} by {how}" for how, price in told["steps"].items())
-            lines.append(f"  {name}: {told['evaluation']}; steps of a beginning, expected: {steps}")
+            lines.append(f"  {name}: {told['evaluation']}; expected steps per beginning: {steps}")
         return lines
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:

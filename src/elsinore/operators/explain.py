@@ -1,4 +1,4 @@
-"""A plan told in words, as data and as a picture: what every kind has, and what its own tells."""
+"""A plan in words, as data and as a picture: what all kinds have, and what each one adds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from elsinore.words import count, listed
 class RowGroups(NamedTuple):
     """How many row groups of files a pass reads on Spark, and skips by their statistics.
 
-    And why it combines none of their events before the shuffle; None where it does if that pays.
+    Also why it combines none of their events before the shuffle; None if it does where that pays.
     """
 
     read: int
@@ -36,7 +36,7 @@ def explain_json(
     row_groups: Sequence[RowGroups] = (),
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
-    """Return the plan as a JSON object: units, their queries and classes, and what kinds tell."""
+    """Return the plan as a JSON object: units, their queries and classes, and what kinds add."""
     told = facts(plan, sample, sharing)
     if row_groups:
         told["row_groups"] = [one._asdict() for one in row_groups]
@@ -49,19 +49,18 @@ def explain_text(
     row_groups: Sequence[RowGroups] = (),
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
-    """Return the plan in words, and what a sample of the events showed in a run that shares so.
+    """Return the plan in words, and what a run over a sample of the events showed in this mode.
 
-    row_groups: of each pass, where the events lie in files that have some.
+    row_groups: those of each pass, if the events are in files that have row groups.
     """
     queries = count(len(plan.workload), "query", "queries")
     operators = count(len(plan.units), "operator", "operators")
     passes = count(len(plan.passes), "pass", "passes")
     exact = ", in exact integers" if plan.workload.exact else ""
-    lines = [f"{queries} by {operators} in {passes} over the events{exact}."]
+    lines = [f"{queries}, run by {operators} in {passes} over the events{exact}."]
     for number, unit in enumerate(plan.units, start=1):
-        key = ", ".join(unit.key) or "nothing: the stream is one"
-        groups = listed(unit.group_by) if unit.group_by else "the whole stream"
-        lines += ["", f"Operator {number}: partitioned by {key}; results by {groups}."]
+        groups = f"by {listed(unit.group_by)}" if unit.group_by else "for the whole stream"
+        lines += ["", f"Operator {number}: {_partitioned(unit)}; results {groups}."]
         if unit.required:
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
         lines += kind_for(unit).lines(unit, unit_facts(unit))
@@ -74,19 +73,23 @@ def explain_text(
             which = f" of pass {number}" if len(row_groups) > 1 else ""
             total = count(one.read + one.skipped, "row group")
             lines.append(
-                f"On Spark tasks{which} skip {one.skipped:,} of {total}, where statistics show "
-                "that no query takes an event."
+                f"On Spark, tasks{which} skip {one.skipped:,} of {total}: those whose statistics "
+                "show that no query takes an event."
             )
-    for why in dict.fromkeys(one.not_combined_because for one in row_groups):
-        if why is not None:
-            lines += ["", f"Of these files' events none are combined before a shuffle: {why}."]
+    whys: dict[str, list[str]] = {}
+    for number, one in enumerate(row_groups, start=1):
+        if one.not_combined_because is not None:
+            whys.setdefault(one.not_combined_because, []).append(str(number))
+    for why, numbers in whys.items():
+        where = f" in pass {listed(numbers)}" if len(numbers) < len(row_groups) else ""
+        lines += ["", f"Events of these files are not combined before the shuffle{where}: {why}."]
     return "\n".join(lines) + "\n"
 
 
 def facts(
     plan: Plan, sample: Sample | None = None, sharing: Sharing = Sharing.DYNAMIC
 ) -> dict[str, Any]:
-    """Return what there is to tell of a plan, as plain data."""
+    """Return the facts about a plan, as plain data."""
     told: dict[str, Any] = {
         "exact": plan.workload.exact,
         "units": [unit_facts(unit) for unit in plan.units],
@@ -97,7 +100,7 @@ def facts(
 
 
 def unit_facts(unit: Unit) -> dict[str, Any]:
-    """Return what there is to tell of a unit of a plan, as plain data."""
+    """Return the facts about a unit of a plan, as plain data."""
     common = {
         "kind": kind_for(unit).name,
         "partitioned_by": list(unit.key),
@@ -121,7 +124,7 @@ def unit_facts(unit: Unit) -> dict[str, Any]:
 
 
 def _not_spread(unit: Unit) -> str | None:
-    """Return why a key's windows are worked on in one of Spark's partitions; None: in several."""
+    """Return why a key's windows are processed in one Spark partition; None if in several."""
     windows = kind_for(unit).windows(unit)
     if isinstance(windows, str):
         return windows
@@ -140,22 +143,22 @@ def explain_svg(plan: Plan) -> str:
 
 def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:
     graphs = ((unit, kind_for(unit).graph(unit)) for unit in plan.units)
-    return [
-        (f"partitioned by {', '.join(unit.key) or 'one stream'}", graph)
-        for unit, graph in graphs
-        if graph is not None
-    ]
+    return [(_partitioned(unit), graph) for unit, graph in graphs if graph is not None]
+
+
+def _partitioned(unit: Unit) -> str:
+    return f"partitioned by {', '.join(unit.key)}" if unit.key else "not partitioned"
 
 
 def _between_kinds(plan: Plan) -> list[str]:
-    """Return lines on why queries of different kinds share nothing; none of one kind alone."""
+    """Return lines on why queries of different kinds share nothing, if there are several kinds."""
     named: dict[str, list[str]] = {}
     for unit in plan.units:
         named.setdefault(kind_for(unit).name, []).extend(unit.names)
     told = [f"{listed(names, MOST_NAMES)} ({kind})" for kind, names in named.items()]
     lines = [
-        f"  Not {one} with {other}: what these kinds of query work out has nothing in common but "
-        "the pass over the events."
+        f"  No sharing of {one} with {other}: queries of these kinds can share a pass over the "
+        "events, but no computation."
         for one, other in itertools.combinations(told, 2)
     ]
     return ["", "Sharing between kinds of query", *lines] if lines else []
@@ -164,9 +167,9 @@ def _between_kinds(plan: Plan) -> list[str]:
 def _kinds(
     plan: Plan, sample: Sample | None, sharing: Sharing
 ) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
-    """Return the kinds of a plan, each with its units and what the sample showed of these.
+    """Return the kinds of a plan, each with its units and what the sample showed about these.
 
-    A sample is of a run that records, which may have made one unit of several.
+    A sample comes from a run that records, which may have made one unit of several.
     """
     ran = plan.units if sample is None else gathered(plan, sharing, record=True).units
     found: list[tuple[Kind, Sequence[Unit], Sample | None]] = []

@@ -208,7 +208,7 @@ class Kind(Protocol):
 
     def panes(self, unit: Unit) -> Panes | str:
         """Return how a unit's events are combined by panes, or why they cannot be."""
-        return "its queries need single events"
+        return "the queries need single events"
 
     def windows(self, unit: Unit) -> Sequence[Window] | str:
         """Return the window of each query where none depends on another; or why some do.

@@ -19,7 +19,7 @@ from elsinore.errors import InputError
 Ints = NDArray[np.int64]
 
 # Why events are not combined, whatever their kind.
-KEEPS_ALL = "every event counts, also of types that no query names"
+KEEPS_ALL = "every event counts, including those of types that no query names"
 OVERLAP = "windows overlap, and a group has several keys"  # why a key's windows are not spread
 
 

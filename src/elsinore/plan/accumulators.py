@@ -39,7 +39,7 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
     resets = []
     for negative in guarded.negatives:
         if negative.moves or negative.negatives:
-            return "NOT is about more than single events"
+            return "NOT forbids more than single events"
         resets.append([Reset(state.type, state.needs) for state in negative.states])
     begin: Kept = (START, frozenset())
     needed = set(ends)

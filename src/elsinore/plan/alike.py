@@ -75,7 +75,7 @@ def why_no_lanes(longer: GuardedTemplate, template: GuardedTemplate) -> str | No
         or set(longer.starts) != set(template.starts)
         or ways != {(move.source, move.target) for move in template.moves}
     ):
-        return "what may follow what, or begin a trend, differs"
+        return "they differ in which events may follow which, or begin a trend"
     if _conditions(longer, first) != _conditions(template, template.moves):
         return "their conditions between events differ"
     return None
@@ -179,11 +179,11 @@ def why_apart(one: GuardedTemplate, other: GuardedTemplate) -> str | None:
         [(state.type, state.needs) for state in template.states] for template in (one, other)
     )
     if asked != other_asked:
-        return "the events that they ask for differ"
+        return "they look for different events"
     if tuple(map(_state, one.states)) != tuple(map(_state, other.states)):
-        return "what they compare with a single earlier event differs"
+        return "they compare different things with a single earlier event"
     if tuple(map(shape, one.negatives)) != tuple(map(shape, other.negatives)):
-        return "what they forbid differs"
+        return "they forbid different things"
     if one.conditions != other.conditions:
         return "their conditions between events differ"
-    return "what may follow what, or end a trend, differs"
+    return "they differ in which events may follow which, or end a trend"

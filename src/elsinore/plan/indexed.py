@@ -95,18 +95,18 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
     >>> sorted(cut.operator.value for one in found.extensions for (cut,) in one.ranges)
     ['<', '>']
     >>> of("SEQ(A, B b+) WHERE b[i].v * b[i-1].v > 0")
-    'a condition between neighbours is no range'
+    'a condition between neighbours is not a range'
     """
     if guarded.query.strategy is not Strategy.ANY:
-        return f"{guarded.query.strategy.value} looks at what is skipped"
+        return f"{guarded.query.strategy.value} restricts which events may be skipped"
     if guarded.sides > 1:
         return "AND counts pairs of trends"
     if guarded.ambiguous:
         return "the pattern is ambiguous"
     if guarded.anchors:
-        return "events are compared with one far before them"
+        return "events are compared with one that need not precede them directly"
     if any(one.moves or one.negatives for one in guarded.negatives):
-        return "NOT is about more than single events"
+        return "NOT forbids more than single events"
     asked_of = (guarded.starts, guarded.moves, guarded.ends)
     if any(len(one.ways) != 1 for guards in asked_of for one in guards):
         return "events may be neighbours in several ways, each with a NOT of its own"
@@ -130,13 +130,13 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
         for condition in sorted(move.conditions):
             found = ranges[condition]
             if found is None:
-                return "a condition between neighbours is no range"
+                return "a condition between neighbours is not a range"
             asked = _both(asked, found)
         cuts = [cut for part in asked for cut in part]
         if cuts and axis(cuts) is None:
             return "conditions between neighbours are ranges of several attributes"
         if len(asked) > MOST_RANGES:
-            return f"a condition between neighbours is more than {MOST_RANGES} ranges"
+            return f"a condition between neighbours consists of more than {MOST_RANGES} ranges"
         parts = tuple(map(tuple, asked)) if cuts else ()
         extensions.append(Extension(place(move.source, way), move.target, parts))
     ends = tuple(place(one.source, way) for one in guarded.ends for way in one.ways)

@@ -299,7 +299,7 @@ def have_one_order(one: GuardedTemplate, other: GuardedTemplate) -> bool:
 def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
     """Return why two queries have no state in common that is compared or repeated."""
     if not all(isinstance(indexed(template), Indexed) for template in (one, other)):
-        return why_apart(one, other) or "they are worked on by themselves"
+        return why_apart(one, other) or "each is processed by itself"
     if one.query.window != other.query.window:
         return "their windows differ"
     pairs = [
@@ -309,16 +309,16 @@ def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
         if state.type == standing.type and _compares(one, here) and _compares(other, there)
     ]
     if not pairs:
-        return "they compare or repeat no events of one type"
+        return "they have no type in common whose events both compare or repeat"
     names = " and ".join(dict.fromkeys(one.states[here].type for here, _ in pairs))
     alike = [pair for pair in pairs if one.states[pair[0]].needs == other.states[pair[1]].needs]
     if not alike:
-        return f"they ask {names} events for other things"
+        return f"they have different conditions on single {names} events"
     if not any(
         _conditions_into(one, here) == _conditions_into(other, there) for here, there in alike
     ):
-        return f"they compare {names} events with those before them in different ways"
-    return f"what comes before {names} in their trends differs"
+        return f"they compare {names} events with preceding ones in different ways"
+    return f"they differ in what precedes {names} in a trend"
 
 
 def _compares(template: GuardedTemplate, state: int) -> bool:

@@ -110,7 +110,7 @@ def can_combine(unit: TrendUnit) -> str | None:
     True
     """
     if unit.path is not Path.COARSE:
-        return "events are kept one by one, and trends reach over panes by single events"
+        return "single events are kept, and trends connect them across panes"
     if unit.exact:
         return "it computes with integers of any size"
     if max(action_rows(unit.merged.nodes), default=0) > ROW_LIMIT:

@@ -33,7 +33,7 @@ from elsinore.plan.template import Adjacent, Template, Transition, template
 
 STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
 
-_NEGATION = "NOT looks at what lies between events"
+_NEGATION = "NOT depends on the events in between"
 _CONJUNCTION = "AND counts pairs of trends"
 _SUMMED = frozenset({_NEGATION, _CONJUNCTION})  # what sums per state can do
 
@@ -73,9 +73,9 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         if isinstance(shared, Template):
             guard = obstacle(shared)
             if guard is None:
-                why = "fine granularity was asked for"
+                why = "fine granularity was requested"
                 if between:
-                    why = "each event of a repeated variable is compared with the one before"
+                    why = "each event of a repeated variable is compared with the preceding one"
                 return Routed(Path.SHARED, f"the shared graph: {why}", shared)
         else:
             guard = shared
@@ -86,13 +86,13 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         pairs = _CONJUNCTION in guards
         kept = conjoined(guarded) if pairs else accumulated(guarded)
         if isinstance(kept, Template):
-            why = "sums per state, emptied by what NOT forbids: NOT is about single events"
+            why = "sums per state, reset by what NOT forbids: NOT forbids only single events"
             if pairs:
-                why = f"sums per state of either pattern and of both: {_CONJUNCTION}"
+                why = f"sums per state for each pattern and for both: {_CONJUNCTION}"
             return Routed(Path.COARSE, why, kept)
         guard = kept
     if exact:
-        why = f"one by one in exact integers: {guard or 'conditions compare events'}"
+        why = f"trends built one by one in exact integers: {guard or 'conditions compare events'}"
         return Routed(Path.SETS, why, guarded)
     whole = guarded if guarded.sides > 1 else with_steps(guarded)
     found = _patterns_of(whole)
@@ -100,7 +100,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     for part in parts:
         hindrance = _too_much(part)
         if hindrance is not None:
-            return Routed(Path.SETS, f"one by one: {hindrance}", guarded)
+            return Routed(Path.SETS, f"trends built one by one: {hindrance}", guarded)
     way = "its own graph of events"
     if all(isinstance(indexed(part), Indexed) for part in parts):
         way = "an index over its own events"
@@ -169,7 +169,7 @@ def _guards(query: Query) -> list[str]:
         if isinstance(node, pt.Conjunction):
             found[_CONJUNCTION] = None
     if query.strategy is not Strategy.ANY:
-        found[f"{query.strategy.value} looks at what is skipped"] = None
+        found[f"{query.strategy.value} restricts which events may be skipped"] = None
     return list(found)
 
 
@@ -179,9 +179,9 @@ def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
     for predicate in between:
         mine = list(readings(query, query.pattern, predicate) or ())
         if any(_comparison_of(reading.condition) is None for reading in mine):
-            return "a condition does more than compare an attribute with one of the event before"
+            return "a condition does more than compare attributes of neighbouring events"
         if not mine or any(reading.anchored or reading.first for reading in mine):
-            return "a condition compares other events than neighbours of a repeated variable"
+            return "a condition compares events other than neighbours of a repeated variable"
         found.append(mine)
     plain = template(query)
     if plain.determinized:
@@ -197,7 +197,7 @@ def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
         if pair not in asked:
             transitions.append(move)
         elif move.source != move.target:
-            return "a condition compares neighbours that are not of one repeated variable"
+            return "a condition compares neighbours that do not belong to one repeated variable"
         elif len(asked[pair]) > 1:
             return "neighbours of a repeated variable are compared by several conditions"
         else:
@@ -205,7 +205,7 @@ def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
             (condition,) = asked[pair]
             transitions.append(replace(move, adjacent=_comparison_of(condition)))
     if not all(any((one.earlier, one.later) in on_loops for one in mine) for mine in found):
-        return "a condition is about events that never follow one another"
+        return "a condition compares events that never follow one another"
     return replace(plain, transitions=tuple(transitions))
 
 

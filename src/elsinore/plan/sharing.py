@@ -93,7 +93,7 @@ def obstacle(template: Template) -> str | None:
     change: no other state that the same events take may stand right before it.
     """
     if template.query.strategy is not Strategy.ANY:
-        return f"{template.query.strategy.value} looks at what is skipped"
+        return f"{template.query.strategy.value} restricts which events may be skipped"
     if template.determinized:
         return "the pattern is ambiguous"
     types: dict[int, set[str]] = {}
@@ -104,7 +104,7 @@ def obstacle(template: Template) -> str | None:
     }
     for move in template.transitions:
         if move.adjacent is not None and move.source != move.target:
-            return "conditions between events stand elsewhere than on repeated variables"
+            return "conditions between events concern variables that are not repeated"
         loop = looping.get(move.target)
         if loop and move.source not in {START, move.target} and loop in types[move.source]:
             return f"{loop} events follow {loop} events of another state"
@@ -160,12 +160,12 @@ def why_not(one: Template, other: Template, *, mixed: bool = False) -> str | Non
         return "they have no Kleene sub-pattern in common"
     if not mixed and not any(here[name] & there[name] for name in common):
         return (
-            f"they compare {' or '.join(sorted(common))} events with the ones before them in "
-            "different ways, and one graph for both would look up as much as a graph for each"
+            f"they compare {' or '.join(sorted(common))} events with preceding ones in different "
+            "ways, and a common graph would need as many look-ups as separate graphs"
         )
     kind, other_kind = aggregated(one.aggregation), aggregated(other.aggregation)
     if kind.sums != other_kind.sums:
-        return "one adds up sums or numbers of events, the other does not"
+        return "one computes sums or numbers of events, the other does not"
     if kind.extremes != other_kind.extremes:
         return "their MIN and MAX differ"
     return None

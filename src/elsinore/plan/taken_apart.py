@@ -53,9 +53,9 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     if one.ambiguous or other.ambiguous:
         return f"{why}one of its patterns is ambiguous"
     if one.anchors or other.anchors:
-        return f"{why}events are compared with one far before them"
+        return f"{why}events are compared with one that need not precede them directly"
     if guarded.query.strategy is Strategy.NEXT:
-        return f"{why}what one of its patterns skips the other may not"
+        return f"{why}one of its patterns may skip events that the other may not"
     return one, other, _guarded_both(one, other)
 
 

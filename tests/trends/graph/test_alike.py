@@ -92,9 +92,9 @@ def test_next_and_contiguous_trends_of_one_pattern_are_worked_on_once(strategy: 
     assert summed == list(range(program.linear.shape[1]))  # what is one is not kept twice
     (block,) = apart(units)
     assert set(block.pairs()) == {("one", "three"), ("two", "three")}
-    assert "they add up different things" in block.why
+    assert "they compute different things" in block.why
     lines = "\n".join(sharing_text(units, None))
-    assert "SEQ(A a, B b+) of one and two, worked on once for all of them" in lines
+    assert "SEQ(A a, B b+) of one and two, processed once for all of them" in lines
 
 
 @pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
@@ -110,12 +110,14 @@ def test_queries_of_one_shape_and_their_beginnings_are_lanes_of_one_pass(strateg
     units = trend_units(plan(parse_workload(text.format(strategy))))
     (lanes,) = shared_patterns(units)
     assert (lanes.pattern, lanes.queries) == ("SEQ(A, B+, C)", ("one", "two", "three"))
-    assert lanes.how.startswith("whose patterns have one shape")
+    assert lanes.how.startswith("whose patterns have the same shape")
     assert not may_share(units)
     reasons = {pair: block.why.split("; ")[-1] for block in apart(units) for pair in block.pairs()}
     assert len(reasons) == 12
     assert reasons["one", "four"] == "their conditions between events differ"
-    assert reasons["two", "five"] == "what may follow what, or begin a trend, differs"
+    assert (
+        reasons["two", "five"] == "they differ in which events may follow which, or begin a trend"
+    )
     assert reasons["three", "six"] == "their windows differ"
 
 
@@ -166,10 +168,10 @@ def test_lanes_with_an_equal_not_have_what_is_before_it_and_it_as_one_state(
     [
         ("SEQ(A, B+) STRATEGY SKIP TILL NEXT MATCH", "their strategies differ"),
         ("SEQ(A, B+) WITHIN 5 seconds", "their windows differ"),
-        ("SEQ(A, C+)", "the events that they ask for differ"),
-        ("SEQ(A, NOT SEQ(X, Y), B+)", "what they forbid differs"),
+        ("SEQ(A, C+)", "they look for different events"),
+        ("SEQ(A, NOT SEQ(X, Y), B+)", "they forbid different things"),
         ("SEQ(A a, B b+) WHERE b[i].v > b[i-1].v", "their conditions between events differ"),
-        ("SEQ(A a, B b*)", "what may follow what, or end a trend, differs"),
+        ("SEQ(A a, B b*)", "they differ in which events may follow which, or end a trend"),
     ],
 )
 def test_explain_says_in_what_automata_differ(other: str, why: str) -> None:

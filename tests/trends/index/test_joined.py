@@ -106,9 +106,9 @@ def test_states_of_one_query_are_never_one() -> None:
 
 OWN = (
     "each keeps an index over its own events, "
-    "as a condition does more than compare an attribute with one of the event before"
+    "because a condition does more than compare attributes of neighbouring events"
 )
-SORTED = "each keeps sums of its own over one order of events for both"
+SORTED = "each keeps its own sums, over an order of events that both use"
 
 
 @pytest.mark.parametrize(
@@ -117,26 +117,34 @@ SORTED = "each keeps sums of its own over one order of events for both"
         (
             asked("q2", "SEQ(D d, B b+)", NEAR),
             SORTED,
-            "what comes before B in their trends differs",
+            "they differ in what precedes B in a trend",
         ),
         (asked("q2", "SEQ(A a, B b+)", NEAR, " WITHIN 9 seconds"), OWN, "their windows differ"),
         (
             asked("q2", "SEQ(D d, B b+)", "ABS(b[i].v - b[i-1].v) <= 3"),
             SORTED,
-            "they compare B events with those before them in different ways",
+            "they compare B events with preceding ones in different ways",
         ),
         (
             asked("q2", "SEQ(A a, B b+)", "ABS(b[i].v - b[i-1].v) <= 3"),
             SORTED,
-            "they compare B events with those before them in different ways",
+            "they compare B events with preceding ones in different ways",
         ),
         (
             asked("q2", "SEQ(D d, B b+)", "ABS(b[i].w - b[i-1].w) <= 3"),
             OWN,
-            "they compare B events with those before them in different ways",
+            "they compare B events with preceding ones in different ways",
         ),
-        (asked("q2", "B b+", f"{NEAR} AND b.w > 1"), SORTED, "they ask B events for other things"),
-        (asked("q2", "SEQ(D d, E b+)", NEAR), OWN, "they compare or repeat no events of one type"),
+        (
+            asked("q2", "B b+", f"{NEAR} AND b.w > 1"),
+            SORTED,
+            "they have different conditions on single B events",
+        ),
+        (
+            asked("q2", "SEQ(D d, E b+)", NEAR),
+            OWN,
+            "they have no type in common whose events both compare or repeat",
+        ),
     ],
 )
 def test_queries_with_sums_of_their_own_are_told_why(other: str, begins: str, why: str) -> None:
@@ -195,15 +203,19 @@ def test_few_queries_that_count_go_by_an_index_unless_a_run_records_or_is_told_h
     assert not any(is_counted(unit, sharing) for sharing in (Sharing.ALWAYS, Sharing.NEVER))
     lines = sharing_text(units, None)
     assert "  SEQ(A, B+) of short and long, kept once for all of them" in lines
-    by_index = "  short, long, some and falling are few enough to go by an index"
+    by_index = "  short, long, some and falling are few enough to use an index"
     assert any(line.startswith(by_index) for line in lines)
     why: dict[str, set[tuple[str, str]]] = {}
     for block in apart(units):
         why.setdefault(block.why.partition("; ")[0], set()).update(block.pairs())
     assert why == {
         SORTED: {("short", "some"), ("long", "some")},
-        "each keeps an index over its own events, as each event of a repeated variable is compared "
-        "with the one before": {("short", "falling"), ("long", "falling"), ("some", "falling")},
+        "each keeps an index over its own events, because each event of a repeated variable is "
+        "compared with the preceding one": {
+            ("short", "falling"),
+            ("long", "falling"),
+            ("some", "falling"),
+        },
     }
     assert sharing_facts(units, None)["counted"] == [["short", "long", "some", "falling"]]
     with_sum = COUNTING.replace(

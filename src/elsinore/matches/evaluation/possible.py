@@ -32,7 +32,7 @@ def evaluated(template: MatchTemplate, asked: Evaluation) -> Evaluated:
     reason = why_not(template, asked)
     if reason is not None:
         return Evaluated(Evaluation.PATHS, f"not {asked.value}: {reason}")
-    return Evaluated(asked, "as asked")
+    return Evaluated(asked, "as requested")
 
 
 def _by_cost(template: MatchTemplate) -> Evaluated:
@@ -43,9 +43,9 @@ def _by_cost(template: MatchTemplate) -> Evaluated:
     """
     reason = why_not(template, Evaluation.ON_THE_FLY)
     if reason is not None:
-        return Evaluated(Evaluation.PATHS, f"postponing is not possible: {reason}")
+        return Evaluated(Evaluation.PATHS, f"postponing is not possible ({reason})")
     if not template.conditions:
-        return Evaluated(Evaluation.PATHS, "no condition is between events")
+        return Evaluated(Evaluation.PATHS, "no condition relates events to one another")
     near = [condition.reads_neighbours_only for condition in template.conditions]
     if any(near[c] for edge in template.edges if edge.source != START for c in edge.checks):
         why = "conditions on neighbours rule out what cannot be completed before it is begun"
@@ -55,7 +55,7 @@ def _by_cost(template: MatchTemplate) -> Evaluated:
     if not early:
         return Evaluated(
             Evaluation.PATHS,
-            "no condition rules events out before it is known what a match selects",
+            "no condition rules out events before it is known what a match selects",
         )
     if any(r.aggregate is not None and r.aggregate.initial is None for r in template.registers):
         return Evaluated(Evaluation.PATHS, "the state of an aggregate of your own is an object")
@@ -70,13 +70,15 @@ def why_not(template: MatchTemplate, evaluation: Evaluation) -> str | None:
     if evaluation is Evaluation.PATHS:
         return None
     if template.query.collapsed:
-        return "COLLAPSED lists no single matches"
+        return "COLLAPSED does not list single matches"
     if template.uncertain is not None:
         return "times are uncertain"
     if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
-        return "MATCH_NUMBER() tells matches apart that end with one event by how they are found"
+        return (
+            "MATCH_NUMBER() numbers matches that end with the same event in the order of the search"
+        )
     if evaluation in POSTPONED and template.strategy is not Strategy.ANY:
-        return f"it is for SKIP TILL ANY MATCH, not {template.strategy.value}"
+        return f"it requires SKIP TILL ANY MATCH, not {template.strategy.value}"
     if evaluation in BY_RUNS:
         for register in template.registers:
             if register.aggregate is not None and register.aggregate.initial is None:

@@ -1,4 +1,4 @@
-"""What `explain` tells of trend queries: their templates, paths and windows."""
+"""What `explain` says about trend queries: their templates, paths and windows."""
 
 from __future__ import annotations
 
@@ -15,34 +15,37 @@ from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.words import count, listed
 
-MOST_NAMES = 20  # of queries or types that are told of at once
+MOST_NAMES = 20  # of queries or types that are listed at once
+WHOLE_STREAM = "the whole stream"
 
 
 def path_in_words(path: Path, why: str) -> str:
-    """Return a query's way and the reason for it as one phrase.
+    """Return a query's path and the reason for it as one phrase.
 
-    >>> path_in_words(Path.GRAPH, "its own graph of events: NOT looks at what lies between events")
-    'graph path (its own graph of events), as NOT looks at what lies between events'
+    >>> path_in_words(Path.GRAPH, "its own graph of events: NOT depends on the events in between")
+    'graph path (its own graph of events), because NOT depends on the events in between'
     """
     what, _, reason = why.partition(": ")
-    return f"{path.value} path ({what}), as {reason}" if reason else f"{path.value} path: {what}"
+    return (
+        f"{path.value} path ({what}), because {reason}" if reason else f"{path.value} path: {what}"
+    )
 
 
 def way_in_words(why: str, queries: int = 1) -> str:
-    """Return the way that so many queries go, and the reason for it, as what they go by.
+    """Return the path of one or more queries, and the reason for it, as what they are run by.
 
-    >>> way_in_words("an index over its own events: NOT looks at what lies between events", 2)
-    'an index over their own events (NOT looks at what lies between events)'
+    >>> way_in_words("an index over its own events: NOT depends on the events in between", 2)
+    'an index over their own events (NOT depends on the events in between)'
     """
     what, _, reason = why.partition(": ")
-    what = what.replace("one by one", "building trends one by one")
+    what = what.replace("trends built one by one", "building trends one by one")
     if queries > 1:
         what = what.replace("its own", "their own")
     return f"{what} ({reason})" if reason else what
 
 
 def unit_facts(unit: TrendUnit) -> dict[str, Any]:
-    """Return what there is to tell of a unit's templates, as plain data."""
+    """Return the facts about a unit's templates, as plain data."""
     graph = template_graph(unit.members)
     predicates = {p for one in unit.members for held in one.predicates.values() for p in held}
     return {
@@ -63,29 +66,34 @@ def unit_facts(unit: TrendUnit) -> dict[str, Any]:
 
 
 def unit_lines(unit: dict[str, Any]) -> list[str]:
-    """Return what there is to tell of a unit in words, from its facts."""
+    """Return the facts about a unit in words."""
     lines = []
+    panes = f"panes of {unit['pane']}"
+    if unit["pane"] == WHOLE_STREAM:
+        panes = f"one pane, {WHOLE_STREAM}"
     if unit["path"] == Path.COARSE.value:
         lines.append(
-            f"  Merged template: {count(unit['nodes'], 'state', 'states')} for "
-            f"{unit['states']:,} of the queries on their own; panes of {unit['pane']}."
+            f"  Merged template: {count(unit['nodes'], 'state', 'states')} "
+            f"({unit['states']:,} before merging); {panes}."
         )
     else:
         states = count(unit["states"], "state", "states")
-        lines.append(f"  Events are kept: {states} of templates; panes of {unit['pane']}.")
+        lines.append(f"  Single events are kept; templates with {states}; {panes}.")
     why = unit["not_combined_because"]
-    combined = "are not combined before they are shuffled"
+    combined = "are not combined before the shuffle"
     if not why:
-        combined = "are combined before they are shuffled, where that pays"
-    lines.append(f"  On Spark, events of a key and pane {combined}{f': {why}' if why else ''}.")
+        combined = "are combined before the shuffle, where that pays"
+    lines.append(
+        f"  On Spark, events of the same key and pane {combined}{f': {why}' if why else ''}."
+    )
     spread = unit["not_spread_because"]
     lines.append(
-        "  What is shuffled of a key "
+        "  On Spark, the data of a key "
         + ("goes to one partition" if spread else "is spread over partitions by windows")
         + (f": {spread}." if spread else ".")
     )
     lines += [
-        f"  {shared['type']}+ is in {listed(shared['queries'], MOST_NAMES)}."
+        f"  {shared['type']}+ occurs in {listed(shared['queries'], MOST_NAMES)}."
         for shared in unit["shared_kleene"]
     ]
     lines.append(
@@ -99,7 +107,7 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
             begins, ends = listed(query["start_types"]), listed(query["end_types"])
             lines.append(f"    begins with {begins}, ends with {ends}")
         else:
-            lines.append("    matches nothing: its conditions exclude one another")
+            lines.append("    matches nothing: its conditions contradict one another")
         for name, before in query["predecessor_types"].items():
             if before:
                 lines.append(f"    before {name}: {listed(before)}")
@@ -137,7 +145,7 @@ def _size(template: Template | GuardedTemplate) -> int:
 
 
 def query_warnings(query: Query) -> tuple[str, ...]:
-    """Return what is legal in a query and may still surprise."""
+    """Return warnings about what is legal in a query but may surprise."""
     window = query.window
     if window is not None and window.step > window.within:
         gap = duration(window.step - window.within, window.per_microsecond)
@@ -147,7 +155,7 @@ def query_warnings(query: Query) -> tuple[str, ...]:
 
 
 def windows_in_words(window: Window | None) -> str:
-    """Return what windows a query counts in.
+    """Return a query's windows in words.
 
     >>> windows_in_words(Window(1_800_000_000, 300_000_000))
     'windows of 30 minutes, a new one every 5 minutes: 6 are open at once'
@@ -162,7 +170,9 @@ def windows_in_words(window: Window | None) -> str:
 
 
 def duration(length: int, per_microsecond: int = 1) -> str:
-    """Return a duration, of so many to the microsecond, in the greatest unit that divides it.
+    """Return a duration in the greatest unit that divides it.
+
+    `per_microsecond` says how many of its units make a microsecond.
 
     >>> duration(5_400_000_000), duration(1_500, 1_000)
     ('90 minutes', '1,500 nanoseconds')
@@ -176,5 +186,5 @@ def duration(length: int, per_microsecond: int = 1) -> str:
 def _pane(unit: TrendUnit) -> str:
     windows = [one.query.window for one in unit.members if one.query.window is not None]
     if not windows:
-        return "the whole stream"
+        return WHOLE_STREAM
     return duration(math.gcd(*(window.pane for window in windows)), windows[0].per_microsecond)

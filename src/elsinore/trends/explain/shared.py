@@ -42,9 +42,9 @@ class SharedPattern:
     def how(self) -> str:
         """In what way they share."""
         if self.lanes:
-            return "whose patterns have one shape: they go through the events side by side"
+            return "whose patterns have the same shape: they are processed side by side"
         if self.whole:
-            return "worked on once for all of them"
+            return "processed once for all of them"
         return "kept once for all of them" if self.merged else "burst by burst, where it pays"
 
 

@@ -1,4 +1,4 @@
-"""What is shared, told: the lines and the plain data of `explain`, with what a sample showed."""
+"""What `explain` says about sharing, in lines and as plain data, with what a sample showed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from elsinore.trends.explain.unshared import apart
 from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 from elsinore.words import count, listed
 
-MOST_PAIRS = 20  # pairs of queries that are told for one reason; the rest is counted
-MOST_BLOCKS = 5  # lists of names that are told for one reason
+MOST_PAIRS = 20  # pairs of queries that are listed for one reason; the rest is counted
+MOST_BLOCKS = 5  # lists of names that are shown for one reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _unshared(records: Sequence[BurstRecord]) -> Unshared:
 def sharing_text(
     units: Units, sample: SharedSample | None, sharing: Sharing = Sharing.DYNAMIC
 ) -> list[str]:
-    """Return lines on what is shared and what not; none where there is nothing to tell."""
+    """Return lines on what is shared and what is not; none if there is nothing to say."""
     told, pairs = shared_patterns(units, sharing), apart(units, sharing)
     sampled = () if sample is None else sample.sets
     if not (told or pairs or sampled):
@@ -124,21 +124,21 @@ def sharing_text(
         if one.queries not in known or one.merged:
             lines.append(f"  {one.pattern} of {listed(one.queries, MOST_NAMES)}, {one.how}")
     lines += [
-        f"  {listed(names, MOST_NAMES)} are few enough to go by an index over their events, not by "
-        "bursts; only with sharing: always or never, or where a run records bursts, as the sample "
-        "does, do they go by the shared graph."
+        f"  {listed(names, MOST_NAMES)} are few enough to use an index over their events, not "
+        "bursts. They use the shared graph only with sharing: always or never, or in a run that "
+        "records bursts, as the sample does."
         for names in by_index
     ]
     for several in pairs:
-        blocks = ", nor ".join(block.words() for block in several.blocks[:MOST_BLOCKS])
+        blocks = ", nor of ".join(block.words() for block in several.blocks[:MOST_BLOCKS])
         if len(several.blocks) > MOST_BLOCKS:
-            blocks += f", nor {len(several.blocks) - MOST_BLOCKS:,} more such lists"
-        lines.append(f"  Not {blocks}: {several.why}.")
+            blocks += f", nor of {len(several.blocks) - MOST_BLOCKS:,} more such lists"
+        lines.append(f"  No sharing of {blocks}: {several.why}.")
     return lines if len(lines) > 2 else []  # a heading alone says nothing
 
 
 def _set_lines(found: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[str]:
-    which = " (in the sample alone, see below)" if indexed else ""
+    which = " (only in the sample, see below)" if indexed else ""
     lines = [f"  {found.pattern} of {listed(found.queries, MOST_NAMES)}{which}"]
     if found.bursts == 0:
         return [*lines, "    There were no bursts."]
@@ -149,18 +149,18 @@ def _set_lines(found: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[
         )
     else:
         lines.append(
-            f"    Could share, but none of {count(found.bursts, 'burst')} with "
-            f"{count(found.events, 'event')} was shared."
+            f"    They could share, but none of {count(found.bursts, 'burst')}, with "
+            f"{count(found.events, 'event')}, was shared."
         )
     if found.shared:
         lines.append(
             f"    Snapshots: {found.graphlet_snapshots:,} of graphlets, where bursts begin or end; "
-            f"{found.event_snapshots:,} of single events, where queries part."
+            f"{found.event_snapshots:,} of single events, where queries diverge."
         )
     if found.parted:
         lines.append(
-            f"    {count(found.parted, 'shared burst')} went on in parts, each of queries that "
-            "take the same events."
+            f"    {count(found.parted, 'shared burst')} continued in parts, each for the queries "
+            "that take the same events."
         )
     return lines + [f"    {line}" for line in _why_unshared(found, sharing)]
 
@@ -172,24 +172,24 @@ def _why_unshared(found: SharedBursts, sharing: Sharing) -> list[str]:
     lines = []
     if found.dearer.bursts:
         lines.append(
-            f"{count(found.dearer.bursts, 'burst')} decided against, since to share one was "
-            f"expected to cost {_nanoseconds(-found.dearer.saving)} more than it saves."
+            f"{count(found.dearer.bursts, 'burst')} not shared because sharing was expected to "
+            f"cost {_nanoseconds(-found.dearer.saving)} more per burst than it would save."
         )
     if found.too_little.bursts:
         lines.append(
-            f"{count(found.too_little.bursts, 'burst')} not shared yet: to share one was expected "
-            f"to save {_nanoseconds(found.too_little.saving)}, and what had been lost so far was "
-            "less than the price of changing over."
+            f"{count(found.too_little.bursts, 'burst')} not shared yet: sharing was expected to "
+            f"save {_nanoseconds(found.too_little.saving)} per burst, but the loss so far was less "
+            "than the cost of switching over."
         )
     if found.unknown.bursts:
         lines.append(
-            f"{count(found.unknown.bursts, 'burst')} not shared, since there was none before to "
-            "judge by."
+            f"{count(found.unknown.bursts, 'burst')} not shared because there was no earlier "
+            "burst to judge by."
         )
     if found.unweighed:
         lines.append(
-            f"About {found.unweighed:,} more events of the same keys went by unweighed, since "
-            "sharing had not paid for some bursts in a row."
+            f"About {found.unweighed:,} more events of the same keys were processed without "
+            "weighing, because sharing had not paid for some bursts in a row."
         )
     return lines
 
@@ -201,7 +201,7 @@ def _nanoseconds(number: float) -> str:
 def sharing_facts(
     units: Units, sample: SharedSample | None, sharing: Sharing = Sharing.DYNAMIC
 ) -> dict[str, Any]:
-    """Return what there is to tell of sharing, as plain data; `sampled` only with a sample."""
+    """Return the facts about sharing, as plain data; `sampled` only with a sample."""
     told: dict[str, Any] = {
         "mode": sharing.value,
         "sets": [

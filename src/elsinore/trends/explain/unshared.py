@@ -22,12 +22,12 @@ from elsinore.trends.graph.program import joined_queries
 from elsinore.trends.graph.steps import MOST_LANES
 from elsinore.words import listed
 
-# what a query does that is worked on by itself, by the way it goes
+# what a query that is processed by itself does, by its path
 _WAYS = {
     "its own graph of events": "keeps its own graph of events",
     "an index over its own events": "keeps an index over its own events",
     "sums carried from event to event": "carries sums of its own from event to event",
-    "one by one": "has its trends built one by one",
+    "trends built one by one": "has its trends built one by one",
 }
 _NEVER = "they could share, but that is switched off (sharing: never)"
 
@@ -94,9 +94,9 @@ class Alike:
 
 
 def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]:
-    """Return the pairs of queries that share nothing, by their reasons: all that there are.
+    """Return all pairs of queries that share nothing, by their reasons.
 
-    Queries of which the same is to be told go together, so that a thousand take no million pairs.
+    Queries with the same reasons go together, so that a thousand do not take a million pairs.
     """
     found: dict[str, list[Block]] = {}
     alike = [(key, _alike(unit, sharing)) for key, unit in as_they_run(units, sharing)]
@@ -121,7 +121,7 @@ def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]
 
 
 def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
-    """Return the queries of a unit, those of which the same is to be told together."""
+    """Return the queries of a unit, grouping those with the same reasons."""
     could = Sharing.ALWAYS if sharing is Sharing.ALWAYS else Sharing.DYNAMIC
     lanes = lane_sets(unit, could)
     sets = [*lanes, *burst_sets(unit, could), *merged_sets(unit, could)]
@@ -188,11 +188,11 @@ def _why_never(one: Alike, other: Alike, *, mixed: bool) -> str | None:
     if one.sets & other.sets:
         return None
     if unit.exact:
-        return "each is worked out by itself in integers of any size"
+        return "each is computed by itself, in integers of any size"
     if unit.path is Path.GRAPH:
         differs = _why_differ((one, other))
         if _one_order(unit, one.first, other.first):
-            return f"each keeps sums of its own over one order of events for both; {differs}"
+            return f"each keeps its own sums, over an order of events that both use; {differs}"
         return f"{_each_by_itself((one, other))}; {differs}"
     if unit.path is not Path.COARSE:
         return _each_by_itself((one, other))
@@ -200,35 +200,35 @@ def _why_never(one: Alike, other: Alike, *, mixed: bool) -> str | None:
     common = sorted(here.keys() & there.keys())
     if not common:
         return (
-            "they have no Kleene sub-pattern in common (states that are equal are kept once all "
-            "the same)"
+            "they have no Kleene sub-pattern in common (equal states are nevertheless kept only "
+            "once)"
         )
     names = " or ".join(common)
     return (
-        f"in one of them the number of {names} events of a burst does not tell what they do, as "
-        f"some of them lead to other states at the same time, or come from there"
+        f"in one of them the effect of a burst of {names} events does not follow from their "
+        "number, because some of them also lead to other states, or come from there"
     )
 
 
 def _each_by_itself(sides: Sequence[Alike]) -> str:
-    """Return in what way queries are worked on one by one, and why."""
+    """Return how queries are processed one by one, and why."""
     told = [why.partition(": ") for why in dict.fromkeys(side.why for side in sides)]
     ways = list(dict.fromkeys(_WAYS.get(way, way) for way, _, _ in told))
     if len(ways) == 1:
         reasons = ", and ".join(dict.fromkeys(reason for _, _, reason in told))
-        return f"each {ways[0]}, as {reasons}"
-    one, other = (f"{_WAYS.get(way, way)}, as {reason}" for way, _, reason in told)
+        return f"each {ways[0]}, because {reasons}"
+    one, other = (f"{_WAYS.get(way, way)}, because {reason}" for way, _, reason in told)
     return f"one {one}; the other {other}"
 
 
 def _patterns_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
-    """Return the templates that tell a query of the graph path: of AND, those of its patterns."""
+    """Return the templates of a query of the graph path; for AND, those of its patterns."""
     whole = by_pattern(unit)
     return [whole.unit.guarded[place] for place in whole.places[query][:2]]
 
 
 def _one_order(unit: TrendUnit, one: int, other: int) -> bool:
-    """Return whether an index puts some events in one order for both of two queries."""
+    """Return whether an index sorts some events in one order for both queries."""
     whole = by_pattern(unit)
     return any(
         have_one_order(whole.unit.guarded[here], whole.unit.guarded[there])
@@ -238,31 +238,31 @@ def _one_order(unit: TrendUnit, one: int, other: int) -> bool:
 
 
 def _differ(one: GuardedTemplate, other: GuardedTemplate, queries: int) -> str:
-    """Return why two queries of the graph path, of so many, have nothing in common."""
+    """Return why two of `queries` queries of the graph path have nothing in common."""
     steps = goes_in_steps(one) + goes_in_steps(other)
     if steps == 0:
         return why_not_joined(one, other)
     if one.query.strategy is not other.query.strategy:
         return "their strategies differ"
     if steps == 1:
-        return "so what they keep differs"
+        return "so they keep different things"
     first, second = sorted((one, other), key=lambda template: -len(template.states))
     differs = why_no_lanes(first, second)
     if differs is not None:
         return differs
     many = f", or there are more than {MOST_LANES} of one shape" if queries > MOST_LANES else ""
-    return f"they add up different things{many}"
+    return f"they compute different things{many}"
 
 
 def _different_ways(*sides: Alike) -> str:
-    """Return why queries of two units that take the stream apart alike are not of one."""
+    """Return why queries of two units with the same partitions are not in one unit."""
     if all(side.unit.path is Path.GRAPH for side in sides):
         return f"{_each_by_itself(sides)}; {_why_differ(sides)}"
     told = ", ".join(
         f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
         for side in sides
     )
-    return f"they are worked on in different ways, {told}"
+    return f"they are processed in different ways, {told}"
 
 
 def _why_differ(sides: Sequence[Alike]) -> str:
@@ -274,24 +274,25 @@ def _why_differ(sides: Sequence[Alike]) -> str:
 
 
 def _differently_keyed(one: Partition, other: Partition) -> str:
-    """Return in what two ways to take a stream apart differ.
+    """Return how two ways to partition a stream differ.
 
     >>> _differently_keyed(Partition(("g",)), Partition((), ("g",), ("g",)))
-    'their events are partitioned by g alike, but results are by g and by the whole stream'
+    'their events are partitioned alike, by g, but their results are by g and for the whole stream'
     >>> _differently_keyed(Partition(("g",)), Partition(("g",), (), ("g",)))
     'a null in g is a group for one of them and matches nothing for the other'
     """
     keys = [sorted(side.key) for side in (one, other)]
     if keys[0] != keys[1]:
-        ways = " and ".join(f"by {listed(key)}" if key else "by nothing" for key in keys)
+        ways = " and ".join(f"by {listed(key)}" if key else "not at all" for key in keys)
         return f"their events are partitioned differently, {ways}"
     if one.group_by == other.group_by:
         null = listed(sorted({*one.required} ^ {*other.required}))
         return f"a null in {null} is a group for one of them and matches nothing for the other"
     groups = [
-        listed(side.group_by) if side.group_by else "the whole stream" for side in (one, other)
+        f"by {listed(side.group_by)}" if side.group_by else "for the whole stream"
+        for side in (one, other)
     ]
     return (
-        f"their events are partitioned by {listed(keys[0])} alike, but results are by "
-        f"{' and by '.join(groups)}"
+        f"their events are partitioned alike, by {listed(keys[0])}, but their results are "
+        f"{' and '.join(groups)}"
     )
