@@ -171,7 +171,7 @@ def test_generated_events_and_pictures_replace_nothing_unasked(folder: Path) -> 
     ("place", "said"),
     [
         ("", "the name is empty"),
-        ("-", "Without --out results are printed"),
+        ("-", "Without --out, results are printed"),
         ("~/q.csv", "not expanded by the shell"),
         ("s3://bucket/q.csv", "is a URL"),
     ],

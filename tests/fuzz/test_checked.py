@@ -32,7 +32,7 @@ def test_drawn_workloads_leave_no_array_by_a_pointer() -> None:
     compared, *users = told.stdout.split()
     assert int(compared) == WORKLOADS
     assert users == [
-        f"elsinore.trends.{name}" for name in ("sums.entry", "graph.sweep", "index.windows")
+        f"elsinore.trends.{name}" for name in ("graph.sweep", "index.windows", "sums.entry")
     ]
 
 
