@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import replace
 
@@ -76,7 +77,6 @@ def test_queries_of_one_automaton_find_what_every_trend_built_does(
 TEXT = """
     QUERY one RETURN COUNT(*) PATTERN SEQ(A a, B b+) STRATEGY {0};
     QUERY two RETURN SUM(y.v), COUNT(y) PATTERN SEQ(A x, B y+) STRATEGY {0};
-    QUERY three RETURN SUM(B.v) PATTERN SEQ(A, B+, C) STRATEGY {0};
 """
 
 
@@ -90,11 +90,70 @@ def test_next_and_contiguous_trends_of_one_pattern_are_worked_on_once(strategy: 
     (counted, _), (summed, _) = chosen
     assert counted == [0]
     assert summed == list(range(program.linear.shape[1]))  # what is one is not kept twice
-    (block,) = apart(units)
-    assert set(block.pairs()) == {("one", "three"), ("two", "three")}
-    assert "they compute different things" in block.why
+    assert apart(units) == ()
     lines = "\n".join(sharing_text(units, None))
     assert "SEQ(A a, B b+) of one and two, processed once for all of them" in lines
+
+
+@pytest.mark.parametrize(
+    ("strategy", "common"),
+    [("CONTIGUOUS", "SEQ(A, B+)"), ("SKIP TILL NEXT MATCH", "A")],
+)
+def test_lanes_that_add_up_different_things_have_a_common_beginning_once(
+    strategy: str, common: str
+) -> None:
+    text = f"""
+        {TEXT.format(strategy)}
+        QUERY three RETURN SUM(B.v) PATTERN SEQ(A, B+, C) STRATEGY {strategy};
+        QUERY four RETURN MIN(B.w) PATTERN SEQ(A, B+, D) WHERE D.v > 0 STRATEGY {strategy};
+        QUERY five RETURN COUNT(*) PATTERN SEQ(A, B+) AND SEQ(C, E+) STRATEGY {strategy};
+    """
+    units = trend_units(plan(parse_workload(text)))
+    told = shared_patterns(units)
+    names = ("one", "two", "three", "four", "five")
+    assert (common, names) in [(one.pattern, one.queries) for one in told if one.merged]
+    assert names in [one.queries for one in told if one.lanes]
+    assert apart(units) == ()
+
+
+@pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
+@pytest.mark.parametrize(
+    ("begins", "ends", "in_several"),
+    [("A", "X{0}", False), ("X{0}", "C", True)],  # equal but for the end; but for the beginning
+)
+def test_each_pair_of_queries_that_add_up_different_things_shares_or_has_a_reason(
+    strategy: str, begins: str, ends: str, in_several: bool
+) -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN SUM(b.v{n}) PATTERN SEQ({begins}, B b+, {ends}) STRATEGY {strategy};"
+        for n in range(12)
+    )
+    units = trend_units(
+        plan(parse_workload("\n".join(line.format(n) for n, line in enumerate(text.split("\n")))))
+    )
+    lanes = [{*one.queries} for one in shared_patterns(units) if one.lanes]
+    assert (len(lanes) > 1) == in_several
+    told = [{*pair} for block in apart(units) for pair in block.pairs()]
+    for pair in itertools.combinations([f"q{n}" for n in range(12)], 2):
+        assert any({*pair} <= names for names in lanes) != ({*pair} in told)
+
+
+@pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])
+def test_explain_tells_that_lanes_with_little_in_common_do_not_go_side_by_side(
+    strategy: str,
+) -> None:
+    text = """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A, B+) STRATEGY {0};
+        QUERY two RETURN SUM(D.v) PATTERN SEQ(C, D+) STRATEGY {0};
+        QUERY three RETURN MIN(F.v), MAX(F.v) PATTERN SEQ(E, F+) STRATEGY {0};
+    """
+    units = trend_units(plan(parse_workload(text.format(strategy))))
+    assert shared_patterns(units) == ()
+    (block,) = apart(units)
+    assert len({*block.pairs()}) == 3
+    assert block.why.endswith(
+        "they compute different things, with too little in common to process them side by side"
+    )
 
 
 @pytest.mark.parametrize("strategy", ["SKIP TILL NEXT MATCH", "CONTIGUOUS"])

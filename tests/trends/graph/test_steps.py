@@ -23,7 +23,7 @@ from elsinore.plan.assembly import guarded_template
 from elsinore.plan.paths import goes_in_steps
 from elsinore.plan.sinks import with_sinks
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.graph import evaluator, memory, stepped
+from elsinore.trends.graph import evaluator, lanes, memory, stepped
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import assert_close, unit_inputs
@@ -69,13 +69,13 @@ WINDOWS = ("", "", " WITHIN 4 seconds", " WITHIN 6 seconds SLIDE 2 seconds", " W
 
 @st.composite
 def queries(draw: Any, group: str = "") -> Workload:
-    """Draw queries that go step by step, some of one shape: these are lanes of one sweep."""
+    """Draw queries that go step by step, some of one shape: these may be lanes of one sweep."""
     texts: list[str] = []
+    aggregates = st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True)
     for number in range(draw(st.integers(1, 3))):
+        if number == 0 or draw(st.booleans()):
+            columns = draw(aggregates)
         if number == 0 or draw(st.integers(0, 2)) == 0:
-            columns = draw(
-                st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True)
-            )
             pattern = draw(st.sampled_from(PATTERNS))
             where = draw(st.sampled_from(CONDITIONS))
             strategy = draw(st.sampled_from(("SKIP TILL NEXT MATCH", "CONTIGUOUS")))
@@ -94,7 +94,10 @@ def with_one_beginning(draw: Any, group: str = "") -> Workload:
     """Draw queries that begin alike, most of them, and end in their own ways."""
     strategy = draw(st.sampled_from(("SKIP TILL NEXT MATCH", "CONTIGUOUS")))
     where, window = draw(st.sampled_from(CONDITIONS)), draw(st.sampled_from(WINDOWS))
-    columns = draw(st.sampled_from(("COUNT(*)", "COUNT(*)", "SUM(b.v)", "MAX(b.w), COUNT(b)")))
+    several = ("COUNT(*)", "COUNT(*)", "SUM(b.v)", "MAX(b.w), COUNT(b)", "MIN(b.v), AVG(b.v)")
+    wanted = st.just(draw(st.sampled_from(several)))
+    if draw(st.booleans()):  # of each its own
+        wanted = st.sampled_from(several)
     first = draw(st.sampled_from(("A a", "A a+", "A a, A y")))
     texts = []
     for number in range(draw(st.integers(2, 5))):
@@ -111,10 +114,37 @@ def with_one_beginning(draw: Any, group: str = "") -> Workload:
         if strategy == "CONTIGUOUS" or first == "A a":
             repeated = draw(st.sampled_from(forbidden)) + repeated
         texts.append(
-            f"QUERY q{number} RETURN {columns} PATTERN SEQ({begins}, {repeated}{ending})"
+            f"QUERY q{number} RETURN {draw(wanted)} PATTERN SEQ({begins}, {repeated}{ending})"
             f"{' WHERE ' * bool(asked)}{asked} STRATEGY {strategy}{group}{window};"
         )
     return parse_workload("\n".join(texts))
+
+
+@st.composite
+def beside_and(draw: Any, group: str = "") -> Workload:
+    """Draw queries of AND of two patterns, and others of one of these that add up other things."""
+    strategy = draw(st.sampled_from(("SKIP TILL NEXT MATCH", "CONTIGUOUS")))
+    window = draw(st.sampled_from(WINDOWS))
+    parts = ("SEQ(A a, B+ b)", "SEQ(C c, D+ d)", "SEQ(C c, B+ b)", "SEQ(A a, NOT C, B+ b)")
+    one, other = draw(st.sampled_from(((0, 1), (1, 3), (2, 1))))
+    texts = [("COUNT(*)", f"{parts[one]} AND {parts[other]}")]
+    for _ in range(draw(st.integers(1, 3))):
+        ending = draw(st.sampled_from(("", ", C z", ", D z", ", A z")))
+        pattern = draw(st.sampled_from((parts[0], parts[2], parts[3]))).replace("b)", f"b{ending})")
+        texts.append((draw(st.sampled_from(AGGREGATES)), pattern))
+    told = (
+        f"QUERY q{number} RETURN {columns} PATTERN {pattern} STRATEGY {strategy}{group}{window};"
+        for number, (columns, pattern) in enumerate(texts)
+    )
+    return parse_workload("\n".join(told))
+
+
+def always(willing: bool) -> Any:
+    """Have queries that add up different things go side by side wherever they can, or as it pays.
+
+    They have an event of one type in common.
+    """
+    return mock.patch.object(lanes, "PASSED", 10**6 if willing else lanes.PASSED)
 
 
 def never(*given: Any) -> bool:
@@ -128,14 +158,20 @@ def refused(*given: Any) -> int:
 
 
 @often
-@given(queries() | with_one_beginning(), streams(), st.booleans(), st.sampled_from((1, 3, 2**17)))
+@given(
+    queries() | with_one_beginning(),
+    streams(),
+    st.booleans(),
+    st.sampled_from((1, 3, 2**17)),
+    st.booleans(),
+)
 def test_trends_are_summed_up_as_if_each_were_built(
-    workload: Workload, events: list[ReferenceEvent], ordered: bool, stretch: int
+    workload: Workload, events: list[ReferenceEvent], ordered: bool, stretch: int, willing: bool
 ) -> None:
     """Whatever is read at once of the columns."""
     table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
     options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
-    with mock.patch.object(stepped, "STRETCH", stretch):
+    with mock.patch.object(stepped, "STRETCH", stretch), always(willing):
         results = run(plan(workload), table, options)
     for query in workload:
         assert goes_in_steps(with_sinks(guarded_template(query)))  # as explain tells
@@ -143,17 +179,32 @@ def test_trends_are_summed_up_as_if_each_were_built(
 
 
 @often
+@given(beside_and(), streams(), st.booleans(), st.booleans())
+def test_patterns_of_and_are_lanes_beside_queries_that_add_up_other_things(
+    workload: Workload, events: list[ReferenceEvent], ordered: bool, willing: bool
+) -> None:
+    table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
+    options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
+    with always(willing):
+        results = run(plan(workload), table, options)
+    for query in workload:
+        check(query, events, results[query.name], exact=False, ordered=ordered)
+
+
+@often
 @given(
-    queries() | with_one_beginning(),
+    queries() | with_one_beginning() | beside_and(),
     st.integers(0, 2**32 - 1),
     st.integers(50, 300),
     st.sampled_from((1, 4, 12)),
+    st.booleans(),
 )
 def test_long_streams_come_out_as_by_the_graph(
-    workload: Workload, seed: int, size: int, apart: int
+    workload: Workload, seed: int, size: int, apart: int, willing: bool
 ) -> None:
     table = table_of(long_stream(seed, size, apart))
-    found = run(plan(workload), table, RunOptions())
+    with always(willing):
+        found = run(plan(workload), table, RunOptions())
     tables = {query.name: found[query.name] for query in workload}
     with mock.patch.object(stepped, "can_step", never):
         by_graph = run(plan(workload), table, RunOptions())
@@ -197,10 +248,11 @@ def test_events_in_pieces_with_stops_and_in_several_sweeps_come_out_as_in_one(
     workload: Workload, seed: int, size: int, keys: int, data: st.DataObject
 ) -> None:
     events = many_events(seed, size, keys)
-    cuts = data.draw(drawn_cuts(size, 6))
+    cuts, willing = data.draw(drawn_cuts(size, 6)), data.draw(st.booleans())
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
         whole = given_unit.results(in_pieces(given_unit, events, []))
-        with mock.patch.object(memory, "MOST_BYTES", 1):  # of each key in a sweep of its own
+        # of each key in a sweep of its own
+        with always(willing), mock.patch.object(memory, "MOST_BYTES", 1):
             cut = given_unit.results(in_pieces(given_unit, events, cuts))
         for name, found in cut.items():
             order = [("k", "ascending")]
@@ -249,6 +301,24 @@ def test_numbers_too_large_for_doubles_are_left_to_the_graph() -> None:
     # 2 + 4 + ... trends begin with the first moment, and so on
     expected = math.log2(sum(2 ** (k + 1) * (moments - k) for k in range(moments)))
     assert result.column("log").to_pylist() == [pytest.approx(expected)]
+
+
+def test_numbers_too_large_in_one_lane_leave_the_others_to_go_step_by_step() -> None:
+    text = """
+        QUERY one RETURN COUNT(*) PATTERN SEQ(A a, B+ b, C c) STRATEGY CONTIGUOUS;
+        QUERY two RETURN SUM(b.w) PATTERN SEQ(A a, B+ b, D d) STRATEGY CONTIGUOUS;
+    """
+    events = [
+        ReferenceEvent(second * 1_000_000, name, {"w": 1e300})
+        for second, name in enumerate("ABCABD")
+    ]
+    workload = parse_workload(text)
+    by_graph = mock.Mock(wraps=evaluator.conditions)
+    with mock.patch.object(evaluator, "conditions", by_graph):
+        results = run(plan(workload), table_of(events), RunOptions())
+    assert by_graph.call_count == 1  # for one of the two
+    assert results["one"].column("count(*)").to_pylist() == [1]
+    assert results["two"].column("sum(b.w)").to_pylist() == [1e300]
 
 
 def test_classes_of_large_numbers_are_numbered_anew() -> None:

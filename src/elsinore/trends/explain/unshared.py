@@ -17,9 +17,9 @@ from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.explain.shared import Units, as_they_run, burst_sets, lane_sets, merged_sets
+from elsinore.trends.graph.lanes import MOST_LANES
 from elsinore.trends.graph.pairs import by_pattern
 from elsinore.trends.graph.program import joined_queries
-from elsinore.trends.graph.steps import MOST_LANES
 from elsinore.words import listed
 
 # what a query that is processed by itself does, by its path
@@ -251,7 +251,10 @@ def _differ(one: GuardedTemplate, other: GuardedTemplate, queries: int) -> str:
     if differs is not None:
         return differs
     many = f", or there are more than {MOST_LANES} of one shape" if queries > MOST_LANES else ""
-    return f"they compute different things{many}"
+    differs = (
+        "they compute different things, with too little in common to process them side by side"
+    )
+    return f"{differs}{many}"
 
 
 def _different_ways(*sides: Alike) -> str:

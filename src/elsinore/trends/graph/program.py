@@ -39,8 +39,9 @@ class _Part:
     negatives: tuple[int, ...]
 
 
-# a program, and for each of its queries which of its sums and extremes are the query's own
-_Chosen = tuple[Program, list[tuple[list[int], list[int]]]]
+# which sums and which extremes of a program are a query's own; both empty: all
+Own = tuple[list[int], list[int]]
+_Chosen = tuple[Program, list[Own]]  # a program, and those of each of its queries
 
 
 def joined_queries(unit: TrendUnit) -> list[Joined]:
@@ -94,7 +95,7 @@ class Programs:
         if len(together.queries) == 1:
             return program, [([], [])]
         states = len(program.linear)
-        linear, extreme = _Columns(states, NOTHING), _Columns(states, -1)
+        linear, extreme = AddedColumns(states, NOTHING), AddedColumns(states, -1)
         chosen = []
         for query, places in zip(together.queries, together.places, strict=True):
             own = self.unit.guarded[query]
@@ -121,7 +122,7 @@ class Programs:
         return self._fitting[group, code]
 
 
-class _Columns:
+class AddedColumns:
     """Columns of what is added in each state: one for those that agree in the states they have.
 
     What a state's sum is depends on the states before it alone, which queries that have it share.

@@ -19,11 +19,12 @@ from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graph.conditions import conditions
 from elsinore.trends.graph.interpret import Conditions
+from elsinore.trends.graph.lanes import lanes_of
 from elsinore.trends.graph.layout import Program
 from elsinore.trends.graph.memory import Memory, header_of, memory_of, with_room
-from elsinore.trends.graph.program import Programs, places_of
+from elsinore.trends.graph.program import Own, Programs, places_of
 from elsinore.trends.graph.records import Added, Compared, Events
-from elsinore.trends.graph.steps import Lanes, can_step, lanes_of, words_of
+from elsinore.trends.graph.steps import Lanes, can_step, words_of
 from elsinore.trends.graph.sums import Sums
 from elsinore.trends.graph.sweep import LARGE_NUMBERS, ROOM, Given, Rows, sweep, tie
 from elsinore.trends.graph.windows import Wanted, wanted_of
@@ -60,7 +61,7 @@ class _Ready:
 
     queries: tuple[int, ...]
     program: Program
-    chosen: list[tuple[list[int], list[int]]]
+    chosen: list[Own]
     asked: Conditions
 
 
@@ -76,7 +77,8 @@ class Stepped:
     """Sums up the trends of those queries of a unit that can go on step by step.
 
     Queries of one automaton are a group of `programs`; groups of one shape are lanes of one sweep
-    if they `share`. `by_time`: events of one time do not precede one another.
+    if they `share`, and alone where a number of one of them is too large. `by_time`: events of one
+    time do not precede one another.
     """
 
     def __init__(
@@ -125,7 +127,8 @@ class Stepped:
             stretches = [_columns(0, *whole)]
         elif not (len(events.values) or len(events.orders) or len(columns.compared)):
             stretches = [_columns(0, events, columns)]  # nothing of them is read
-        for several in sweeps_of:
+        while sweeps_of:
+            several = sweeps_of.pop(0)
             lanes = self._words(several, occur)
             table = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.int64)
             table[places] = lanes.classes
@@ -134,10 +137,11 @@ class Stepped:
             of_sweep = stretches or _stretches(read, len(slots))
             totals = self._sweep(lanes, of_sweep, rows, window, events)
             if totals is None:
+                sweeps_of += [[ready] for ready in several if len(several) > 1]
                 continue
             for lane, ready in enumerate(several):
                 for query, chosen in zip(ready.queries, ready.chosen, strict=True):
-                    found[query] = _of_lane(totals, lanes, lane, *chosen)
+                    found[query] = _of_lane(totals, lanes, lane, chosen)
         return found
 
     def _ready(self, occur: Sequence[int], columns: ComparedColumns) -> list[list[_Ready]]:
@@ -316,15 +320,18 @@ def _normal(cells: NDArray[np.float64]) -> tuple[NDArray[np.float64], Codes]:
     return cells, powers
 
 
-def _of_lane(
-    totals: Totals, lanes: Lanes, lane: int, sums: Sequence[int], extremes: Sequence[int]
-) -> Totals:
-    """Return a query's totals: of its lane, those sums and extremes that are its own; none: all."""
-    cells = np.array(sums or range(lanes.fields)) * lanes.lanes + lane
-    ranks = np.array(extremes or range(0 if sums else lanes.extremes), dtype=np.int64)
+def _of_lane(totals: Totals, lanes: Lanes, lane: int, chosen: Own) -> Totals:
+    """Return a query's totals: of its lane those sums and extremes that are its own.
+
+    chosen: which of the sums and extremes of the lane's program these are.
+    """
+    sums, ranks = (
+        np.array([own[place] for place in some] if any(chosen) else own, dtype=np.int64)
+        for own, some in zip(lanes.own[lane], chosen, strict=True)
+    )
     mine = Sums(
-        totals.sums.cells[:, cells],
-        totals.sums.powers[:, cells],
+        totals.sums.cells[:, sums * lanes.lanes + lane],
+        totals.sums.powers[:, sums * lanes.lanes + lane],
         totals.sums.extremes[:, ranks * lanes.lanes + lane],
     )
     return totals._replace(sums=mine)

@@ -6,7 +6,8 @@ A query is a list of words: for each class a list of states, for each state what
 states are lanes: an event is taken to the states it fits, each with the lanes in which it does, or
 ALL. Queries of which a state is equal (`elsinore.plan.alike.equal_states`) have one lane there, and
 where they part each lane goes on with the one before it. A state that no trend goes on from is one
-for each of its lanes where no event is taken to several of them.
+for each of its lanes where no event is taken to several of them. What queries add up may differ:
+each lane has all of it (`elsinore.trends.graph.lanes` says where that pays).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsinore.plan.alike import begins_with, equal_states
+from elsinore.plan.alike import equal_states
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.trends.core.addends import NOTHING as ADDS_NOTHING
 from elsinore.trends.graph.interpret import (
@@ -31,6 +32,7 @@ from elsinore.trends.graph.interpret import (
     RIGHT,
     Conditions,
 )
+from elsinore.trends.graph.lanes import side_by_side
 from elsinore.trends.graph.layout import (
     AMBIGUOUS,
     ANCHORED,
@@ -48,6 +50,7 @@ from elsinore.trends.graph.layout import (
     Program,
 )
 from elsinore.trends.graph.layout import CONTIGUOUS as CONTIGUOUS_STRATEGY
+from elsinore.trends.graph.program import Own
 from elsinore.trends.graph.records import (
     ALL,
     ALONE,
@@ -64,7 +67,6 @@ from elsinore.trends.graph.records import (
 )
 from elsinore.trends.keyed import Ints
 
-MOST_LANES = 128
 ORDERS = {LESS, LESS | EQUAL, GREATER, GREATER | EQUAL}  # outcomes of a comparison
 
 
@@ -83,35 +85,6 @@ def can_step(program: Program, conditions: Conditions) -> bool:
     )
 
 
-def lanes_of(
-    templates: Sequence[GuardedTemplate], programs: Sequence[Program]
-) -> list[tuple[int, ...]]:
-    """Put queries, by number, together that may be lanes of one sweep, one with all states first.
-
-    They are of one shape, or one that another begins with, and add up the same.
-    """
-    found: list[list[int]] = []
-    longest = sorted(range(len(templates)), key=lambda number: -len(templates[number].states))
-    for number in longest:
-        for several in found:
-            first = several[0]
-            if (
-                len(several) < MOST_LANES
-                and begins_with(templates[first], templates[number])
-                and _begins_with(programs[first].linear, programs[number].linear)
-                and _begins_with(programs[first].extreme, programs[number].extreme)
-            ):
-                several.append(number)
-                break
-        else:
-            found.append([number])
-    return [tuple(several) for several in found]
-
-
-def _begins_with(longer: Ints, table: Ints) -> bool:
-    return longer.shape[1] == table.shape[1] and np.array_equal(longer[: len(table)], table)
-
-
 class Lanes(NamedTuple):
     """Queries of one shape as a sweep reads them."""
 
@@ -125,6 +98,7 @@ class Lanes(NamedTuple):
     held: int  # and attributes that these hold
     fields: int  # of each lane
     extremes: int
+    own: list[Own]  # of each query: which of the fields and extremes are its own
     contiguous: bool
     apart: bool  # whether some state keeps entries
     at_once: bool  # whether each event may act at once that is a moment of its own
@@ -161,7 +135,9 @@ def words_of(
     The first has all states, of which others may have the first ones alone. `by_time`: events of
     one time do not precede one another.
     """
-    program, equal = programs[0], equal_states(templates)
+    equal = equal_states(templates)
+    program, own = side_by_side(programs)
+    programs = [program, *programs[1:]]
     taken = _taken(programs, equal, len(program.fits) - 1)
     nodes = _nodes(program, equal, taken)
     writer = _Writer(programs, conditions, equal, nodes, by_time=by_time)
@@ -179,6 +155,7 @@ def words_of(
         max(map(len, writer.held.values()), default=0),
         program.linear.shape[1],
         program.extreme.shape[1],
+        own,
         writer.contiguous,
         writer.entry > 0,
         writer.at_once,
