@@ -68,6 +68,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
         mock.patch.object(shares, "EVEN", even),  # whether windows of any length are spread
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
         mock.patch("elsinore.operators.partials.MANY", 1),  # partial outputs of a thread
+        mock.patch("elsinore.trends.placed.MANY", 1),  # of them that are worth a kernel
     ):
         one = run(ready, table_of(events), RunOptions(threads=1))
         two = run(ready, table_of(events), RunOptions(threads=number))
@@ -156,7 +157,7 @@ def test_a_thread_that_begins_after_a_failure_makes_no_operator() -> None:
 
     operator = mock.Mock(side_effect=ValueError("no operator"))
     with (
-        mock.patch("elsinore.runtime.ranges.Thread", AtOnce),
+        mock.patch("elsinore.threads.Thread", AtOnce),
         pytest.raises(ValueError, match="no operator"),
     ):
         threads.run_in_threads(Shares([[], [], []]), operator, 0)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elsinore.runtime.ranges import by_ranges, in_threads, ranges_of
+from elsinore.runtime.ranges import by_ranges, ranges_of
+from elsinore.threads import in_threads
 
 
 @given(st.integers(0, 40), st.integers(1, 5))

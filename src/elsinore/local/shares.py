@@ -23,7 +23,7 @@ from elsinore.local.parting import Parting
 from elsinore.model.window import Window, last_window, window_start
 from elsinore.operators import kind_for
 from elsinore.plan.panes import common_borders
-from elsinore.runtime.ranges import nothing
+from elsinore.threads import nothing
 
 STRETCH = 2**18  # rows that are made ready at once
 KEPT = 2**22  # the same of those that are kept: fewer are put together more often

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from elsinore.local.shares import Share, Shares
 from elsinore.operators import Operator, OperatorStatistics
-from elsinore.runtime.ranges import in_threads
+from elsinore.threads import in_threads
 
 MOST = 2**8 - 1  # threads, whose numbers are bytes
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives

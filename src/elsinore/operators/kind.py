@@ -174,8 +174,9 @@ class Kind(Protocol):
     ) -> pa.Table:
         """Return the results of a family in one table, whose column `QUERY` has the query's place.
 
-        Rows come in the order of queries. `family` may be some of one of `families`. A kind that
-        puts no queries together has no need of it.
+        Rows come in the order of queries. `family` may be some of one of `families`, one after
+        another; what `partials` have of others is then left out. A kind that puts no queries
+        together has no need of it.
         """
         return self.finish(unit, family[0], partials, groups, types)
 

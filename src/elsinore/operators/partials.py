@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from elsinore.arrow import no_table, to_arrow, to_numpy, to_scalar
+from elsinore.arrow import no_table, to_arrow, to_numpy
 from elsinore.operators.kind import QUERY, ResultForm
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
+from elsinore.threads import in_threads
 
 MANY = 2**16  # partial outputs that are worth a thread
 
@@ -110,11 +110,6 @@ def results_of(
             for place, query in enumerate(family)
         }
 
-    def finish_some(
-        queries: Sequence[int], partials: pa.Table
-    ) -> dict[int, tuple[pa.Table, ResultForm]]:
-        return finish(queries, _between(partials, queries))
-
     results: dict[int, tuple[pa.Table, ResultForm]] = {}
     for family, partials in zip(families, parts, strict=True):
         count = min(threads, len(family), partials.num_rows // MANY)
@@ -122,15 +117,9 @@ def results_of(
             results |= finish(family, partials)
             continue
         cuts = [len(family) * n // count for n in range(count + 1)]
-        queries = [family[begin:end] for begin, end in itertools.pairwise(cuts)]
-        with ThreadPoolExecutor(count, thread_name_prefix="elsinore") as pool:
-            for finished in pool.map(finish_some, queries, itertools.repeat(partials)):
-                results |= finished
+        works = [
+            partial(finish, family[begin:end], partials) for begin, end in itertools.pairwise(cuts)
+        ]
+        for finished in in_threads(works):
+            results |= finished
     return [results[query] for query in range(len(unit.queries))]
-
-
-def _between(partials: pa.Table, queries: Sequence[int]) -> pa.Table:
-    """Return the partial outputs for queries from the first to the last of some, ascending."""
-    places = partials.column("query")
-    first, last = (to_scalar(queries[end], places.type) for end in (0, -1))
-    return partials.filter(pc.and_(pc.greater_equal(places, first), pc.less_equal(places, last)))

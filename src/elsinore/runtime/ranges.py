@@ -1,4 +1,4 @@
-"""Work in threads, and passes over the rows of columns that threads take range by range.
+"""Passes over the rows of columns that threads take range by range.
 
 Compiled passes and Arrow's own let other threads run, so a pass over some rows goes on beside that
 over others.
@@ -6,60 +6,15 @@ over others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from threading import Thread
 from typing import TypeVar
+
+from elsinore.threads import in_threads
 
 R = TypeVar("R")
 
 MOST_ROWS = 2**19  # of a range: what is made of one is soon needed, or gone
-
-
-def nothing() -> None:
-    """Do nothing."""
-
-
-def in_threads(works: Sequence[Callable[[], R]], stop: Callable[[], object] = nothing) -> list[R]:
-    """Return what each of some works gives: the caller does the first, threads beside it the rest.
-
-    A pool, which hands each work over and waits, takes 1 to 2 ms more: as long as reading 10
-    million numbers. Where a work fails, or the caller is interrupted, `stop` is called, which may
-    end the others early; they are waited for, and the first error is raised.
-
-    >>> in_threads([partial(sum, [1, 2]), partial(max, 4, 3)])
-    [3, 4]
-    """
-    results: dict[int, R] = {}
-    errors: dict[int, BaseException] = {}
-    running: list[Thread] = []
-
-    def do(number: int) -> None:
-        try:
-            results[number] = works[number]()
-        except BaseException as error:  # raised by the caller, when all have ended
-            errors[number] = error
-            stop()
-
-    try:
-        for number in range(1, len(works)):
-            beside = Thread(target=do, args=(number,), name=f"elsinore_{number}")
-            beside.start()
-            running.append(beside)
-        do(0)
-        for beside in running:
-            beside.join()
-    except BaseException:  # Ctrl-C while the others end
-        stop()
-        for beside in running:
-            beside.join()
-        raise
-    if errors:
-        try:
-            raise errors[min(errors)]
-        finally:
-            errors.clear()  # whose frames know them
-    return [results[number] for number in range(len(works))]
 
 
 def ranges_of(rows: int, threads: int) -> list[tuple[int, int]]:

@@ -30,6 +30,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.placed import FEW_PLACES, PLACE, ROW_BITS, placed
 from elsinore.trends.values.shifts import Shifts
 from elsinore.trends.values.spread import exact_spread, spread, with_one_shift
 
@@ -39,9 +40,6 @@ DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not ho
 AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
 _SMALL = 2**12  # rows of which several batches are cut
 WHOLE_BITS = 63  # of a number that is not below 0
-FEW_PLACES = 4  # for each row: a table of them takes as much memory as sorting does
-ROW_BITS = 32  # of a row's number in it, with its sign
-_PLACE = ("query", "group", "window")  # rows that have the same are added up
 _KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `TotalsRoom.arrays`
 
 
@@ -150,12 +148,23 @@ def _batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBat
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
-    """Add up rows of one (query, group, window); return one row for each, in that order."""
+def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.Table:
+    """Add up rows of one (query, group, window); return one row for each, in that order.
+
+    `queries`: from the first to the last of these alone, where others may be there, too.
+    """
+    first, last = (queries[0], queries[-1]) if queries else (0, len(unit.members))
+    found = placed(table, first, last)
+    if found is not None:
+        return found
+    if queries:
+        numbers = to_numpy(table.column("query"))
+        own = (numbers >= first) & (numbers <= last)
+        table = table if own.all() else table.filter(to_arrow(own))
     table = table.combine_chunks()
     if table.num_rows < 2:
         return table
-    order, same = _in_order([to_numpy(table.column(name)) for name in _PLACE])
+    order, same = _in_order([to_numpy(table.column(name)) for name in PLACE])
     if not same.any():
         return table if order is None else table.take(to_arrow(order))
     if order is None:
@@ -165,7 +174,7 @@ def merge(unit: TrendUnit, table: pa.Table) -> pa.Table:
         table = with_one_shift(unit, table.take(to_arrow(order)), starts)
         order = np.arange(len(order))
     firsts = order[starts[:-1]]
-    columns = {name: to_numpy(table.column(name))[firsts] for name in _PLACE}
+    columns = {name: to_numpy(table.column(name))[firsts] for name in PLACE}
     for name in table.column_names:
         if name.startswith("cell"):
             power = name.replace("cell", "power")

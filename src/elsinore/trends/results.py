@@ -66,9 +66,12 @@ def family_table(
     groups: Sequence[pa.Array],
     types: Mapping[str, pa.DataType],
 ) -> pa.Table:
-    """Return the results of queries of one family, as `result_table` does, in order of queries."""
+    """Return the results of queries of one family, as `result_table` does, in order of queries.
+
+    Totals of others, before the first of them or behind the last, are left out.
+    """
     groups, totals = _ranked(groups, totals)
-    totals = merge(spec, totals).combine_chunks()
+    totals = merge(spec, totals, family).combine_chunks()
     template = spec.members[family[0]]
     query = template.query
     by_name = dict(zip(unit.group_by, groups, strict=True))
