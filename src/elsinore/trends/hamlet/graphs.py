@@ -201,8 +201,8 @@ def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
 
 
 @wide_kernel(linked=True)
-def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
-    """Drop columns that no open holder needs, when more than half are such or they `must` go (1).
+def sweep(program: Program, graphs: Graphs, number: int, one_of: int) -> None:
+    """Drop columns that no open holder needs, where these are more than one of so many.
 
     A snapshot is dead when it is 0 for every open holder: all events before the earliest open
     window stand on dead snapshots alone.
@@ -225,7 +225,7 @@ def sweep(program: Program, graphs: Graphs, number: int, must: int) -> None:
         if graph.holder[j] != DEAD:
             graph.kept[alive] = j
             alive += 1
-    if alive == columns or (alive > 0 and must == 0 and 2 * alive >= columns):
+    if one_of * (columns - alive) <= columns:
         graph.info[ALIVE] = graph.kept[0] if alive > 0 else 0
         return
     if alive > 0:
