@@ -2,7 +2,8 @@
 
 Streams of bursts are run with everything shared and with nothing shared, over a grid of burst
 lengths, numbers of queries, snapshots at events, and events in a window. The prices that fit the
-times per burst best, none of them negative, go to `elsinore/trends/prices.json`; what
+times per burst best, none of them negative, go to `elsinore/trends/prices.json`, those of plain
+bursts and those of an index apart: there one column takes the same whosever it is. What
 they predict beside what was measured to `benchmarks/figures/cost_model.csv` and `.png`.
 """
 
@@ -14,7 +15,9 @@ import itertools
 import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +38,8 @@ FIGURES = Path(__file__).parent / "figures"
 PRICES = Path(__file__).parents[1] / "src/elsinore/trends/prices.json"
 SHARED_PRICES = ("fixed", "event", "form", "propagate", "evaluate", "collapse")
 ALONE_PRICES = ("alone_propagate", "alone_query")
+ORDERED_PRICES = ("evaluate", "collapse", "alone_query")
+KEPT_PRICES = ("split", "split_form")  # of a split, of which a run has one: not fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,40 +140,86 @@ def main() -> None:
         )
         if created <= b // 4 and b < (window or 256) and not (window and created > 1)
     ]
-    shared_rows, alone_rows, shared_times, alone_times = [], [], [], []
-    kept: list[Point] = []
-    for point in points:
-        unit = workload_unit(point)
-        events = stream(point, unit, asked.events)
-        alone, _ = nanoseconds(unit, events, Sharing.NEVER)
-        shared, most = nanoseconds(unit, events, Sharing.ALWAYS)
-        b, k, created = point.b, point.k, 1 + point.created
-        if point.window and most > max(k, 2):
-            continue  # the optimizer never lets an index have more columns than holders
-        kept.append(point)
-        propagated = created if not point.window else (1 + most) / 2
-        forms = b * bool(point.created and not point.window)
-        shared_rows.append([1, b, forms, b * point.depth * propagated, created * k * propagated, k])
-        alone_rows.append([1, b, k * b * point.depth, k])
-        shared_times.append(shared)
-        alone_times.append(alone)
-        print(f"{point}: shared {shared:.0f} ns, alone {alone:.0f} ns a burst", flush=True)
-    shared_price = nonnegative(np.array(shared_rows, dtype=float), np.array(shared_times))
-    alone_price = nonnegative(np.array(alone_rows, dtype=float), np.array(alone_times))
-    predicted = np.array(shared_rows) @ shared_price, np.array(alone_rows) @ alone_price
+    timed = [one for one in map(partial(time_of, events=asked.events), points) if one]
+    plain = fit_plain([one for one in timed if not one.point.window])
+    ordered = fit_ordered([one for one in timed if one.point.window])
+    table = json.loads(PRICES.read_text("utf-8"))
+    fitted = {"graph": plain, "ordered": ordered}
+    for name, (prices, _) in fitted.items():
+        kept = {price: table[name][price] for price in KEPT_PRICES if price in table[name]}
+        table[name] = {price: round(found, 3) for price, found in prices.items()} | kept
+    print(json.dumps({name: table[name] for name in fitted}, indent=2))
+    if not asked.dry:
+        PRICES.write_text(json.dumps(table, indent=2) + "\n", "utf-8")
+    predicted = np.concatenate([plain[1], ordered[1]], axis=1)
+    timed.sort(key=lambda one: bool(one.point.window))
+    times = [one.shared for one in timed], [one.alone for one in timed]
+    report([one.point for one in timed], (predicted[0], predicted[1]), times)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a kind of burst takes in nanoseconds, and the snapshots propagated on average."""
+
+    point: Point
+    shared: float
+    alone: float
+    propagated: float
+
+
+def time_of(point: Point, events: int) -> Timed | None:
+    """Measure a kind of burst; None: its graph has more columns than the optimizer ever lets it."""
+    unit = workload_unit(point)
+    given = stream(point, unit, events)
+    alone, _ = nanoseconds(unit, given, Sharing.NEVER)
+    shared, most = nanoseconds(unit, given, Sharing.ALWAYS)
+    if point.window and most > max(point.k, 2):
+        return None
+    print(f"{point}: shared {shared:.0f} ns, alone {alone:.0f} ns a burst", flush=True)
+    propagated = (1 + most) / 2 if point.window else 1.0 + point.created
+    return Timed(point, shared, alone, propagated)
+
+
+def fit_plain(timed: Sequence[Timed]) -> tuple[dict[str, float], NDArray[np.float64]]:
+    """Return the prices of plain bursts, and what they predict: shared, and alone."""
+    shared_rows, alone_rows = [], []
+    for one in timed:
+        b, k, created = one.point.b, one.point.k, 1 + one.point.created
+        forms = b * bool(one.point.created)
+        shared_rows.append([1, b, forms, b * one.propagated, created * k * one.propagated, k])
+        alone_rows.append([1, b, k * b, k])
+    shared, alone = np.array(shared_rows, dtype=float), np.array(alone_rows, dtype=float)
+    shared_price = nonnegative(shared, np.array([one.shared for one in timed]))
+    alone_price = nonnegative(alone, np.array([one.alone for one in timed]))
     # what both cost alike is no reason for either
     common = np.minimum(shared_price[:2], alone_price[:2])
-    prices = dict(
-        zip(SHARED_PRICES, [*(shared_price[:2] - common), *shared_price[2:]], strict=True)
-    )
-    prices |= dict(zip(ALONE_PRICES, alone_price[2:], strict=True))
-    prices["alone_event"] = alone_price[1] - common[1]
-    rounded = {name: round(float(price), 3) for name, price in prices.items()}
-    print(json.dumps(rounded, indent=2))
-    if not asked.dry:
-        table = json.loads(PRICES.read_text("utf-8")) | {"graph": rounded}
-        PRICES.write_text(json.dumps(table, indent=2) + "\n", "utf-8")
-    report(kept, predicted, (shared_times, alone_times))
+    found = [*(shared_price[:2] - common), *shared_price[2:]]
+    prices = dict(zip(SHARED_PRICES, map(float, found), strict=True))
+    prices |= dict(zip(ALONE_PRICES, map(float, alone_price[2:]), strict=True))
+    prices["alone_event"] = float(alone_price[1] - common[1])
+    return prices, np.array([shared @ shared_price, alone @ alone_price])
+
+
+def fit_ordered(timed: Sequence[Timed]) -> tuple[dict[str, float], NDArray[np.float64]]:
+    """Return the prices where events are compared, and what they predict: shared, and alone.
+
+    A row of the index is read and added to by the same code in both modes; what it costs beside its
+    columns, and what an event does, is no reason for either.
+    """
+    shared_rows, alone_rows = [], []
+    for one in timed:
+        b, k, depth, created = one.point.b, one.point.k, one.point.depth, 1 + one.point.created
+        read, evaluated = b * depth, created * k * one.propagated
+        shared_rows.append([1, 0, b, read, read * one.propagated, evaluated, k, 0])
+        alone_rows.append([0, 1, b, read, read * k, 0, 0, k])
+    rows = np.array(shared_rows + alone_rows, dtype=float)
+    times = [one.shared for one in timed] + [one.alone for one in timed]
+    found = nonnegative(rows, np.array(times))
+    fixed, fixed_alone, _, _, column, *others = map(float, found)
+    prices = {"fixed": max(fixed - fixed_alone, 0.0)}
+    prices |= {"propagate": column, "alone_propagate": column}
+    prices |= dict(zip(ORDERED_PRICES, others, strict=True))
+    return prices, (rows @ found).reshape(2, len(timed))
 
 
 def report(

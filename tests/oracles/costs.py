@@ -71,10 +71,12 @@ class CalibratedCost:
     s_p snapshots before it, and not from g events.
     """
 
+    ordered: bool = False  # where neighbours are compared
+
     @property
     def prices(self) -> GraphPrices:
         """The prices, in nanoseconds."""
-        return measured().graph
+        return measured().ordered if self.ordered else measured().graph
 
 
 def shared(cost: CostModel, burst: BurstStatistics, k: float) -> float:

@@ -47,9 +47,16 @@ def test_definition_12_adds_the_search_of_a_graphlet_to_both_sides() -> None:
 
 def test_more_queries_never_make_sharing_a_uniform_burst_worse() -> None:
     told = BurstStatistics(b=50, g=50, n=1000, p=2, created=1, propagated=1)
-    gains = [benefit_of(CalibratedCost(), told, k) for k in (2, 10, 50, 250)]
-    assert gains == sorted(gains)
-    assert gains[-1] > 0
+    for ordered in (False, True):
+        gains = [benefit_of(CalibratedCost(ordered), told, k) for k in (2, 10, 50, 250)]
+        assert gains == sorted(gains)
+        assert gains[-1] > 0
+
+
+def test_a_column_of_an_index_costs_the_same_whosever_it_is() -> None:
+    prices = CalibratedCost(ordered=True).prices
+    assert prices.propagate == prices.alone_propagate > 0
+    assert 0 < prices.split < prices.split_form
 
 
 @dataclass(frozen=True)

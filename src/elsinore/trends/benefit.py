@@ -19,7 +19,9 @@ from elsinore.trends.prices import GraphPrices
 
 # prices as the kernels read them: the fields of `GraphPrices`, in turn
 FIXED, EVENT, FORM, INSERT, SCAN, PROPAGATE, SNAPSHOT, EVALUATE, COLLAPSE = range(9)
-ALONE_INSERT, ALONE_SCAN, ALONE_PROPAGATE, ALONE_QUERY, ALONE_EVENT = range(9, 14)
+ALONE_INSERT, ALONE_SCAN, ALONE_PROPAGATE, ALONE_QUERY, ALONE_EVENT, SPLIT, SPLIT_FORM = range(
+    9, 16
+)
 
 
 def as_array(prices: GraphPrices) -> NDArray[np.float64]:

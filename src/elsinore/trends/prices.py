@@ -70,6 +70,8 @@ class GraphPrices:
     alone_propagate: float = 0.0  # k * b * depth
     alone_query: float = 0.0  # k
     alone_event: float = 0.0  # b
+    split: float = 0.0  # rows of the index * k * s_p, once, where sharing ends; plain numbers
+    split_form: float = 0.0  # the same, of each sum where rows have more, or exponents
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class Prices:
     """All prices, as measured."""
 
     sums: SumPrices
-    graph: GraphPrices
+    graph: GraphPrices  # where nothing is compared: a burst is one sum
+    ordered: GraphPrices  # where neighbours are: an index, with a column for a snapshot or a query
 
 
 @cache
@@ -88,4 +91,5 @@ def measured() -> Prices:
     True
     """
     table = json.loads(files("elsinore.trends").joinpath(TABLE).read_text("utf-8"))
-    return Prices(SumPrices(**table["sums"]), GraphPrices(**table["graph"]))
+    graph, ordered = (GraphPrices(**table[name]) for name in ("graph", "ordered"))
+    return Prices(SumPrices(**table["sums"]), graph, ordered)

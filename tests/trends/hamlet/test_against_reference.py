@@ -21,7 +21,9 @@ often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-COSTS = st.sampled_from([CalibratedCost(), PaperCost(), PaperCost(logarithm=False)])
+COSTS = st.sampled_from(
+    [CalibratedCost(), CalibratedCost(ordered=True), PaperCost(), PaperCost(logarithm=False)]
+)
 AGGREGATES = ("COUNT(*)", "COUNT(b)", "SUM(b.v)", "AVG(b.w)", "MIN(b.v)", "MAX(b.w)", "MAX(b.v)")
 OF_ALL = ("SUM(a.v)", "COUNT(a)", "MIN(a.w)")
 PATTERNS = (

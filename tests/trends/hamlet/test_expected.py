@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.runtime.options import RunOptions
+from elsinore.trends.hamlet import HamletEvaluator
+from elsinore.trends.prices import GraphPrices
 from elsinore.trends.statistics import SharingStatistics, TrendStatistics
+from support.hamlet import compared_columns, keyed_events, shared_units
 
-QUERIES, BURST, BURSTS, WINDOWS = 40, 20, 3, 4  # events of a burst, bursts of a window
+QUERIES, BURST, BURSTS, WINDOWS = 80, 20, 3, 4  # events of a burst, bursts of a window
 
 
 def events(begins: list[str]) -> pa.Table:
@@ -56,3 +60,38 @@ def test_queries_of_one_prefix_share_from_the_first_burst_on() -> None:
     found = shared_in("SEQ(X x, B b+, Y{n} y)", events(["X"] * BURSTS * WINDOWS))
     assert found.shared_graphlets == found.bursts == BURSTS * WINDOWS
     assert found.splits == 0
+
+
+@pytest.mark.parametrize("returned", ["COUNT(*)", "SUM(b.v)"])
+@pytest.mark.parametrize("size", [30, 2000], ids=["plain numbers", "exponents"])
+@pytest.mark.parametrize("price", [0.0, 1e9], ids=["free", "dear"])
+def test_sharing_ends_within_a_window_where_that_pays_for_a_split(
+    returned: str, size: int, price: float
+) -> None:
+    """Of queries that nothing comes into before the split, half, some are reached after it."""
+    queries, started = 40, 20
+    types, per_burst = [f"X{n}" for n in range(started)], size // 30
+    for burst in range(30):
+        begin = burst % started if burst < 25 else started + burst
+        types += [f"X{begin % queries}", *["B"] * per_burst]
+    values = np.arange(len(types))
+    table = pa.table({"time": values, "type": types, "v": values})
+    text = "".join(
+        f"QUERY q{n} RETURN {returned} PATTERN SEQ(X{n} x, B b+) WHERE b[i].v >= b[i-1].v "
+        "WITHIN 10000 seconds;"
+        for n in range(queries)
+    )
+    (unit,) = shared_units(parse_workload(text), table)
+    events, columns = keyed_events(unit), compared_columns(unit, table)
+    prices = GraphPrices(propagate=1.0, alone_propagate=1.0, split=price, split_form=price)
+    found = HamletEvaluator(unit.unit, prices=prices)
+    totals = found.evaluate(events, columns)
+    alone = HamletEvaluator(unit.unit, sharing=Sharing.NEVER).evaluate(events, columns)
+    order, alone_order = np.argsort(totals.query), np.argsort(alone.query)
+    assert totals.query[order].tolist() == alone.query[alone_order].tolist()
+    assert totals.powers[order].tolist() == alone.powers[alone_order].tolist()
+    np.testing.assert_allclose(totals.cells[order], alone.cells[alone_order], rtol=1e-12)
+    assert (totals.powers.max() > 0) == (size > 1000)
+    (of_set,) = found.statistics
+    assert of_set.shared_graphlets > 0
+    assert of_set.splits == (price == 0.0)

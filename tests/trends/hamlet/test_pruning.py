@@ -147,7 +147,8 @@ def decided(
     events = layout.Events(
         none[0], none.astype(float), nothing, none, nothing, none, nothing, none[0], none[0], listed
     )
-    mode = layout.Mode(layout.DYNAMIC, True, as_array(cost.prices), False)
+    prices = as_array(cost.prices)
+    mode = layout.Mode(layout.DYNAMIC, True, prices, prices, False)
     shared = np.zeros(1, dtype=np.uint64)
     benefit = decide(arrays, actions, work, graphs, events, mode, 0, 0, len(taken), shared)
     return {group for group in range(GROUPS) if int(shared[0]) >> group & 1}, benefit

@@ -70,7 +70,7 @@ def choose(
             program, actions, work, graphs, events, mode, number, low, high, shared
         )
         if not plain:
-            keep_to_it(program, work, graphs, mode.cost, number, shared)
+            keep_to_it(program, work, graphs, mode.ordered_cost, number, shared)
         counts[DECISIONS] += 1
         counts[CYCLES] += np.float64(cycles() - began)
     groups = program.sets[number + 1].groups - program.sets[number].groups

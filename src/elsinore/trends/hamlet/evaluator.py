@@ -65,7 +65,9 @@ class HamletEvaluator:
         self._kept: dict[int, KeptKey] = {}
         windows = (one.query.window for one in unit.templates)
         self._windows = {window for window in windows if window is not None}
-        self._mode = Mode(_MODES[sharing], by_time, as_array(prices or measured().graph), record)
+        plain, ordered = prices or measured().graph, prices or measured().ordered
+        costs = as_array(plain), as_array(ordered)
+        self._mode = Mode(_MODES[sharing], by_time, *costs, record)
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
         self._counted = [

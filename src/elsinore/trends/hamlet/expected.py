@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.trends.benefit import EVALUATE, changes
+from elsinore.trends.benefit import SPLIT, SPLIT_FORM, changes
 from elsinore.trends.core.arrays import Codes, Doubles
 from elsinore.trends.core.wide import wide_kernel
-from elsinore.trends.hamlet.graphs import earliest_start
+from elsinore.trends.hamlet.graphs import earliest_start, is_plain
 from elsinore.trends.hamlet.layout import (
     BENEFIT,
     COLUMNS,
@@ -30,7 +30,7 @@ from elsinore.trends.hamlet.layout import (
     Words,
     Work,
 )
-from elsinore.trends.hamlet.storage import graph_of
+from elsinore.trends.hamlet.storage import graph_of, shape_of
 
 
 @wide_kernel(linked=True)
@@ -133,7 +133,8 @@ def keep_to_it(
 ) -> None:
     """Change from sharing to not sharing, or back, only where that pays for a split as well.
 
-    A split evaluates all snapshots for all holders in each row of the index. Sharing is not given
+    A split evaluates all snapshots for all holders in each row of the index: as a product of plain
+    numbers, or as forms where they are more than that. Sharing is not given
     up before it has lost as much; until then nobody else begins to share (EBBS). This is for
     holders that all take the same events; others may come and go, as snapshots at events are dear.
     """
@@ -148,7 +149,9 @@ def keep_to_it(
         standing += graph.holder[j] == SNAPSHOT
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
     rows = np.float64(1 + conditions * (graph.info[END] - graph.info[FIRST]))
-    price = cost[EVALUATE] * rows * holders * standing
+    shape = shape_of(program, graph, number)
+    times = cost[SPLIT] if is_plain(shape) else cost[SPLIT_FORM] * shape.values
+    price = times * rows * holders * standing
     change, counts[REGRET] = changes(counts[REGRET], benefit, True, price)
     if benefit <= 0.0 and not change:
         shared[:] = ~np.uint64(0)

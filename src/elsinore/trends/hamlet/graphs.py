@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from elsinore.numeric.extended import normalise
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.core.recurrence import least_reached
 from elsinore.trends.core.wide import wide_kernel
@@ -24,6 +25,7 @@ from elsinore.trends.hamlet.layout import (
     Graphs,
     Program,
     Rows,
+    Shape,
 )
 from elsinore.trends.hamlet.storage import clear, graph_of, is_used, shape_of
 
@@ -125,6 +127,9 @@ def split(program: Program, graph: Graph, number: int) -> None:
     The columns are those in `chosen`. A row of the index holds a sum of events' rows, and the
     product is linear, so the index itself is split and no event looked at again.
     """
+    if is_plain(shape_of(program, graph, number)) and _has_plain_table(graph):
+        _split_plain(graph)
+        return
     width = graph.info[WIDTH]
     base = program.sets[number].holders
     values, carried = program.sets[number].values, program.sets[number].carried
@@ -155,6 +160,68 @@ def split(program: Program, graph: Graph, number: int) -> None:
                 graph.rows.least[begin_least + x * width + column] = least_of(
                     program, graph, number, graph.rows, row, state, lane, x
                 )
+
+
+@wide_kernel(linked=True)
+def is_plain(shape: Shape) -> bool:
+    """Return whether a row is of one double for each column: a number of trends, no exponent."""
+    return shape.values == 1 and shape.carried == 0 and not shape.big
+
+
+@wide_kernel(linked=True)
+def _has_plain_table(graph: Graph) -> bool:
+    """Return whether no value of a snapshot has an exponent."""
+    for j in range(graph.info[ALIVE], graph.info[COLUMNS]):
+        for cell in range(graph.table_powers.shape[1]):
+            if graph.table_powers[j, cell] != 0:
+                return False
+    return True
+
+
+@wide_kernel(linked=True)
+def _split_plain(graph: Graph) -> None:
+    """Do what `split` does where rows and snapshots are plain numbers: four holders at a time."""
+    chosen, of, count = graph.chosen, graph.kept, 0
+    for holder in range(chosen.shape[0]):
+        if chosen[holder] >= 0 and graph.column[holder] == SHARED:
+            of[count] = holder
+            count += 1
+    while count & 3:  # the last one again
+        of[count] = of[count - 1]
+        count += 1
+    numbers, powers, table, is_of = graph.rows.numbers, graph.rows.powers, graph.table, graph.holder
+    first, columns = graph.info[ALIVE], graph.info[COLUMNS]
+    for row in range(graph.info[ROWS]):
+        if not is_used(graph, row):
+            continue
+        begin = row * graph.info[WIDTH]
+        for i in range(0, count, 4):
+            a, b, c, d = of[i], of[i + 1], of[i + 2], of[i + 3]
+            totals = (0.0, 0.0, 0.0, 0.0)
+            for j in range(first, columns):
+                number = numbers[begin + j]
+                if number != 0.0 and is_of[j] == SNAPSHOT:
+                    totals = (
+                        totals[0] + number * table[j, a],
+                        totals[1] + number * table[j, b],
+                        totals[2] + number * table[j, c],
+                        totals[3] + number * table[j, d],
+                    )
+            for place in range(4):
+                total, power = normalise(totals[place], 0)
+                numbers[begin + chosen[of[i + place]]] = total
+                powers[begin + chosen[of[i + place]]] = power
+                if power > 0:
+                    graph.info[BIG] = 1
+
+
+@wide_kernel(linked=True)
+def has_come(graph: Graph, holder: int) -> bool:
+    """Return whether some snapshot is more than 0 for a holder."""
+    for j in range(graph.info[ALIVE], graph.info[COLUMNS]):  # noqa: SIM110  (compiled as it stands)
+        if graph.table[j, holder] != 0.0:
+            return True
+    return False
 
 
 @wide_kernel(linked=True)

@@ -227,11 +227,15 @@ class Keys(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """How to work: `sharing` is DYNAMIC, ALWAYS or ALONE; `cost` as `benefit.as_array` gives it."""
+    """How to work: `sharing` is DYNAMIC, ALWAYS or ALONE.
+
+    Prices as `benefit.as_array` gives them: `cost` for plain sets, `ordered_cost` for others.
+    """
 
     sharing: int
     by_time: bool
     cost: Doubles
+    ordered_cost: Doubles
     record: bool
 
 

@@ -86,7 +86,8 @@ def decide(
     for i in range(low, high, stride):
         uniform &= events.listed[i].entry == first
     differs = groups > 1 and not uniform
-    burst = _burst(program, work, graphs, mode, number, low, high, differs)
+    cost = mode.cost if program.sets[number].adjacent == PLAIN else mode.ordered_cost
+    burst = _burst(program, work, graphs, cost, number, low, high, differs)
     if groups == 1 or (uniform and actions.entries[first].everyone != 0):
         shared[:] = _ONES
         k, created = _weight(weight, shared), 1.0
@@ -104,9 +105,9 @@ def decide(
         if not uniform:
             like = -1 if k >= weight[heaviest] else heaviest
             _count_differences(actions, work, events, low, high, stride, like, shared)
-            created += _join(work, mode.cost, burst, weight, stride, shared)
+            created += _join(work, cost, burst, weight, stride, shared)
             k = _weight(weight, shared)
-    saved = _benefit(mode.cost, burst, k, created)
+    saved = _benefit(cost, burst, k, created)
     if saved <= 0.0:
         shared[:] = np.uint64(0)
     return saved
@@ -117,7 +118,7 @@ def _burst(
     program: Program,
     work: Work,
     graphs: Graphs,
-    mode: Mode,
+    cost: Doubles,
     number: int,
     low: int,
     high: int,
@@ -136,7 +137,7 @@ def _burst(
         if not is_shared(graph):  # there will be as many as windows had
             standing = max(standing, work.counts[number, STANDING])
     inserting = 0.0
-    if mode.cost[INSERT] != 0.0 or mode.cost[ALONE_INSERT] != 0.0:
+    if cost[INSERT] != 0.0 or cost[ALONE_INSERT] != 0.0:
         inserting = b * math.log2(max(b, 1.0))
     read = b * program.sets[number].predecessors
     return _Burst(b, read, inserting, n, depth, standing, forms)

@@ -7,12 +7,13 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.epochs import next_epoch
-from elsinore.trends.hamlet.graphs import clear_holder, split, sweep
+from elsinore.trends.hamlet.graphs import clear_holder, has_come, split, sweep
 from elsinore.trends.hamlet.layout import (
     CHOSEN,
     COLUMNS,
     DYNAMIC,
     EBBS,
+    EMPTY,
     FORMS,
     IF_SOME,
     INPUT,
@@ -60,7 +61,8 @@ def leaving(program: Program, work: Work, graphs: Graphs, number: int, shared: W
                 continue
             if shares and graph.column[holder] == SHARED:
                 continue
-            if graph.column[holder] == SHARED or work.cells[INPUT, first + lane] != 0.0:
+            comes = work.cells[INPUT, first + lane] != 0.0
+            if comes or (graph.column[holder] == SHARED and has_come(graph, holder)):
                 graph.chosen[holder] = columns + needed
                 needed += 1
     return needed
@@ -92,6 +94,8 @@ def join(program: Program, work: Work, graphs: Graphs, number: int, shared: Word
                 and work.opened[program.kinds[kind].openings + lane] != 0.0
             ):
                 graph.column[holder] = SHARED
+            elif not has(shared, program.members[m].group) and graph.column[holder] == SHARED:
+                graph.column[holder] = EMPTY  # nothing has come into it
     if needed == 0:
         return 0
     if splits > 0:
