@@ -20,6 +20,7 @@ def in_threads(works: Sequence[Callable[[], R]], stop: Callable[[], object] = no
     million numbers. Where a work fails, or the caller is interrupted, `stop` is called, which may
     end the others early; they are waited for, and the first error is raised.
 
+    >>> from functools import partial
     >>> in_threads([partial(sum, [1, 2]), partial(max, 4, 3)])
     [3, 4]
     """
