@@ -30,7 +30,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
-from elsinore.trends.placed import FEW_PLACES, PLACE, ROW_BITS, placed
+from elsinore.trends.placed import PLACE, placed
 from elsinore.trends.values.shifts import Shifts
 from elsinore.trends.values.spread import exact_spread, spread, with_one_shift
 
@@ -199,13 +199,12 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
     return pa.table([to_arrow(columns[name]) for name in table.column_names], schema=table.schema)
 
 
-def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | Codes | None, NDArray[np.bool_]]:
+def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.bool_]]:
     """Return rows in the order of whole numbers, and which of them have those of the row before.
 
-    None: rows are in order already. Equal rows keep their order. Numbers are sorted as one number
-    where that has no more than 63 bits, together with its row: much faster than by columns, and
-    rows need not be looked up then. Where there are few places for each row, and no two rows have
-    the same, nothing is sorted at all: a tenth of the time.
+    None: rows are in order already. Equal rows keep their order. Numbers and row are sorted as one
+    number where that has no more than 63 bits: much faster than by columns, and rows need not be
+    looked up then.
 
     >>> order, same = _in_order([np.array([7, 5, 7]), np.array([1, 2, 1])])
     >>> order.tolist(), same.tolist()
@@ -214,9 +213,8 @@ def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | Codes | None, NDA
     rows = len(columns[0])
     bits = (rows - 1).bit_length()
     lasts = [(int(column.min()), int(column.max())) for column in columns]
-    sizes = [last - first + 1 for first, last in lasts]
-    places = math.prod(sizes)
-    if (places - 1).bit_length() + bits > WHOLE_BITS:
+    widths = [(last - first).bit_length() for first, last in lasts]
+    if sum(widths) + bits > WHOLE_BITS:
         order = np.lexsort(columns[::-1])
         same = np.ones(rows - 1, dtype=np.bool_)
         for column in columns:
@@ -224,22 +222,16 @@ def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | Codes | None, NDA
             same &= ordered[1:] == ordered[:-1]
         return order, same
     packed = np.zeros(rows, dtype=np.int64)
-    for column, (first, _), size in zip(columns, lasts, sizes, strict=True):
-        packed *= size
-        packed += column.astype(np.int64) - first
-    if not np.any(packed[1:] < packed[:-1]):
-        return None, packed[1:] == packed[:-1]
-    if places <= FEW_PLACES * rows and bits < ROW_BITS:
-        taken = np.full(places, -1, dtype=np.int32)
-        taken[packed] = np.arange(rows, dtype=np.int32)
-        found = taken[taken >= 0]
-        if len(found) == rows:
-            return found, np.zeros(rows - 1, dtype=np.bool_)
-    packed <<= bits
-    packed |= np.arange(rows)
-    packed.sort()
-    order = packed & ((1 << bits) - 1)
-    packed >>= bits
+    for column, (first, _), width in zip(columns, lasts, widths, strict=True):
+        packed <<= width
+        packed |= column.astype(np.int64) - first
+    order = None
+    if np.any(packed[1:] < packed[:-1]):
+        packed <<= bits
+        packed |= np.arange(rows)
+        packed.sort()
+        order = packed & ((1 << bits) - 1)
+        packed >>= bits
     return order, packed[1:] == packed[:-1]
 
 
