@@ -29,7 +29,7 @@ from benchmarks import (
     threads,
     windows,
 )
-from benchmarks.results import RESULTS, section_of, with_rows, write, write_machine
+from benchmarks.results import RESULTS, section_of, with_rows, write
 from elsinore import NoRowsWarning
 
 BENCHMARKS = {
@@ -80,8 +80,6 @@ def main() -> None:
         if whole or arguments.write:  # at once, for a run may be stopped
             section = section_of(name, module.__doc__ or "", module.COMMAND, rows)
             write(with_rows(RESULTS.read_text(), section) if parts else section)
-    if whole:
-        write_machine()
 
 
 def chosen(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:

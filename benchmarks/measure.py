@@ -75,8 +75,8 @@ def assert_same(found: Mapping[str, pa.Table], expected: Mapping[str, pa.Table])
                 raise AssertionError(f"{name}: {column} differs")
 
 
-def machine() -> list[str]:
-    """Return lines that say on what the figures were measured."""
+def machine() -> str:
+    """Return the processor, the system and the versions that figures were measured with."""
     packages = ("numba", "numpy", "pyarrow", "pyspark")
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
     model = "unknown processor"
@@ -86,7 +86,5 @@ def machine() -> list[str]:
             if line.startswith("model name"):
                 model = line.split(":", 1)[1].strip()
                 break
-    return [
-        f"- {model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        f"- Python {platform.python_version()}, {versions}",
-    ]
+    system = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    return f"{model}, {system}; Python {platform.python_version()}, {versions}"

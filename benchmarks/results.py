@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from benchmarks.measure import Row, machine
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-HEAD = "# Results\n\nMeasured on\n\n"
 
 
 def write(section: str) -> None:
     """Put a section into RESULTS.md, in the place of the one of its name or at the end."""
     RESULTS.write_text(with_section(RESULTS.read_text(), section))
-
-
-def write_machine() -> None:
-    """Put into RESULTS.md what machine this is."""
-    _, heading, rest = RESULTS.read_text().partition("\n## ")
-    RESULTS.write_text(HEAD + "\n".join(machine()) + "\n" + heading + rest)
 
 
 def section_in(text: str, title: str) -> str:
@@ -80,9 +74,15 @@ def title_of(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
+def measured_on() -> str:
+    """Return the line of a section that says when figures were measured, and with what."""
+    return f"Measured on {datetime.now().astimezone():%Y-%m-%d}: {machine()}."
+
+
 def section_of(name: str, about: str, command: str, rows: Sequence[Row]) -> str:
     """Return a benchmark's part of the results as Markdown."""
     lines = [f"## {title_of(name)}", "", about.strip(), "", f"    {command}", ""]
+    lines += [measured_on(), ""]
     lines += ["| what | measured | target | met |", "|---|---|---|---|"]
     lines += [
         f"| {row.what} | {row.figure} | {row.target} | {'yes' if row.met else 'no'} |"

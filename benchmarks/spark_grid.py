@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from benchmarks.results import RESULTS, section_in, write
+from benchmarks.results import RESULTS, measured_on, section_in, write
 from benchmarks.spark import Stream, Taken, measured
 
 COMMAND = "python -m benchmarks.spark_grid"
@@ -129,6 +129,7 @@ def merged(section: str, lines: Sequence[str]) -> str:
         known = rows.get(cells[0], [""] * len(cells))
         rows[cells[0]] = [new or old for new, old in zip(cells, known, strict=True)]
     about = [f"## {TITLE}", "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
+    about += [measured_on(), ""]
     table = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *map(_row, rows.values())]
     return "\n".join([*about, *table])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.processes import cpu_seconds
-from benchmarks.results import RESULTS, write
+from benchmarks.results import RESULTS, measured_on, write
 from benchmarks.spark import KEYS, Stream, text_of, workload
 from elsinore.words import count
 
@@ -39,7 +39,7 @@ def main() -> None:
     print("\n".join(lines))
     if given.results:
         about = ["## Spark parts", "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
-        write("\n".join([*about, *lines]))
+        write("\n".join([*about, measured_on(), "", *lines]))
 
 
 def parts(stream: Stream, queries: int) -> dict[str, float]:
