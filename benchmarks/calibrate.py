@@ -1,10 +1,10 @@
-"""Measure the prices of the shared graph's cost model: `python -m benchmarks.calibrate`.
+"""Measure the prices in the cost model of the shared graph: `python -m benchmarks.calibrate`.
 
-Streams of bursts are run with everything shared and with nothing shared, over a grid of burst
-lengths, numbers of queries, snapshots at events, and events in a window. The prices that fit the
-times per burst best, none of them negative, go to `elsinore/trends/prices.json`, those of plain
-bursts and those of an index apart: there one column takes the same whosever it is. What
-they predict beside what was measured to `benchmarks/figures/cost_model.csv` and `.png`.
+Runs streams of bursts with everything shared and with nothing shared, over a grid of burst lengths,
+numbers of queries, snapshots at events, and events in a window. The non-negative prices that best
+fit the times per burst go to `elsinore/trends/prices.json`. Prices of plain bursts and prices of an
+index are kept apart, because in an index a column costs the same for every holder. Predicted and
+measured costs go to `benchmarks/figures/cost_model.csv` and `.png`.
 """
 
 from __future__ import annotations

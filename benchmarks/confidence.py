@@ -1,8 +1,9 @@
-"""Uncertain times in process, on one core: intervals of 10, thresholds from none to 0.999.
+"""Matches with uncertain times, in process, on one core: intervals of 10 units, many thresholds.
 
-`SEQ(A a, B+ b, C c)` with rising values, types at random, an event every 3 units, so that three or
-four intervals overlap. The rival gets the matches as they are and computes their confidences
-naively, world by world (SASE++, Section 4); they are compared. Seconds of the wall, warm.
+`SEQ(A a, B+ b, C c)` with rising values, random types and an event every 3 units, so that three or
+four intervals overlap. Thresholds range from none to 0.999. The rival is given the matches and
+computes their confidences naively, world by world (SASE++, Section 4). Results are compared. Wall
+time in seconds, warm.
 """
 
 from __future__ import annotations

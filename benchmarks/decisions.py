@@ -1,8 +1,8 @@
-"""Deciding burst by burst: regimes where sharing pays, where it harms, and a mixture of bursts.
+"""Deciding burst by burst: regimes where sharing pays, where it does harm, and a mixture of both.
 
 Queries `SEQ(X_i, B+)` whose predicates `b.v < t_i` agree on all events of a calm burst and differ
-on most of a restless one. Every event is kept: granularity fine, the regime of the paper's figures.
-`dynamic` is measured against `always` and `never` in one run, all results compared.
+on most events of a restless one. Granularity `fine`, which keeps every event, as in the paper's
+figures. `dynamic` is measured against `always` and `never` in one run; results are compared.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Neighbours compared: by the shared graph that 50 queries have, and by one query's index.
+"""Comparisons of neighbours: 50 queries in the shared graph, and one query in an index.
 
-`SEQ(X_i, B+)` with `b[i].v >= b[i-1].v` in one window of n events: n log n where a scan of all
-predecessors would be n * n. So it is for one query with a range between neighbours, or a NOT beside
-such a condition (nineteen in twenty events are A or B, and one is a C). Warm, in process, on one
-core, from an Arrow table, encoding included. Rivals are the loops in
-`baselines/neighbour_loops.py`, and for queries with something in common each of them run alone; all
-results are compared.
+`SEQ(X_i, B+)` with `b[i].v >= b[i-1].v` in one window of n events takes time n log n, where a scan
+of all predecessors takes n * n. The same holds for one query with a range between neighbours, or
+with a NOT beside such a condition (19 in 20 events are A or B, one is a C). Warm, in process, on
+one core, from an Arrow table, encoding included. The rivals are the loops in
+`baselines/neighbour_loops.py`; for queries that have something in common, the rival is to run each
+of them alone. Results are compared.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The coarse engine in process: one query for 1,000 keys and 50 of them, beside loops by hand.
+"""Sums in process: one query over 1,000 keys and 50 such queries, beside loops written by hand.
 
-The rivals are what one would write without an engine: a loop over columns that Numba compiles, and
-a plain Python loop over dictionaries. Warm, on one core (one thread), from an Arrow table whose
-types are texts, encoding included; processor time, medians of runs in turn. All results are
-compared.
+The rivals are what one would write without an engine: a loop over columns compiled by Numba, and a
+plain Python loop over dictionaries. Warm, on one core (one thread), from an Arrow table whose types
+are strings, encoding included. Processor time, medians of runs in turn. Results are compared.
 """
 
 from __future__ import annotations

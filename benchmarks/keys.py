@@ -1,7 +1,7 @@
-"""Peak memory while keys come and go: it is that of the keys which are open, not of all there were.
+"""Peak memory while keys come and go: it depends on the keys that are open, not on all there were.
 
-Each key has three events within three milliseconds and never comes again; a thousand keys begin in
-a second. What is final is closed after every batch, as a driver of a live stream does.
+Each key has three events within three milliseconds and never returns; a thousand keys begin every
+second. After each batch, whatever is final is closed, as the driver of a live stream would do.
 """
 
 from __future__ import annotations

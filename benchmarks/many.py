@@ -1,9 +1,9 @@
-"""Ten thousand queries of one workload, `SEQ(X_i, B+)`: from text to results in a new process.
+"""Ten thousand queries in one workload, `SEQ(X_i, B+)`: from text to results in a new process.
 
-200,000 events, one in twenty an X of some query. All figures are processor time. Kernels are
-compiled already, and nothing else is known: Numba is loaded, what each class of events does is
-worked out. The rival by hand goes over the queries for each event (`baselines/plain_loop.py`); it
-is told its table of types, and compiled before.
+200,000 events, of which one in twenty is an X of some query. All figures are processor time.
+Kernels are already compiled; the rest of a process's first run is included: loading Numba, and
+working out what each class of events does. The rival, written by hand, goes over the queries of
+each event (`baselines/plain_loop.py`); it is given its table of types, and compiled beforehand.
 """
 
 from __future__ import annotations

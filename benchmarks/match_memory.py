@@ -1,8 +1,8 @@
-"""Peak memory of `elsinore run` in process while matches are written: it does not grow with them.
+"""Peak memory of `elsinore run` in process while it writes matches: it does not grow with them.
 
 Bursts of one A and 16 B, each with 65,535 matches of SEQ(A a, B+ b) under SKIP TILL ANY MATCH, so
 that a few thousand events have 10^8 matches. They are written to one Parquet file, which is counted
-and removed. The peak is that of the whole process, kernels and reading included.
+and removed. The peak is that of the whole process, compiling and reading included.
 """
 
 from __future__ import annotations

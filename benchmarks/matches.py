@@ -1,10 +1,10 @@
-"""Matches in process, on one core: against a plain Numba loop for that one pattern.
+"""Matches in process, on one core, against a plain Numba loop for one pattern.
 
-`SEQ(A a, B+ b, C c)` per key, types at random among four, from an Arrow table to an Arrow table.
-The rival sorts by key and loops, compiled for this query alone; polars and DuckDB say what they can
-by window functions. All results are compared, row by row. Processor seconds, warm.
-`python -m benchmarks matches contiguous any --write` measures these parts alone: each takes less
-than a minute, all of them some minutes.
+`SEQ(A a, B+ b, C c)` per key, with random types among four, from an Arrow table to an Arrow table.
+The rival sorts by key and loops; it is compiled for this query alone. Polars and DuckDB compute
+what they can express with window functions. Results are compared, row by row. Processor time in
+seconds, warm. `python -m benchmarks matches contiguous any --write` measures these parts alone;
+each part takes less than a minute.
 """
 
 from __future__ import annotations

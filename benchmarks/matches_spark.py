@@ -1,8 +1,8 @@
-"""Matches on Spark against a hand-written loop, in processor seconds of all processes.
+"""Matches on Spark against a loop written by hand, in processor seconds of all processes.
 
-`SEQ(A a, B+ b, C c)` per key under SKIP TILL NEXT MATCH, from Parquet files on two cores in one
-warm session, taken in turn with `groupBy(key).applyInPandas` and one pass in plain Python over each
-key's events; results compared.
+`SEQ(A a, B+ b, C c)` per key under SKIP TILL NEXT MATCH, from Parquet files, on two cores in one
+warm session. The rival is `groupBy(key).applyInPandas` with one pass in plain Python over the
+events of each key. Both run in turn; results are compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Peak memory of Spark's Python workers while one group grows: it does not grow with the group.
 
-All events have one key, so one operator in one task sees them all. The coarse engine has them in
-one window and keeps none. In fine mode, where events are compared with their neighbours, those of
-the open windows are kept: 10,000 of them here, however long the stream.
+All events have the same key, so one operator in one task sees them all. Sums have all of them in
+one window and keep none. In fine mode, where events are compared with their neighbours, the events
+of open windows are kept: here 10,000, however long the stream.
 """
 
 from __future__ import annotations

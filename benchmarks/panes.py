@@ -1,12 +1,12 @@
-"""Combining a key's events of a pane, and folding what comes of it, beside the plain operator.
+"""Combining a key's events of a pane, and folding the result, beside the plain operator.
 
-What Spark's tasks do before and after the shuffle, in process, warm, on one core: all events of a
-key and pane become actions, and those are folded. The rival is the operator, given the same events
-key after key. Processor time, the least of several runs in turn; what all queries give is compared.
-One query `SEQ(A a, B b+, C c)` and 50 that differ in their types; panes of 10,000 and of 20 events;
-and where an action is worth least: panes of 2 events, windows of 12 panes of 20. The sending that
-combining spares is left out: `elsinore.spark.combining` weighs it, and makes no action of so few
-events that it would cost more.
+This is what Spark's tasks do before and after the shuffle, in process, warm, on one core: all
+events of a key and pane become actions, and the actions are folded. The rival is the operator,
+given the same events key after key. Processor time, the least of several runs in turn; results are
+compared. One query `SEQ(A a, B b+, C c)` and 50 that differ in their types; panes of 10,000 and of
+20 events; and the cases in which an action is worth least: panes of 2 events, and windows of 12
+panes of 20 events. The network traffic that combining saves is not counted:
+`elsinore.spark.combining` weighs it, and makes no action of so few events that it would cost more.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """StreamQRE's queries against RxPY, polars, and loops in plain Python and in Numba.
 
 In process, warm, on one core, from an Arrow table to values. Throughput is in items per second of
-processor time; slow rivals get the first part of the events, on which Elsinore's values are
-compared with theirs. Compiling is measured in processes of their own, with an empty and with a
-filled cache; memory too. Machines with fewer than 100,000 items run in Python, the worst regime:
-"fallback". `python -m benchmarks quantitative N1 P7 map_collect` measures these parts alone.
+processor time. Slow rivals are given only the first part of the events, on which values are
+compared. Compiling is measured in separate processes, with an empty and with a filled cache; so is
+memory. Machines with fewer than 100,000 items run in Python, the worst regime: "fallback".
+`python -m benchmarks quantitative N1 P7 map_collect` measures these parts alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Quantitative queries on Spark against a hand-written loop, in processor seconds of all processes.
+"""Quantitative queries on Spark against a loop written by hand, in processor seconds.
 
-The mean of each episode's measurements per patient, from Parquet files on two cores in one warm
-session, taken in turn with `groupBy(patient).applyInPandas` and a plain loop; results compared.
+The mean of each episode's measurements per patient, from Parquet files, on two cores in one warm
+session. The rival is `groupBy(patient).applyInPandas` with a plain loop. Both run in turn; results
+are compared. Processor seconds are those of all processes.
 """
 
 from __future__ import annotations

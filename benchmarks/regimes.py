@@ -1,9 +1,9 @@
-"""All modes of sharing over many regimes, against one another and against a plain loop.
+"""All modes of sharing in many regimes, against one another and against a plain loop.
 
-Queries `SEQ(X_i, B+)`: how many they are, how long bursts of B are, what their predicates have in
-common, simultaneous events, windows. The rival keeps one running sum for each query in a compiled
-loop (`baselines/plain_loop.py`). Warm, in process, on one core, from an Arrow table, encoding
-included; processor time, the least of several runs in turn. All results are compared. Then the
+Queries `SEQ(X_i, B+)` that vary in their number, the length of bursts of B, what their predicates
+have in common, simultaneous events, and windows. The rival keeps one running sum per query in a
+compiled loop (`baselines/plain_loop.py`). Warm, in process, on one core, from an Arrow table,
+encoding included. Processor time, the least of several runs in turn. Results are compared. Then the
 default granularity (sums, wherever no neighbours are compared) beside `fine`, a graph of events;
 and last, times in whole seconds with 1,000 keys (`tied_keys.py`).
 """

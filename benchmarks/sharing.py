@@ -1,7 +1,7 @@
-"""Many queries that share B+ in the coarse engine, in process, one core, processor time.
+"""Many queries that share B+, as sums, in process, on one core, in processor time.
 
-`SEQ(X_i, B+)` for k queries over bursts of about 20 B events, an X event of one query between two
-bursts. Without sharing each B event is added to k sums; with it, to one.
+`SEQ(X_i, B+)` for k queries over bursts of about 20 B events, with an X event of one query between
+two bursts. Without sharing, each B event is added to k sums; with sharing, to one.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Closing after every slide of a window, as live streams do, against closing once at the end.
 
-The operators alone, warm, on one core: the same batch is given to them whole and closed at the
-end, cut into one batch for each slide and closed at the end, and so cut and closed with each, of
-which the operator is told with the batch.
-Processor time, the least of several runs in turn; what all queries give is compared. All paths:
-sums (coarse), an index over neighbours, the shared graph of many queries; slides of 100 to 10,000
-events. The target is for closing alone, against the same batches closed once; beside it stand the
-time against the batch given whole, what a batch takes more for being one of many, and what its
-closing does. Both take some microseconds whatever they hold: Arrow lends a batch to the kernel and
-gets it back, which is called once, and cuts the totals out of those it has. Slides of few events
-are also told by twenties: what windows give that ended in between comes with the last.
+The operators alone, warm, on one core. They are given the same events in three ways: as one batch,
+closed at the end; as one batch per slide, closed at the end; and as one batch per slide, where each
+call also says until when to close. Processor time, the least of several runs in turn; results are
+compared. All paths: sums, an index over neighbours, and the shared graph of many queries; slides
+of 100 to 10,000 events. The target is for closing alone, against the same batches closed once.
+Beside it stand the time against one whole batch, what each batch costs for being one of many, and
+what each closing costs. The last two are a few microseconds whatever they hold: Arrow lends a batch
+to the kernel, which is called once and cuts the new totals out of those it keeps. Slides of few
+events are also given twenty at a time: results of windows that end in between come with the last.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Spark against what one would write by hand, in processor seconds of the whole process tree.
 
 Trends of `SEQ(A a, B b+, C c)`, COUNT and AVG per key and window, on two cores in one warm session:
-from Parquet files that the tasks read, from the same read by Spark (as any computed data frame is),
-by `groupBy(key).applyInPandas` with a plain loop, by polars and the same loop in one process, in
-this process, and Spark's own count of events per key and window, the least that grouping costs.
-All are taken in turn and the results compared.
+from Parquet files that the tasks read, from the same files read by Spark (like any computed
+DataFrame), by `groupBy(key).applyInPandas` with a plain loop, by polars and the same loop in one
+process, by Elsinore in this process, and Spark's own count of events per key and window, which is
+the least that grouping costs. All run in turn; results are compared.
 """
 
 from __future__ import annotations

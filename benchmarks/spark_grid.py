@@ -1,10 +1,10 @@
 """Spark over a grid of regimes: numbers of queries, events and keys, a heavy key, shuffled files.
 
-Every regime is measured as `benchmarks.spark` does, one run after a warm one, all ways in turn in
-one session and their results compared: from files that the tasks read, from the same read by Spark
-(as any computed data frame is), in this process, by hand with `applyInPandas`, by polars and a loop
+Every regime is measured as in `benchmarks.spark`, one run after a warm one, all ways in turn in one
+session, and results are compared: from files that the tasks read, from the same files read by Spark
+(like any computed DataFrame), in this process, by hand with `applyInPandas`, by polars and a loop
 in one process, and Spark's own count of events per key and window, the floor. Figures are processor
-seconds of the whole process tree and, in brackets, seconds.
+seconds of the whole process tree and, in parentheses, wall seconds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One group of 50 million shuffled events in Spark's Python workers: their memory is bounded.
 
-All events have one key and one window, so one task orders them all: what exceeds
-`spark.elsinore.taskMemory` becomes sorted runs on local disk, which are merged. What counts is the
-most that any worker had in memory (VmHWM), interpreter, libraries and pages of mapped files
-included. The result is compared with the triples counted here.
+All events have one key and one window, so one task must put them all in order: whatever exceeds
+`spark.elsinore.taskMemory` becomes sorted runs on local disk, which are merged. The figure is the
+highest peak memory of any worker (VmHWM), including the interpreter, libraries and pages of mapped
+files. The result is compared with the number of triples counted here.
 """
 
 from __future__ import annotations

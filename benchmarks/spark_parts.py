@@ -1,8 +1,8 @@
 """Where the time of a run on Spark goes: processor seconds of the parts of its two stages.
 
-What a task does in Python is done here anew, part by part, over the same splits: reading row
-groups, telling classes, packing by key, merging, the operator. What Spark spends is measured beside
-it: processor seconds of the JVM and of its Python workers in a whole run, warm.
+What a task does in Python is done here again, part by part, over the same splits: reading row
+groups, computing classes, packing by key, merging, and the operator. Beside it stands what Spark
+spends: processor seconds of the JVM and of its Python workers in a whole run, warm.
 """
 
 from __future__ import annotations

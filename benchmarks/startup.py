@@ -1,8 +1,8 @@
-"""Start-up: from `python` to a result, in fresh processes, with nothing compiled and with all.
+"""Start-up: from `python` to a result, in fresh processes, with nothing and with all compiled.
 
-The five events of the README, the same with a comparison between neighbours, matches of them, and
-so many events that compiling pays. Processor time of the process, and the time that passes; where
-all is compiled, the median of several processes.
+The README's five events, the same with a comparison between neighbours, matches of them, and enough
+events for compiling to pay. Processor time of the process, and wall time; where all is compiled,
+the median of several processes.
 """
 
 from __future__ import annotations

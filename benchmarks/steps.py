@@ -2,9 +2,8 @@
 
 `SEQ(A, B+, C)` by key, with and without `b[i].v >= b[i-1].v`: one query, warm, in process, on one
 core, from an Arrow table, encoding included; and the same with SUM, AVG and MAX beside COUNT. The
-rival is `baselines/step_loops.py`; all results are compared. Then 50 queries of one shape,
-`SEQ(X_i, B+)`, which are lanes of one sweep: beside one of them, and beside all worked on one by
-one.
+rival is `baselines/step_loops.py`; results are compared. Then 50 queries of one shape,
+`SEQ(X_i, B+)`, which are lanes of one sweep: beside one of them, and beside 50 separate runs.
 """
 
 from __future__ import annotations

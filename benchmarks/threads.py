@@ -1,13 +1,12 @@
-"""Trend queries over all cores in this process, against one.
+"""Trend queries on all cores of this process, against one.
 
-Windows are spread over threads where they do not overlap, else keys; kernels hold no lock, and
-ranges of rows are encoded in threads as well. Wall time, warm, from an Arrow table, encoding
-included; results are compared, sums to nine digits. What the machine gives while this runs is
-measured in turn with it: two processes, each with half of the events, both at once, against one of
-them alone with twice the time. They share nothing but the machine, so that threads can hardly do
-better. So are plain compiled loops, two halves of one at once against the whole: one multiplies
-numbers that do not wait for one another, which two threads on one core do no faster than one, and
-one reads memory all the time.
+Windows are spread over threads where they do not overlap, otherwise keys; kernels hold no lock, and
+ranges of rows are encoded in threads too. Wall time, warm, from an Arrow table, encoding included;
+results are compared, sums to nine digits. What the machine can give is measured in turn with this:
+two processes, each with half of the events, at once, against one of them alone with twice the time.
+They share nothing but the machine, so threads can hardly do better. So are plain compiled loops,
+two halves of a loop at once against the whole: one multiplies independent numbers, which two
+threads on one physical core do no faster than one, and one reads memory all the time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Times in whole seconds for 1,000 keys: nearly two in three events share theirs with others.
 
-Part of `benchmarks regimes`: the engine on events a millisecond apart and on the same events with
-times cut to seconds, each beside a compiled loop by hand that gives the same results
+Part of `benchmarks regimes`: events a millisecond apart, and the same events with times cut to
+seconds, each beside a compiled loop by hand that gives the same results
 (`baselines/keyed_loop.py`). Warm, one core, encoding included; the least processor time of runs in
 turn.
 """

@@ -1,4 +1,4 @@
-"""Twelve overlapping windows against one: coarse engine, in process, one core, processor time."""
+"""Twelve overlapping windows against one: sums, in process, on one core, in processor time."""
 
 from __future__ import annotations
 
