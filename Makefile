@@ -11,7 +11,7 @@ PYTHON ?=
 # Of what is installed a small part is ever imported: that is compiled to bytecode then, and the rest
 # never, unless Python is told to write none. A pip that is set to install for the user alone would
 # refuse to install into an environment.
-INSTALL := install --no-user --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
+INSTALL = install --no-user --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
 # Whether there is a Java that Spark can use: the demonstration brings none along then.
 HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
@@ -29,7 +29,9 @@ help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
-# Without what development needs, which takes longer to install than the rest.
+# Without what development needs, which takes longer to install than the rest. Bytecode is written in
+# any case: of what the demonstration imports, which takes a third of compiling all that is installed.
+demo: export PYTHONDONTWRITEBYTECODE :=
 demo: $(or $(wildcard $(STAMP)),$(SHOWN))  ## run the demonstration
 	@$(BIN)/elsinore demo --overwrite
 
