@@ -199,6 +199,22 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
     return pa.table([to_arrow(columns[name]) for name in table.column_names], schema=table.schema)
 
 
+def ascend(totals: pa.RecordBatch) -> bool:
+    """Return whether rows are in order of query, group and window, and no two have the same.
+
+    >>> places = {"query": [0, 1, 1], "group": [3, 0, 0], "window": [5, 1, 1]}
+    >>> ascend(pa.record_batch(places)), ascend(pa.record_batch(places)[:2])
+    (False, True)
+    """
+    before = np.zeros(max(totals.num_rows - 1, 0), dtype=np.bool_)  # rows that are before the next
+    alike = ~before
+    for name in PLACE:
+        column = to_numpy(totals.column(name))
+        before |= alike & (column[:-1] < column[1:])
+        alike &= column[:-1] == column[1:]
+    return bool(before.all())
+
+
 def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.bool_]]:
     """Return rows in the order of whole numbers, and which of them have those of the row before.
 

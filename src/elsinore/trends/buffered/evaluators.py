@@ -146,10 +146,11 @@ class _Shared(_Whole):
         events = _keyed(self.unit, read, due, self._shifts)
         found = self._inner.evaluate(events, read.columns, due.staying)
         totals = self._of(found, due, self._shifts)
-        staying = np.array(list(due.staying), np.int64)
-        self._shifts.keep(np.isin(self._shifts.groups, staying))
-        if len(staying):
-            self._shifts.forget(int(due.ready[np.isin(due.keys, staying)].min()))
+        if self.unit.squared:
+            staying = np.array(list(due.staying), np.int64)
+            self._shifts.keep(np.isin(self._shifts.groups, staying))
+            if len(staying):
+                self._shifts.forget(int(due.ready[np.isin(due.keys, staying)].min()))
         return totals
 
 

@@ -22,7 +22,7 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.buffered.evaluators import Evaluator, evaluator_of
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.index import Closed
-from elsinore.trends.partials import merge, totals_fields
+from elsinore.trends.partials import ascend, merge, totals_fields
 from elsinore.trends.rows.due import done_of, due_as_they_came, due_of_keys, due_of_one
 from elsinore.trends.rows.encoded import Rows
 from elsinore.trends.rows.staying import Staying
@@ -216,7 +216,7 @@ class BufferedTrends:
         """Put totals of windows that end at or before `ready` to those that wait."""
         if totals.num_rows == 0:
             return
-        if self._totals.num_rows or not in_order:
+        if self._totals.num_rows or not (in_order or ascend(totals)):
             self._add_totals(pa.Table.from_batches([totals]))
         else:
             self._totals = totals

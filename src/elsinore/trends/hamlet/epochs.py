@@ -5,8 +5,9 @@ The ranks of an epoch are those of its own events' values, all of which are know
 lasts until no window is open that was so at its first event, or until the events end that there
 are so far. The present epoch is a Fenwick tree. As nothing is entered into it any more when the
 next one begins, it becomes a table of prefix sums then, of which an event reads one row. Past
-epochs stay until no open window holds any of their events; where room is needed they are merged.
-Sums of sums are all that takes: numbers that vary in size are never subtracted.
+epochs stay until no open window holds any of their events; short ones are merged with the next
+(`past`), and where room is needed all are. Sums of sums are all that takes: numbers that vary in
+size are never subtracted.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from elsinore.trends.hamlet.layout import (
     EQUAL,
     FIRST,
     FORMS,
+    IF_FEW,
     LASTS,
     MOST_EPOCHS,
-    MUST,
     PLAIN,
     PRESENT,
     ROWS,
@@ -41,6 +42,7 @@ from elsinore.trends.hamlet.layout import (
     Program,
     Shape,
 )
+from elsinore.trends.hamlet.past import end_epoch, move_down
 from elsinore.trends.hamlet.storage import graph_at, graph_of, shape_of, with_block
 
 
@@ -54,12 +56,14 @@ def next_epoch(
     """
     until = _until(program, events, number, begin, key_end)
     keys = _keys(program, events, number, begin, until)
-    sweep(program, graphs, number, MUST)
+    sweep(program, graphs, number, IF_FEW)
     info = graphs.info[number]
     info[UNTIL] = until
-    _end_epoch(program, graphs, events, number, begin)
+    end_epoch(program, graphs, events, number, begin)
     conditions = program.sets[number + 1].conditions - program.sets[number].conditions
     span, different = (info[ROWS] - 1) // conditions, keys.shape[0] // conditions
+    if info[END] + different > span and 2 * info[FIRST] >= info[END] - info[FIRST]:
+        move_down(program, graphs, number)
     if info[EPOCHS] == MOST_EPOCHS or info[END] + different > span:
         past = np.full((conditions, info[END] - info[FIRST]), FOREVER, dtype=np.int64)
         most = 0
@@ -129,39 +133,6 @@ def _leave_one_of_each(keys: Ints) -> int:
             different += 1
     keys[different:] = FOREVER
     return different
-
-
-@wide_kernel(linked=True)
-def _end_epoch(program: Program, graphs: Graphs, events: Events, number: int, begin: int) -> None:
-    """Make the present epoch a past one, its rows prefix sums; drop those without a window."""
-    graph = graph_of(program, graphs, number)
-    info, shape, first = graph.info, shape_of(program, graph, number), np.int64(0)
-    if info[COLUMNS] == 0:  # nobody has come to any of its events
-        info[FIRST:ENDS] = 0
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    span, ranks = (info[ROWS] - 1) // conditions, info[END] - info[PRESENT]
-    if ranks > 0:
-        for condition in range(conditions):
-            kind = program.conditions[program.sets[number].conditions + condition].compared
-            if kind in (PLAIN, EQUAL):
-                continue
-            before = condition * span + info[PRESENT]  # the row of the epoch's rank 0, the total
-            for rank in range(1, ranks + 1):
-                less = rank & (rank - 1)
-                if less > 0:
-                    add_both(graph.rows, before + rank, graph.rows, before + less, shape)
-        info[ENDS + info[EPOCHS]] = info[END]
-        info[EPOCHS] += 1
-        info[PRESENT] = info[END]
-    earliest = earliest_start(program, number, events.listed[begin].time)
-    while first < info[EPOCHS] and info[LASTS + first] < earliest:
-        info[FIRST] = info[ENDS + first]
-        first += 1
-    info[EPOCHS] -= first
-    if first > 0:
-        for epoch in range(info[EPOCHS]):
-            info[ENDS + epoch] = info[ENDS + first + epoch]
-            info[LASTS + epoch] = info[LASTS + first + epoch]
 
 
 @wide_kernel(linked=True)

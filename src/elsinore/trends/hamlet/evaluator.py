@@ -225,6 +225,8 @@ class HamletEvaluator:
             found.most_propagated = max(found.most_propagated, int(most))
             found.decisions += int(counts[layout.DECISIONS])
             found.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
+        if out.used[1] == 0:
+            return
         of = out.record[: int(out.used[1])]
         keys = np.searchsorted(events.starts, of[:, 1], side="right") - 1
         fresh = events.times[of[:, 1]] >= counted[keys]

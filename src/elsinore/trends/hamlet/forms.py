@@ -80,6 +80,25 @@ def add_both(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
 
 
 @wide_kernel(linked=True)
+def copy_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
+    """Make a row what another is, extremes too, in all live columns."""
+    first, columns = shape.first, np.uint64(shape.columns - shape.first)
+    for v in range(shape.values):
+        target = np.uint64((place * shape.values + v) * to.width + first)
+        source = np.uint64((row * shape.values + v) * rows.width + first)
+        for j in range(columns):
+            to.numbers[target + j] = rows.numbers[source + j]
+        if shape.big:
+            for j in range(columns):
+                to.powers[target + j] = rows.powers[source + j]
+    for x in range(shape.carried):
+        target = np.uint64((place * shape.carried + x) * to.width + first)
+        source = np.uint64((row * shape.carried + x) * rows.width + first)
+        for j in range(columns):
+            to.least[target + j] = rows.least[source + j]
+
+
+@wide_kernel(linked=True)
 def begin_row(to: Rows, place: int, shape: Shape) -> None:
     """Make a row 0 and its extremes those of no values, in all columns that there are."""
     numbers, powers, least = to.numbers, to.powers, to.least

@@ -227,8 +227,8 @@ def has_come(graph: Graph, holder: int) -> bool:
 @wide_kernel(linked=True)
 def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
     """Keep the first `count` columns in `kept` (ascending) and none else."""
-    width = graph.info[WIDTH]
-    kept, rows = graph.kept, graph.rows
+    width, columns = graph.info[WIDTH], graph.info[COLUMNS]
+    kept, rows, big = graph.kept, graph.rows, graph.info[BIG] != 0
     for row in range(graph.info[ROWS]):
         if not is_used(graph, row):
             continue
@@ -236,15 +236,18 @@ def _keep_columns(graph: Graph, values: int, carried: int, count: int) -> None:
             base = part * width
             for j in range(count):
                 rows.numbers[base + j] = rows.numbers[base + kept[j]]
-                rows.powers[base + j] = rows.powers[base + kept[j]]
-            for j in range(base + count, base + width):
+            for j in range(base + count, base + columns):
                 rows.numbers[j] = 0.0
-                rows.powers[j] = 0
+            if big:
+                for j in range(count):
+                    rows.powers[base + j] = rows.powers[base + kept[j]]
+                for j in range(base + count, base + columns):
+                    rows.powers[j] = 0
         for part in range(row * carried, (row + 1) * carried):
             base = part * width
             for j in range(count):
                 rows.least[base + j] = rows.least[base + kept[j]]
-            for j in range(base + count, base + width):
+            for j in range(base + count, base + columns):
                 rows.least[j] = FOREVER
     latest = -1
     for j in range(count):

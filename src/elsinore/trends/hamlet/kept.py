@@ -40,17 +40,24 @@ def room_after(past: KeptKey | None, lists: Ints) -> tuple[Ints, Ints, Records]:
         return lists, lists[:-1], np.empty(int(lists[-1]), dtype=LISTED)
     before = np.concatenate(([0], np.cumsum(past.sizes)))
     listed = np.empty(int(lists[-1] + before[-1]), dtype=LISTED)
-    both = lists + before
+    both, numbers, past_numbers = lists + before, _as_numbers(listed), _as_numbers(past.past)
     for place, begin, end in zip(both.tolist(), before.tolist(), before[1:].tolist(), strict=False):
-        listed[place : place + end - begin] = past.past[begin:end]
+        numbers[place : place + end - begin] = past_numbers[begin:end]
     return both, both[:-1] + past.sizes, listed
 
 
 def past_of(lists: Ints, oldest: Ints, listed: Records) -> tuple[Records, Ints]:
     """Return the entries of all lists from the oldest of each on, and how many each has."""
-    ends = lists[1:].tolist()
-    past = [listed[begin:end] for begin, end in zip(oldest.tolist(), ends, strict=True)]
-    return np.concatenate([listed[:0], *past]), lists[1:] - oldest  # a unit may have no sets
+    ends, numbers = lists[1:].tolist(), _as_numbers(listed)
+    past = [numbers[begin:end] for begin, end in zip(oldest.tolist(), ends, strict=True)]
+    together = np.concatenate([numbers[:0], *past])  # a unit may have no sets
+    return together.view(LISTED).reshape(len(together)), lists[1:] - oldest
+
+
+def _as_numbers(listed: Records) -> Ints:
+    """Return the entries of lists as rows of whole numbers, which are copied much faster."""
+    numbers: Ints = listed.view(np.int64).reshape(len(listed), LISTED.itemsize // 8)
+    return numbers
 
 
 def _places(begins: Ints, sizes: Ints) -> Ints:
@@ -64,6 +71,8 @@ def _places(begins: Ints, sizes: Ints) -> Ints:
 
 def of_keys(events: KeyedEvents, keys: Sequence[int]) -> tuple[KeyedEvents, slice | Ints]:
     """Return the events of some keys, and their rows."""
+    if len(keys) == len(events.done):
+        return events, slice(None)
     starts, lengths = events.starts[:-1], np.diff(events.starts)
     rows: slice | Ints = slice(int(starts[keys[0]]), int(events.starts[keys[-1] + 1]))
     if len(keys) != keys[-1] + 1 - keys[0]:
@@ -80,6 +89,8 @@ def of_keys(events: KeyedEvents, keys: Sequence[int]) -> tuple[KeyedEvents, slic
 
 def together(parts: Sequence[tuple[Sequence[int], WindowTotals]]) -> WindowTotals:
     """Return the totals of several calls as of one, each of which is told with its keys' places."""
+    if len(parts) == 1 and len(parts[0][0]) == 1 and parts[0][0][0] == 0:
+        return parts[0][1]
     told = [found for _, found in parts]
     keys = [np.array(places, dtype=np.int32)[found.key] for places, found in parts]
     return WindowTotals(

@@ -61,7 +61,7 @@ BENEFIT, REGRET, CHANGED, EXPECTED, REACHED, STANDING, EBBS = 11, 12, 13, 14, 15
 COUNTS = 18
 
 # dead columns go where they are more than one of so many
-MUST, IF_SOME, IF_MANY = np.int64(2**31), np.int64(4), np.int64(2)
+MUST, IF_FEW, IF_SOME, IF_MANY = np.int64(2**31), np.int64(8), np.int64(4), np.int64(2)
 ROWS_STAY, ROWS_GO = np.int64(1), np.int64(0)  # what becomes of an index when its graph moves
 
 # why bursts are complete: a window's edge, before the events of a moment or within them

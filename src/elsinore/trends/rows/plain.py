@@ -76,8 +76,7 @@ class PlainRows:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of codes: `key`, `group`, `time` or `class`."""
-        found = [to_numpy(part.column(name)) for part in self._parts]
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        return to_numpy(self.table(slice(None)).column(name))
 
     def add(
         self, batch: pa.RecordBatch, slots: KeySlots | None, last: Ints, current: int | None
@@ -98,7 +97,9 @@ class PlainRows:
         if len(keys) == 0:
             return Taken(0, matched, last, -1 if current is None else current)
         last = self._in_order(keys, times, codes, last, current)
-        self.classes = np.union1d(self.classes, occurring(codes)).astype(int).tolist()
+        present = set(occurring(codes).tolist())
+        if not present <= set(self.classes):
+            self.classes = sorted(present.union(self.classes))
         batch = batch if slots is None else with_slots(batch, keys)
         self._parts.append(pa.Table.from_batches([batch]))
         return Taken(len(keys), matched, last, int(keys[-1]))
