@@ -63,6 +63,7 @@ class HamletEvaluator:
         self._program = HamletProgram(unit, mixed=sharing is Sharing.ALWAYS)
         self._most = 0  # bytes of all arrays that the last call had at once, at most
         self._kept: dict[int, KeptKey] = {}
+        self._fields = _fields_of(unit)
         windows = (one.query.window for one in unit.templates)
         self._windows = {window for window in windows if window is not None}
         plain, ordered = prices or measured().graph, prices or measured().ordered
@@ -113,7 +114,7 @@ class HamletEvaluator:
                 mine, rows = of_keys(events, [place])
                 found = self._evaluate(mine, columns, rows, kept, stays=stays)
                 parts.append(([place], found))
-        return together(parts) if parts else _totals(_out(self._program.unit, 1))
+        return together(parts) if parts else _totals(_out(*self._fields, 1))
 
     def forget(self, key: int) -> None:
         """Keep nothing of a key."""
@@ -178,7 +179,7 @@ class HamletEvaluator:
                 again,
             ),
             self._mode,
-            _out(unit, _most_words(program)),
+            _out(*self._fields, _most_words(program)),
         )
         took = time.perf_counter() - began
         self._learnt = work.counts[:, layout.EXPECTED : layout.STANDING].copy()
@@ -288,9 +289,13 @@ def _most_words(program: Program) -> int:
     return int(np.max(np.diff(program.sets["words"]), initial=1))
 
 
-def _out(unit: TrendUnit, words: int) -> Out:
-    linear = max(len(one.aggregation.linear) for one in unit.templates)
-    extremes = max(len(one.aggregation.extremes) for one in unit.templates)
+def _fields_of(unit: TrendUnit) -> tuple[int, int]:
+    """Return how many linear fields, and how many extremes, the query with most has."""
+    each = [one.aggregation for one in unit.templates]
+    return max(len(one.linear) for one in each), max(len(one.extremes) for one in each)
+
+
+def _out(linear: int, extremes: int, words: int) -> Out:
     return Out(
         used=np.zeros(3, dtype=np.int64),
         place=np.zeros((0, 3), dtype=np.int64),

@@ -49,6 +49,7 @@ class PlainRows:
         self.schema = schema
         self.classes: list[int] = []
         self._unit = unit
+        self._keeps_all, self._compared = unit.keeps_all, unit.compared
         self._may_keep = may_keep
         self._parts: list[pa.Table] = []
 
@@ -88,7 +89,7 @@ class PlainRows:
             keys = slots.of(keys, times)
         wanted = codes >= 0
         matched = int(np.count_nonzero(wanted))
-        if self._unit.keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
+        if self._keeps_all or (self._may_keep and FEW_LEFT_OUT * matched >= len(codes)):
             wanted = keys >= 0
         if not wanted.all():
             batch = batch.filter(to_arrow(wanted))
@@ -117,7 +118,7 @@ class PlainRows:
         if most >= len(last):
             last = np.append(last, np.full(max(most + 1 - len(last), len(last)), NEVER))
         keys = read_only(np.require(keys, np.int32, ["C"]))
-        least = int(NEVER) if self._unit.keeps_all else 0
+        least = int(NEVER) if self._keeps_all else 0
         rows = keys, read_only(times), read_only(codes), least
         wrong = enter(first_out_of_order, 1e-6 * len(keys), *rows, last)
         if wrong >= 0:
@@ -140,7 +141,7 @@ class PlainRows:
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
         table, unit = self.table(chosen), self._unit
-        compared = {name: whole(table.column(f"pair:{name}")) for name in unit.compared}
+        compared = {name: whole(table.column(f"pair:{name}")) for name in self._compared}
         values, present = matrix(table, "sum:", unit.summed, np.float64)
         orders, ordered = order_columns(unit, table)
         return Encoded(
