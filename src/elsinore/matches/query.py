@@ -24,6 +24,7 @@ from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Relevant, R
 from elsinore.matches.interpret import STACK
 from elsinore.matches.linked import LinkedRoom
 from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.pauses import Pauses
 from elsinore.matches.ranks import with_ranks
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.returns import ColumnKind
@@ -133,6 +134,7 @@ class QuerySearch:
             for column in template.columns
         )
         self.guard = GUARD
+        self._pauses = Pauses()
         self._known = dict(self.tables.known)
         self._filled = 0  # the longest array of events there was
 
@@ -245,6 +247,11 @@ class QuerySearch:
     ) -> None:
         """Do what lets a kernel go on that stopped on the way; raise where nothing does."""
         used = room or self._room
+        if status == se.PAUSED:
+            if self._pauses.is_too_long(progress):
+                raise self._refusal(int(progress[se.COUNTED]), too_long=True)
+            return
+        self._pauses.forget()
         if status == se.DEEP:
             used.deepen()
         elif status == se.FULL:
@@ -418,6 +425,7 @@ def _search(
     seconds: float,
 ) -> None:
     """Search on; `seconds` it takes in plain Python, as far as is known."""
+    progress[se.STEPS] = 0
     # what is for conditions and NOT is compiled where there are some
     is_bare = not tables.interprets and len(negatives) == 0
     rules = None if is_bare else room.rules(tables, negatives)
@@ -479,6 +487,7 @@ def _beginnings_one_by_one(
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0
     seconds = patience(tables, keys)
+    pauses = Pauses()
     while True:
         _search(tables, room, operands, inner, every, progress, seconds)
         seconds = math.inf
@@ -495,7 +504,7 @@ def _beginnings_one_by_one(
             room.widen()
         elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
             progress[se.BUDGET] = se.STEP_LIMIT
-        elif status == se.TOO_LONG:
+        elif status == se.TOO_LONG or (status == se.PAUSED and pauses.is_too_long(progress)):
             raise InputError("A pattern under NOT has too many matches to look at one by one.")
     for begin, end in every[:, :2]:
         latest[begin:end] = np.maximum.accumulate(latest[begin:end])

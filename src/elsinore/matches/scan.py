@@ -16,6 +16,7 @@ from elsinore.matches.search import (
     COUNTED,
     DEPTH,
     DONE,
+    DUPLICATES,
     EDGE_AT,
     END_AT,
     EXACT,
@@ -39,8 +40,6 @@ from elsinore.matches.search import (
 )
 from elsinore.matches.select import begin_registers, clear_registers
 from elsinore.matches.windows import NO_WINDOW, events_of_key, leave_key, next_window
-
-DUPLICATES = 28  # a place in the header of `tables`
 
 
 @kernel(borrows=True)

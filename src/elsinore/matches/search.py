@@ -39,6 +39,7 @@ from elsinore.matches.select import give_out, give_out_with, select
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
 ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
+DUPLICATES = 28
 PAIR_AT, LEAF_AT, LOOKS_AT = 25, 26, 27
 
 TIME, MOMENT = 0, 2  # rows of `integers`
@@ -60,9 +61,10 @@ NEAR, FAR = 1, 2  # what an edge has in LOOKS_AT
 PROGRESS = 28
 LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.matches.program.Code`
 NULL = np.int64(np.iinfo(np.int64).min)
-DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN = range(7)
+DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN, PAUSED = range(8)
 NOTHING, NO_STEP = np.int64(-1), np.int64(0)  # as variables: literals are types of their own
 STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
+PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 
 
 @kernel(borrows=True, linked=True)
@@ -258,7 +260,7 @@ def matches_from(
     """Give out the matches from event progress[BEGIN] to at most progress[LAST].
 
     It stops where there is no room or enough was tried, as progress[STATUS] says; called again it
-    goes on from there.
+    goes on from there. It does not pause where the matches of one event are found anew after it.
     """
     steps, depth, stage = 0, progress[DEPTH], progress[STAGE]
     if depth < 0:
@@ -279,8 +281,13 @@ def matches_from(
                 break
             look_ahead(tables, values.integers, relevant.events, progress, path, depth)
             stage = LEAVES
-            if steps > progress[BUDGET] or depth + 2 >= len(path):
-                progress[STATUS] = TOO_LONG if steps > progress[BUDGET] else DEEP
+            if steps > progress[BUDGET]:
+                progress[STATUS] = TOO_LONG
+            elif depth + 2 >= len(path):
+                progress[STATUS] = DEEP
+            elif progress[STEPS] + steps > PAUSE_STEPS and tables[DUPLICATES] == 0:
+                progress[STATUS] = PAUSED
+            if progress[STATUS] != DONE:
                 break
         if stage == LEAVES:
             leaves = tables[tables[LEAF_AT] + path[depth, STATE] + 1]
