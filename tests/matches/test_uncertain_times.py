@@ -288,6 +288,28 @@ def test_granularity_is_given_by_type() -> None:
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        {"time_granularity": {"Laod": "2 seconds"}},
+        {"time_granularity": "1 second", "time_distribution": {"Laod": [0.5, 0.5]}},
+    ],
+)
+def test_a_misspelt_type_of_uncertain_times_is_refused(options: dict[str, object]) -> None:
+    events = [{"time": 1, "type": "Start"}, {"time": 2, "type": "Load"}]
+    workload = el.Workload.parse("RETURN CONFIDENCE() AS p PATTERN SEQ(Start a, Load b)")
+    with pytest.raises(el.InputError, match=r"no query names the type 'Laod'. Did you mean 'Load'"):
+        workload.run(events, **options)
+
+
+def test_uncertain_times_of_a_type_of_other_queries_have_no_effect() -> None:
+    events = [{"time": 1, "type": "Start"}, {"time": 2, "type": "Load"}]
+    workload = el.Workload.parse("RETURN CONFIDENCE() AS p PATTERN SEQ(Start a, Load b)")
+    granularity = {"Temperature": "2 seconds", "Load": "1 second", "Loads": "1 second"}
+    (table,) = workload.run(events, time_granularity=granularity).values()
+    assert table["p"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"time_distribution": [0.5, 0.4]}, "add up to 0.9, not to 1"),

@@ -7,7 +7,7 @@ are known to a granularity only: what is told at a time happened within so long 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
-from elsinore.errors import InputError, QuerySyntaxError, kind_of_value, option
+from elsinore.errors import InputError, QuerySyntaxError, did_you_mean, kind_of_value, option
 from elsinore.language import parse_duration
 from elsinore.model.clock import Clock
 from elsinore.plan.modes import Uncertainty
@@ -163,6 +163,23 @@ def _weights(given: Sequence[float] | None) -> tuple[float, ...]:
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise InputError(f"{name}: the probabilities add up to {total:.9g}, not to 1.")
     return tuple(weight / total for weight in weights)
+
+
+def refuse_misspelt_types(times: UncertainTimes, types: Collection[str]) -> None:
+    """Refuse what is said of a type that no query names, where a type of theirs is meant.
+
+    `types` are those of the queries. What is said of a type that is like none of them stays without
+    effect: other queries over the same events may name it.
+    """
+    for name, named in (
+        ("time_granularity", [kind for kind, _ in times.granularity if kind is not None]),
+        ("time_distribution", [kind for kind, _ in times.weights_by_type]),
+    ):
+        free = sorted(set(types) - set(named))
+        for kind in named:
+            meant = "" if kind in types else did_you_mean(kind, free)
+            if meant:
+                raise InputError(f"{option(name)}: no query names the type '{kind}'.{meant}")
 
 
 def bounds(
