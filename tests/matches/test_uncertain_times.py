@@ -287,6 +287,17 @@ def test_granularity_is_given_by_type() -> None:
     assert table["p"].to_pylist() == [pytest.approx(14 / 15)]  # from 1 to 15, and after 1
 
 
+def test_no_confidence_is_above_one() -> None:
+    events = [
+        {"lo": 10 * n - 5, "hi": 10 * n + 5, "type": kind} for n, kind in enumerate("AAXBX")
+    ]  # 121 products of 1/11 add up to 1.0000000000000002
+    for pattern in ("SEQ(A a, B b)", "SEQ(A a, NOT C c, B b)"):
+        workload = el.Workload.parse(f"RETURN CONFIDENCE() AS p PATTERN {pattern} WITHIN 100")
+        (table,) = workload.run(events, time_interval=("lo", "hi")).values()
+        assert table["p"].to_pylist() == pytest.approx([1.0, 1.0])
+        assert max(table["p"].to_pylist()) <= 1.0
+
+
 @pytest.mark.parametrize(
     "options",
     [

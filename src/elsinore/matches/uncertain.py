@@ -95,6 +95,8 @@ class UncertainSearch(QuerySearch):
             seconds = math.inf  # what takes so long is compiled
             status, piece = self._taken(progress)
             if piece is not None:
+                if self.register >= 0:
+                    at_most_one(piece.numbers[:, self.register])
                 yield self._new(piece, seen) if self.template.duplicates else piece
             if status in {se.DONE, se.LIMITED}:
                 return
@@ -151,6 +153,11 @@ class UncertainSearch(QuerySearch):
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "
             "with LIMIT, or make the window shorter."
         )
+
+
+def at_most_one(chances: Doubles) -> None:
+    """Let probabilities that rounding has made a little greater than 1 be 1."""
+    np.minimum(chances, 1.0, out=chances)
 
 
 def summed_up(starts: Ints, odds: Doubles) -> Doubles:
