@@ -127,3 +127,16 @@ def test_every_terminal_has_a_word_for_the_user() -> None:
         for name in line.split()[1:]
     }
     assert declared == set(SINGLE)
+
+
+def test_a_strategy_in_quotes_is_told_to_stand_without() -> None:
+    text = "RETURN COUNT(*) PATTERN A STRATEGY 'skip till next match'"
+    with pytest.raises(QuerySyntaxError, match=r"without quotes: SKIP TILL ANY MATCH, SKIP TILL N"):
+        parse_query(text)
+
+
+def test_what_stands_behind_a_length_is_not_told_to_be_a_length() -> None:
+    with pytest.raises(QuerySyntaxError, match=r"There is no ORDER BY: sort the result\.$"):
+        parse_query("RETURN COUNT(*) PATTERN A WITHIN 100 seconds ORDER BY x")
+    with pytest.raises(QuerySyntaxError, match=r"stands here: WITHIN 30 minutes\.$"):
+        parse_query("RETURN COUNT(*) PATTERN A WITHIN -5 seconds")

@@ -10,6 +10,7 @@ from lark import Token
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.durations import UNIT_CHOICES
 from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest, strategy_of
+from elsinore.model.kinds import Strategy
 
 VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"}
 COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_LIKE", "_BETWEEN"}
@@ -189,7 +190,10 @@ def unexpected(
             message += " The most rows that are wanted stand here, 1 or more: LIMIT 10."
         if before is not None and "_COMMA" in expected and before.type == "_LBRACE":
             message += " How often stands in braces: {2}, {2,5}, {2,} or {,5}."
-        if within in LENGTHS and "INT" in expected:
+        if within == "STRATEGY" and token.type == "STRING":
+            choices = ", ".join(strategy.value for strategy in Strategy)
+            message = f"Strategies stand without quotes: {choices}."
+        if within in LENGTHS and "INT" in expected and END not in expected:
             message += f" A length above 0, without quotes, stands here: {within} 30 minutes."
         if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
             of_variable = before is not None and str(before) in variables
