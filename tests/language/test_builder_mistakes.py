@@ -63,3 +63,10 @@ def test_more_repetitions_than_can_be_told_apart_are_refused_at_once(count: int)
     workload = el.Workload.parse(f"QUERY q RETURN COUNT(*) PATTERN V{{{count}}}")
     with pytest.raises(el.QuerySemanticError, match="more than 400 places"):
         _ = workload.plan
+
+
+@pytest.mark.parametrize("join", [lambda a, b: a and b, lambda a, b: a or b, lambda a, _: not a])
+def test_python_s_own_and_or_and_not_of_patterns_are_refused(join: object) -> None:
+    assert callable(join)
+    with pytest.raises(TypeError, match=r"Join patterns by \| and &"):
+        join(el.event("A"), el.event("B"))

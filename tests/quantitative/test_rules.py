@@ -286,3 +286,12 @@ def is_of(letter: Any, item: Any, regex: Regex) -> bool:
         for leaf in leaves(regex)
         if leaf.condition != ALWAYS
     )
+
+
+@pytest.mark.parametrize(
+    "join",
+    [lambda a, b: a and b, lambda a, b: a or b, lambda a, _: not a, lambda a, b: a.star() or b],
+)
+def test_python_s_own_and_or_and_not_are_refused(join: Callable[[object, object], object]) -> None:
+    with pytest.raises(TypeError, match=r"Join them by & and \|"):
+        join(qre.event("A"), qre.event("B"))

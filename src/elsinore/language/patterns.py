@@ -19,6 +19,12 @@ class PatternTerm:
 
     node: Pattern
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "A pattern is neither true nor false. Join patterns by | and &, or put one after "
+            "another with seq(A, B); el.no(A) is NOT A."
+        )
+
     def plus(self) -> PatternTerm:
         """Repeat it once or more: `p+`."""
         return self.times(1, None)

@@ -40,6 +40,12 @@ class Regex:
     def __or__(self, other: object) -> Regex:
         return union(self, as_regex(other))
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "Predicates and rates are neither true nor false. Join them by & and |, and turn them "
+            "round by ~, not by and, or and not."
+        )
+
     def star(self) -> Regex:
         """Any number of times: `r*`."""
         return Star(self)
