@@ -295,3 +295,9 @@ def is_of(letter: Any, item: Any, regex: Regex) -> bool:
 def test_python_s_own_and_or_and_not_are_refused(join: Callable[[object, object], object]) -> None:
     with pytest.raises(TypeError, match=r"Join them by & and \|"):
         join(qre.event("A"), qre.event("B"))
+
+
+@pytest.mark.parametrize("name", [3, None, ["A"]])
+def test_an_event_has_the_name_of_a_type(name: Any) -> None:
+    with pytest.raises(TypeError, match="event takes the name of a type, not"):
+        qre.event(name)

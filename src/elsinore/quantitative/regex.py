@@ -14,7 +14,7 @@ from typing import Any
 
 from elsinore.automata import Nfa, Symbol, glushkov
 from elsinore.automata.bisimilar import reduced
-from elsinore.errors import QuerySemanticError
+from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.language import render
 from elsinore.language.patterns import EventTerm
 from elsinore.language.terms import Term
@@ -175,6 +175,8 @@ def event(type: str) -> Event:  # noqa: A002 - the word for it
     >>> str(seq(M, as_predicate(M.val > 5).star()))
     'M (M.val > 5)*'
     """
+    if not isinstance(type, str):
+        raise TypeError(f"event takes the name of a type, not {kind_of_value(type)}.")
     return Event(type, Binary(Operator.EQ, Attribute(ITEM, TYPE), Literal(type)))
 
 
