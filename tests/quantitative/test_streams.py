@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,6 +154,19 @@ def test_the_state_of_a_long_stream_is_no_larger_than_that_of_a_short_one() -> N
         stream.extend(day * 500)
         sizes.append(len(stream.save()))
     assert max(sizes) - min(sizes) < 32
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_state_is_loaded_from_whatever_holds_bytes(kind: Callable[[bytes], bytes]) -> None:
+    stream = inverse_of_last().start()
+    loaded = inverse_of_last().load(kind(stream.save()))
+    assert loaded.save() == stream.save()
+
+
+@pytest.mark.parametrize("state", ["text", None, 3])
+def test_what_holds_no_bytes_is_no_state(state: object) -> None:
+    with pytest.raises(StateError, match="not a saved state"):
+        inverse_of_last().load(state)  # type: ignore[arg-type]
 
 
 def test_a_state_of_another_query_or_a_damaged_one_is_refused() -> None:

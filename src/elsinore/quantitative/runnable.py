@@ -38,7 +38,7 @@ class Runnable:
 
         return Stream.of(self)
 
-    def load(self, state: bytes) -> Stream:
+    def load(self, state: bytes | bytearray | memoryview) -> Stream:
         """Return a stream that goes on where one of this query was saved.
 
         Raises StateError where the state is damaged, or was saved for another query.

@@ -382,13 +382,14 @@ class Stream:
         return MAGIC + head + print_ + buffer.getvalue()
 
     @classmethod
-    def load(cls, query: Runnable, data: bytes) -> Stream:
+    def load(cls, query: Runnable, data: bytes | bytearray | memoryview) -> Stream:
         """Return a stream of a query in a state that was saved.
 
         Raises StateError where the state is damaged, or of another query or version.
         """
         size = len(MAGIC) + struct.calcsize("<HI")
-        if not data.startswith(MAGIC) or len(data) < size:
+        data = bytes(data) if isinstance(data, bytearray | memoryview) else data
+        if not isinstance(data, bytes) or not data.startswith(MAGIC) or len(data) < size:
             raise StateError("This is not a saved state of a quantitative query.")
         version, length = struct.unpack("<HI", data[len(MAGIC) : size])
         if version != VERSION:
