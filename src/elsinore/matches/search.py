@@ -447,9 +447,44 @@ def extend(
                 path[depth, EVENT] = place
                 return True
             path[depth, CHOICE], until = 0, path[depth, UNTIL]
+            if rules is not None and is_barred(
+                tables, rules, values, relevant, place, wanted, progress, path, depth
+            ):
+                break
         place += 1
     path[depth, EVENT] = last + 1
     return False
+
+
+@kernel(borrows=True, linked=True)
+def is_barred(
+    tables: Ints,
+    rules: Rules,
+    values: Values,
+    relevant: Relevant,
+    place: int,
+    wanted: int,
+    progress: Ints,
+    path: Ints,
+    depth: int,
+) -> bool:
+    """Return whether NOT forbids that event `place`, and so any later one, follows a path.
+
+    What has ended before an event has ended before later ones. wanted: as for `goes_on_with`.
+    """
+    if len(rules.negatives) == 0:
+        return False
+    moment = values.integers[MOMENT, path[depth, AT]]
+    before = last_before(values.integers, relevant.events[place, ROW], progress[FIRST])
+    edges = tables[EDGE_AT] + (path[depth, STATE] + 1) * tables[STATES]
+    for target in range(tables[STATES]):
+        edge = tables[edges + target]
+        if edge < 0 or (wanted >> min(target, LAST_BIT)) & 1 == 0:
+            continue
+        way = tables[tables[WAY_AT] + edge]
+        if is_free(tables, way, rules.negatives, moment, before):
+            return False
+    return True
 
 
 @kernel(inline=True, borrows=True)
