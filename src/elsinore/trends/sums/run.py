@@ -12,7 +12,7 @@ from elsinore.trends.core.mixtures import note
 from elsinore.trends.core.step import MOST_MOMENTS
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.sharing.bursts import clear_bursts, end_bursts, settle_slot
-from elsinore.trends.sums.acting import ONCE, act_beside, act_in_turn, act_now, gain
+from elsinore.trends.sums.acting import ONCE, act_beside, act_now, gain
 from elsinore.trends.sums.class_layout import BEHIND, DIRECT, FAMILY, NOTED, QUICK, SERIAL, TOUCHES
 from elsinore.trends.sums.gaining import gain_along
 from elsinore.trends.sums.moments import end_waiting
@@ -77,9 +77,6 @@ def run(
             ints[header.key + slot] = key
             ints[header.group_code + slot] = events.groups[turn]
         following = turn + 1 < end and events.keys[turn + 1] == key
-        if following and program[kind + QUICK] != 0 and program[kind + FAMILY] == 0:
-            turn = _begin_series(header, ints, doubles, program, events, kind, slot, turn, shares)
-            continue
         header.matched += 1
         ints[header.time + slot] = time
         addend, rank = turn * header.addend, turn * header.rank
@@ -250,45 +247,6 @@ def _join_alike(header: Any, ints: Ints, events: Columns, slot: int, turn: int) 
     after = np.int64(at)
     last = ints[header.chain + slot]
     ints[header.waiting + slot if last < 0 else header.run_events + last] += after - turn - 1
-    return after
-
-
-@wide_kernel(linked=True)
-def _begin_series(
-    header: Any,
-    ints: Ints,
-    doubles: Doubles,
-    program: Ints,
-    events: Columns,
-    kind: int,
-    slot: int,
-    turn: int,
-    shares: Shares,
-) -> int:
-    """Let event `turn` and those of its class after it be a series; return the first behind it.
-
-    Nothing waits in the slot, and moments of the class, which is of no family, may wait together.
-    The series acts at once where it is known to have ended: where the key's next event is later.
-    """
-    times, keys = events.times, events.keys
-    after = _end_of_series(header, ints, events, slot, turn)
-    moments, time = after - turn, times[after - 1]
-    header.matched += moments
-    ints[header.time + slot] = time
-    if (
-        after < header.end
-        and keys[after] == keys[turn]
-        and times[after] >= time + 1 - header.ordered
-        and (shares is None or ints[header.asleep + slot] > moments)
-    ):
-        if shares is not None:
-            ints[header.asleep + slot] -= moments
-        act_in_turn(header, ints, doubles, program, program[kind + QUICK], slot, moments)
-    else:
-        ints[header.waiting + slot] = 1
-        ints[header.since + slot] = times[turn]
-        ints[header.waiting_class + slot] = kind
-        ints[header.series + slot] = moments - 1
     return after
 
 
