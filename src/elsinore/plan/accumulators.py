@@ -31,9 +31,9 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
     """
     if guarded.ambiguous:
         return "the pattern is ambiguous and has NOT"
-    steps = [((START, way), one.target) for one in guarded.starts for way in one.ways]
-    steps += [((one.source, way), one.target) for one in guarded.moves for way in one.ways]
-    ends = [(one.source, way) for one in guarded.ends for way in one.ways]
+    steps = [((START, way), edge.target) for edge in guarded.starts for way in edge.ways]
+    steps += [((edge.source, way), edge.target) for edge in guarded.moves for way in edge.ways]
+    ends = [(edge.source, way) for edge in guarded.ends for way in edge.ways]
     if len(steps) + len(ends) > len(guarded.starts) + len(guarded.moves) + len(guarded.ends):
         return "events may be neighbours in several ways, each with a NOT of its own"
     resets = []

@@ -163,14 +163,14 @@ class Aggregation:
     @property
     def spreads(self) -> tuple[Spread, ...]:
         """Each attribute and type whose squares are summed, and each turn of these."""
-        found = []
+        spreads = []
         for number, entry in enumerate(self.linear):
             if entry.kind is FieldKind.SQUARE:
                 deviations = replace(entry, kind=FieldKind.DEVIATION)
                 present = replace(entry, kind=FieldKind.PRESENT, type=None, turn=0)
                 fields = number, self.linear.index(deviations), self.linear.index(present)
-                found.append(Spread(entry.attribute or "", entry.type or "", entry.turn, fields))
-        return tuple(found)
+                spreads.append(Spread(entry.attribute or "", entry.type or "", entry.turn, fields))
+        return tuple(spreads)
 
 
 def item_name(item: ReturnItem) -> str:
@@ -249,7 +249,7 @@ def aggregation(query: Query) -> Aggregation:
                 column = ResultColumn(name, outcome, fields, attribute)
             case _:
                 raise TypeError(f"not an aggregate of a trend query: {item.expression}")
-        taken = {other.name for other in columns} | set(query.group_by)
+        taken = {named.name for named in columns} | set(query.group_by)
         taken |= {"window_start", "window_end"}
         if name in taken:
             raise QuerySemanticError(

@@ -105,9 +105,9 @@ def equal_states(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
     sources = [_sources(template) for template in templates]
     after = [_after(template) for template in templates]
     has = [range(len(template.states)) for template in templates]
-    equal = [[0 if state in own else -1 for own in has] for state in range(count)]
+    equal = [[0 if state in states_there else -1 for states_there in has] for state in range(count)]
     for _ in range(count + 1):  # what leads to a state is as long at most
-        found = []
+        finer = []
         for state in range(count):
             numbers: dict[object, int] = {}
             follow: dict[object, object] = {}  # what goes on from some that are equal else
@@ -123,32 +123,35 @@ def equal_states(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
                 if going:
                     follow.setdefault(name, going)
                 row.append(numbers.setdefault((name, going), len(numbers)))
-            found.append(row)
-        if found == equal:
+            finer.append(row)
+        if finer == equal:
             break
-        equal = found
-    for number, own in enumerate(has):
-        if any(move.target in own and move.source not in own for move in templates[0].moves):
-            for row in equal[len(own) :]:  # no event is taken to them, in this one
+        equal = finer
+    for number, states_there in enumerate(has):
+        if any(
+            move.target in states_there and move.source not in states_there
+            for move in templates[0].moves
+        ):
+            for row in equal[len(states_there) :]:  # no event is taken to them, in this one
                 row[number] = len(templates)
     return equal
 
 
 def _sources(template: GuardedTemplate) -> list[set[int]]:
-    found: list[set[int]] = [set() for _ in template.states]
+    sources: list[set[int]] = [set() for _ in template.states]
     for move in template.moves:
-        found[move.target].add(move.source)
-    return found
+        sources[move.target].add(move.source)
+    return sources
 
 
 def _after(template: GuardedTemplate) -> list[frozenset[object]]:
     """Return what goes on from each state: the events taken, and what is asked of them."""
-    found: list[set[object]] = [set() for _ in template.states]
+    after: list[set[object]] = [set() for _ in template.states]
     if template.query.strategy is Strategy.NEXT:
         for move in template.moves:
             target = template.states[move.target]
-            found[move.source].add((target.type, target.needs, template.conditions_of(move)))
-    return [frozenset(one) for one in found]
+            after[move.source].add((target.type, target.needs, template.conditions_of(move)))
+    return [frozenset(following) for following in after]
 
 
 def _conditions(template: GuardedTemplate, moves: Sequence[Move]) -> object:
@@ -161,29 +164,29 @@ def _state(state: GuardedState) -> object:
 
 def alike(templates: Sequence[GuardedTemplate]) -> list[tuple[int, ...]]:
     """Put queries, by number, of one automaton together, in the order of their first ones."""
-    found: dict[object, list[int]] = {}
+    by_shape: dict[object, list[int]] = {}
     for query, template in enumerate(templates):
-        found.setdefault(shape(template), []).append(query)
-    return [tuple(queries) for queries in found.values()]
+        by_shape.setdefault(shape(template), []).append(query)
+    return [tuple(queries) for queries in by_shape.values()]
 
 
-def why_apart(one: GuardedTemplate, other: GuardedTemplate) -> str | None:
+def why_apart(left: GuardedTemplate, right: GuardedTemplate) -> str | None:
     """Return in what the automata of two queries differ; None where they do not."""
-    if shape(one) == shape(other):
+    if shape(left) == shape(right):
         return None
-    if one.query.strategy is not other.query.strategy:
+    if left.query.strategy is not right.query.strategy:
         return "their strategies differ"
-    if one.query.window != other.query.window:
+    if left.query.window != right.query.window:
         return "their windows differ"
-    asked, other_asked = (
-        [(state.type, state.needs) for state in template.states] for template in (one, other)
+    wanted, other_wanted = (
+        [(state.type, state.needs) for state in template.states] for template in (left, right)
     )
-    if asked != other_asked:
+    if wanted != other_wanted:
         return "they look for different events"
-    if tuple(map(_state, one.states)) != tuple(map(_state, other.states)):
+    if tuple(map(_state, left.states)) != tuple(map(_state, right.states)):
         return "they compare different things with a single earlier event"
-    if tuple(map(shape, one.negatives)) != tuple(map(shape, other.negatives)):
+    if tuple(map(shape, left.negatives)) != tuple(map(shape, right.negatives)):
         return "they forbid different things"
-    if one.conditions != other.conditions:
+    if left.conditions != right.conditions:
         return "their conditions between events differ"
     return "they differ in which events may follow which, or end a trend"

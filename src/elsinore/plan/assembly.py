@@ -128,9 +128,9 @@ class _Numbered:
             else:
                 self._near.setdefault((reading.earlier, reading.later), []).append(reading)
 
-    def between(self, one: str, other: str, seen: frozenset[frozenset[str]]) -> frozenset[int]:
-        """Return the conditions on neighbours bound to `one` and `other`."""
-        near = self._near.get((one, other), ())
+    def between(self, earlier: str, later: str, seen: frozenset[frozenset[str]]) -> frozenset[int]:
+        """Return the conditions on neighbours bound to `earlier` and `later`."""
+        near = self._near.get((earlier, later), ())
         return frozenset(self._number(r.condition) for r in near if r.first not in seen)
 
     def checks(self, later: str, seen: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:
@@ -247,15 +247,15 @@ def _without_idle(template: GuardedTemplate) -> GuardedTemplate:
     )
 
 
-def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
+def _joined(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
     """Put the automata of the two patterns that AND joins side by side.
 
     Where one of them has no trends, there are no pairs, and nothing ends.
     """
-    more = len(one.states)
-    conditions = tuple(dict.fromkeys(one.conditions + other.conditions))
-    anchors = tuple(dict.fromkeys(one.anchors + other.anchors))
-    negatives = tuple(dict.fromkeys(one.negatives + other.negatives))
+    shift_of_right = len(left.states)
+    conditions = tuple(dict.fromkeys(left.conditions + right.conditions))
+    anchors = tuple(dict.fromkeys(left.anchors + right.anchors))
+    negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
 
     def ways_of(part: GuardedTemplate, ways: Ways) -> Ways:
         return frozenset(frozenset(negatives.index(part.negatives[n]) for n in way) for way in ways)
@@ -264,7 +264,7 @@ def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
     starts: list[Start] = []
     moves: list[Move] = []
     ends: list[End] = []
-    for side, (part, shift) in enumerate(((one, 0), (other, more))):
+    for side, (part, shift) in enumerate(((left, 0), (right, shift_of_right))):
         for state in part.states:
             anchor = None if state.anchor is None else anchors.index(part.anchors[state.anchor])
             states.append(GuardedState(state.type, state.variable, state.needs, anchor))
@@ -284,16 +284,16 @@ def _joined(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
             for move in part.moves
         ]
     return GuardedTemplate(
-        query=one.query,
+        query=left.query,
         states=tuple(states),
         starts=tuple(starts),
         moves=tuple(moves),
-        ends=tuple(ends) if one.ends and other.ends else (),
+        ends=tuple(ends) if left.ends and right.ends else (),
         conditions=conditions,
         anchors=anchors,
         negatives=negatives,
-        aggregation=one.aggregation,
+        aggregation=left.aggregation,
         sides=2,
         ambiguous=True,
-        parts=(one, other),
+        parts=(left, right),
     )

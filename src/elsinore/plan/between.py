@@ -104,15 +104,15 @@ def _of_two(
                     yield Reading(earlier, later, condition, anchored=earlier in single)
 
 
-def goes_back(whole: pt.Pattern, one: str, other: str) -> bool:
+def goes_back(whole: pt.Pattern, earlier: str, later: str) -> bool:
     """Return whether a repeated group must go back to its start to put one before other.
 
     It is what SEQ says that counts: the branches of an OR stand in no order.
     """
-    return _puts_in_order(whole, other, one) and not _puts_in_order(whole, one, other)
+    return _puts_in_order(whole, later, earlier) and not _puts_in_order(whole, earlier, later)
 
 
-def _puts_in_order(pattern: pt.Pattern, one: str, other: str) -> bool:
+def _puts_in_order(pattern: pt.Pattern, earlier: str, later: str) -> bool:
     """Return whether a SEQ of a pattern puts a variable before another.
 
     >>> a, b = pt.Event("A", "a"), pt.Event("B", "b")
@@ -127,15 +127,15 @@ def _puts_in_order(pattern: pt.Pattern, one: str, other: str) -> bool:
         seen = False
         for part in pattern.parts:
             names = {event.variable for event in pt.positive_events(part)}
-            if seen and other in names:
+            if seen and later in names:
                 return True
-            seen = seen or one in names
-    return any(_puts_in_order(part, one, other) for part in pt.children(pattern))
+            seen = seen or earlier in names
+    return any(_puts_in_order(part, earlier, later) for part in pt.children(pattern))
 
 
 def _bound(query: Query, whole: pt.Pattern, name: str) -> list[str]:
-    own = {event.variable for event in pt.positive_events(whole)}
-    return [variable for variable in variables_named(query.pattern, name) if variable in own]
+    positive = {event.variable for event in pt.positive_events(whole)}
+    return [variable for variable in variables_named(query.pattern, name) if variable in positive]
 
 
 def _single(whole: pt.Pattern) -> set[str]:

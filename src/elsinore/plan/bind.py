@@ -85,10 +85,10 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
     expressions = [*query.where, *(item.expression for item in query.returns)]
     for expression in expressions:
         known = True
-        for found in ex.attributes(expression):
-            if found.name is not None and schema.kind(found.name) is None:
+        for attribute in ex.attributes(expression):
+            if attribute.name is not None and schema.kind(attribute.name) is None:
                 known = False
-                yield _unknown(query, found.name, found.variable, found.span, schema)
+                yield _unknown(query, attribute.name, attribute.variable, attribute.span, schema)
         if known:
             yield from _misuses(query, expression, schema)
             if expression in query.where:
@@ -163,8 +163,8 @@ def _misuses(query: Query, expression: ex.Expression, schema: Schema) -> Iterato
 def _mismatch(
     query: Query, node: ex.Expression, left: ex.Expression, right: ex.Expression, schema: Schema
 ) -> Iterator[QueryError]:
-    one, other = _kind(left, schema), _kind(right, schema)
-    misfit = _incomparable(left, right, one, other)
+    left_kind, right_kind = _kind(left, schema), _kind(right, schema)
+    misfit = _incomparable(left, right, left_kind, right_kind)
     if misfit is not None:
         part, kind = misfit
         yield QuerySemanticError(
@@ -174,11 +174,11 @@ def _mismatch(
             query=query.name,
         )
         return
-    if one is None or other is None or _FAMILY.get(one) == _FAMILY.get(other):
+    if left_kind is None or right_kind is None or _FAMILY.get(left_kind) == _FAMILY.get(right_kind):
         return
-    if {one, other} == _BYTES_AS_TEXT or not _UNTOLD.isdisjoint({one, other}):
+    if {left_kind, right_kind} == _BYTES_AS_TEXT or not _UNTOLD.isdisjoint({left_kind, right_kind}):
         return
-    times = {one, other} == {AttributeKind.TIME, AttributeKind.STRING}
+    times = {left_kind, right_kind} == {AttributeKind.TIME, AttributeKind.STRING}
     if times and (isinstance(left, Literal) or isinstance(right, Literal)):
         text = left if isinstance(left, Literal) else right
         if not isinstance(text, Literal) or time_of(str(text.value)) is not None:
@@ -192,8 +192,8 @@ def _mismatch(
     spans = [part.span for part in (left, right) if part.span is not None]
     span = spans[0].until(spans[-1]) if spans else node.span
     yield QuerySemanticError(
-        f"This puts {kind_text(one)} beside {kind_text(other)}: they cannot be compared."
-        f"{_as_the_other(left, other)}{_as_the_other(right, one)}",
+        f"This puts {kind_text(left_kind)} beside {kind_text(right_kind)}: they cannot be compared."
+        f"{_as_the_other(left, right_kind)}{_as_the_other(right, left_kind)}",
         span=span,
         query=query.name,
     )
@@ -223,8 +223,8 @@ def _as_the_other(node: ex.Expression, wanted: AttributeKind) -> str:
 def _incomparable(
     left: ex.Expression,
     right: ex.Expression,
-    one: AttributeKind | None,
-    other: AttributeKind | None,
+    left_kind: AttributeKind | None,
+    right_kind: AttributeKind | None,
 ) -> tuple[ex.Expression, AttributeKind] | None:
     """Return the side of a comparison that nothing can be compared with, and what it is.
 
@@ -234,7 +234,7 @@ def _incomparable(
         (part.variable, part.reference) for side in (left, right) for part in ex.attributes(side)
     }
     refused = set(_INCOMPARABLE) if len(events) > 1 else {AttributeKind.NESTED}
-    for side, kind in ((left, one), (right, other)):
+    for side, kind in ((left, left_kind), (right, right_kind)):
         if kind in refused and kind is not None:
             return side, kind
     return None

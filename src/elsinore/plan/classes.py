@@ -106,7 +106,7 @@ class Choices:
         if digit == 0:
             return frozenset()
         value = self.values[digit - 2] if digit > 1 else None
-        held = set()
+        accepted = set()
         for predicate in self.predicates:
             match predicate:
                 case InList(_, choices):
@@ -118,8 +118,8 @@ class Choices:
                 case _:
                     raise TypeError(f"not a test of a value: {predicate}")
             if holds:
-                held.add(predicate)
-        return frozenset(held)
+                accepted.add(predicate)
+        return frozenset(accepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +159,12 @@ class TypeClasses:
 
     def true(self, code: int) -> frozenset[Expression]:
         """Return the predicates that hold for a class of this type."""
-        rest = code - self.offset
-        held: frozenset[Expression] = frozenset()
+        remaining = code - self.offset
+        accepted: frozenset[Expression] = frozenset()
         for digit in reversed(self.digits):
-            rest, value = divmod(rest, digit.radix)
-            held |= digit.true(value)
-        return held
+            remaining, value = divmod(remaining, digit.radix)
+            accepted |= digit.true(value)
+        return accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Classes:
         for classes in self.types:
             for digit in classes.digits:
                 if isinstance(digit, Bit):
-                    read.update(found.name or "" for found in attributes(digit.predicate))
+                    read.update(attribute.name or "" for attribute in attributes(digit.predicate))
                 else:
                     read.add(digit.attribute)
         return frozenset(read)
@@ -269,7 +269,7 @@ def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
     """Put a type's predicates into as few digits as they fit."""
     cut: dict[str, list[Expression]] = {}
     chosen: dict[tuple[str, type], list[Expression]] = {}
-    rest: list[Expression] = []
+    plain: list[Expression] = []
     for predicate in predicates:
         comparison = comparison_with_number(predicate)
         choice = _choice(predicate)
@@ -278,25 +278,25 @@ def digits_of(predicates: Iterable[Expression]) -> tuple[Digit, ...]:
         elif choice is not None:
             chosen.setdefault((choice[0], type(choice[1][0])), []).append(predicate)
         else:
-            rest.append(predicate)
+            plain.append(predicate)
     digits: list[Digit] = []
     for attribute, group in cut.items():
         if len(group) <= FEW:
             digits.extend(Bit(predicate) for predicate in group)
             continue
-        found = (comparison_with_number(predicate) for predicate in group)
-        points = sorted({comparison[2] for comparison in found if comparison is not None})
+        comparisons = (comparison_with_number(predicate) for predicate in group)
+        points = sorted({comparison[2] for comparison in comparisons if comparison is not None})
         digits.append(Cuts(attribute, tuple(points), tuple(group)))
     for (attribute, _), tests in chosen.items():
         group = tests
         if _may_be_one_time(_values_of(tests)):
-            group = [one for one in tests if not any(map(_is_time, _values_of([one])))]
-            rest.extend(one for one in tests if one not in group)
+            group = [test for test in tests if not any(map(_is_time, _values_of([test])))]
+            plain.extend(test for test in tests if test not in group)
         if len(group) <= FEW:
             digits.extend(Bit(predicate) for predicate in group)
             continue
         digits.append(Choices(attribute, tuple(_values_of(group)), tuple(group)))
-    digits.extend(Bit(predicate) for predicate in rest)
+    digits.extend(Bit(predicate) for predicate in plain)
     return tuple(digits)
 
 

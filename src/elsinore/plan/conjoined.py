@@ -39,23 +39,23 @@ def conjoined(guarded: GuardedTemplate) -> Template | str:
     parts: list[Template] = []
     for whole, side in zip(joined_parts(query.pattern), guarded.parts, strict=True):
         is_plain = side.ambiguous and not side.negatives
-        found = template(query, whole) if is_plain else accumulated(side)
-        if isinstance(found, str):
-            return found
-        parts.append(found)
-    one, other = parts
-    both = _both(one, other)
-    if one.states + other.states + both.states > MOST_STATES:
+        side_template = template(query, whole) if is_plain else accumulated(side)
+        if isinstance(side_template, str):
+            return side_template
+        parts.append(side_template)
+    left, right = parts
+    both = _both(left, right)
+    if left.states + right.states + both.states > MOST_STATES:
         return f"AND counts pairs of trends, of more than {MOST_STATES} states here"
-    together = [one, other, both]
-    if not (one.accepting and other.accepting):  # there are no pairs, and nothing ends
+    together = [left, right, both]
+    if not (left.accepting and right.accepting):  # there are no pairs, and nothing ends
         together = [replace(part, accepting=frozenset()) for part in together]
-    shifted = list(zip(together, (0, one.states, one.states + other.states), strict=True))
+    shifted = list(zip(together, (0, left.states, left.states + right.states), strict=True))
     sides = tuple(frozenset(s + shift for s in part.accepting) for part, shift in shifted)
     return Template(
         query=query,
         states=sum(part.states for part in together),
-        labels=one.labels + other.labels + both.labels,
+        labels=left.labels + right.labels + both.labels,
         transitions=tuple(
             _moved(move, shift) for part, shift in shifted for move in part.transitions
         ),
@@ -74,7 +74,7 @@ def _moved(move: Transition, shift: int) -> Transition:
     return replace(move, source=source, target=move.target + shift)
 
 
-def _both(one: Template, other: Template) -> Template:
+def _both(left: Template, right: Template) -> Template:
     """Return the template of the trends of both; a state is a pair of states.
 
     A sequence of events has one run in either template at most, and so one in this.
@@ -87,32 +87,32 @@ def _both(one: Template, other: Template) -> Template:
         return Transition(START, START, move.type, needs, lacks, move.variables | along.variables)
 
     pairs, steps = product_of(
-        [(move.source, move.target, move) for move in one.transitions],
-        [(move.source, move.target, move) for move in other.transitions],
+        [(move.source, move.target, move) for move in left.transitions],
+        [(move.source, move.target, move) for move in right.transitions],
         met,
-        set(itertools.product((START, *one.seeds), (START, *other.seeds))),
-        set(itertools.product(one.accepting, other.accepting)),
+        set(itertools.product((START, *left.seeds), (START, *right.seeds))),
+        set(itertools.product(left.accepting, right.accepting)),
     )
     new = {pair: place for place, pair in enumerate(pairs)} | {BEGIN: START}
     return Template(
-        query=one.query,
+        query=left.query,
         states=len(pairs),
-        labels=tuple(_label(one, other, *pair) for pair in pairs),
+        labels=tuple(_label(left, right, *pair) for pair in pairs),
         transitions=tuple(
             replace(move, source=new[source], target=new[target]) for source, target, move in steps
         ),
         accepting=frozenset(
             place
             for place, (a, b) in enumerate(pairs)
-            if a in one.accepting and b in other.accepting
+            if a in left.accepting and b in right.accepting
         ),
-        aggregation=one.aggregation,
+        aggregation=left.aggregation,
         determinized=False,
-        resets=tuple(_resets(one, a) | _resets(other, b) for a, b in pairs),
+        resets=tuple(_resets(left, a) | _resets(right, b) for a, b in pairs),
         seeds=frozenset(
             place
             for place, (a, b) in enumerate(pairs)
-            if a in (START, *one.seeds) and b in (START, *other.seeds)
+            if a in (START, *left.seeds) and b in (START, *right.seeds)
         ),
     )
 
@@ -121,9 +121,9 @@ def _resets(part: Template, state: int) -> frozenset[Reset]:
     return frozenset() if state == START else part.reset_by(state)
 
 
-def _label(one: Template, other: Template, *pair: int) -> str:
+def _label(left: Template, right: Template, *pair: int) -> str:
     labels = [
         "start" if state == START else part.labels[state]
-        for part, state in zip((one, other), pair, strict=True)
+        for part, state in zip((left, right), pair, strict=True)
     ]
     return " and ".join(labels)

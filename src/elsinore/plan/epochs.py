@@ -33,8 +33,8 @@ def windows_in(window: Window | None) -> int:
     >>> [windows_in(window) for window in (None, Window(10), Window(10, 5), Window(10, 1))]
     [1, 1, 1, 9]
     """
-    others = overlap_of(window) - 1
-    return max(1, -(-others // max(1, turns_of(window) - 1)))
+    later = overlap_of(window) - 1
+    return max(1, -(-later // max(1, turns_of(window) - 1)))
 
 
 def epoch_of(window: Window | None, index: Numbers) -> Numbers:

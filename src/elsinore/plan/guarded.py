@@ -97,21 +97,21 @@ class GuardedTemplate:
     @property
     def negatives_at_any_depth(self) -> list[GuardedTemplate]:
         """The templates under NOT, and those under NOT in them."""
-        found = list(self.negatives)
+        negatives = list(self.negatives)
         for negative in self.negatives:
-            found += negative.negatives_at_any_depth
-        return found
+            negatives += negative.negatives_at_any_depth
+        return negatives
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that tell events apart, by type, those of negatives included."""
-        found: dict[str, frozenset[Expression]] = {}
+        by_type: dict[str, frozenset[Expression]] = {}
         for state in self.states:
-            found[state.type] = found.get(state.type, frozenset()) | state.needs
+            by_type[state.type] = by_type.get(state.type, frozenset()) | state.needs
         for negative in self.negatives:
             for name, predicates in negative.predicates.items():
-                found[name] = found.get(name, frozenset()) | predicates
-        return found
+                by_type[name] = by_type.get(name, frozenset()) | predicates
+        return by_type
 
     def neighbours(self) -> frozenset[tuple[str | None, str]]:
         """Return the pairs of types that may be neighbours; None before those that begin."""
@@ -139,8 +139,10 @@ class GuardedTemplate:
     @property
     def compared(self) -> frozenset[str]:
         """The attributes that conditions read."""
-        own = {a.name for c in self.conditions for a in ex.attributes(c) if a.name is not None}
-        return frozenset(own).union(*(negative.compared for negative in self.negatives))
+        attributes = {
+            a.name for c in self.conditions for a in ex.attributes(c) if a.name is not None
+        }
+        return frozenset(attributes).union(*(negative.compared for negative in self.negatives))
 
     def conditions_of(self, move: Move) -> frozenset[Expression]:
         """Return the conditions of one of its moves."""

@@ -127,8 +127,8 @@ class _Positions:
             least = 0
         copies = max(least, 1) if most is None else most
         parts = [self.build(inner, (*place, 0)) for _ in range(copies)]
-        for one, other in itertools.pairwise(parts):
-            self._link(one.last, other.first)
+        for earlier, later in itertools.pairwise(parts):
+            self._link(earlier.last, later.first)
         if most is None:
             self._link(parts[-1].last, parts[-1].first)
         last: dict[int, Ways] = {}
@@ -137,13 +137,13 @@ class _Positions:
         empty = FREE if least == 0 or not parts else NO_WAY
         return _Part(empty, parts[0].first if parts else {}, last)
 
-    def _join(self, one: _Part, other: _Part) -> _Part:
+    def _join(self, left: _Part, right: _Part) -> _Part:
         both = self._both
-        self._link(one.last, other.first)
+        self._link(left.last, right.first)
         return _Part(
-            both(one.empty, other.empty),
-            _merged(one.first, {p: both(one.empty, ways) for p, ways in other.first.items()}),
-            _merged({p: both(ways, other.empty) for p, ways in one.last.items()}, other.last),
+            both(left.empty, right.empty),
+            _merged(left.first, {p: both(left.empty, ways) for p, ways in right.first.items()}),
+            _merged({p: both(ways, right.empty) for p, ways in left.last.items()}, right.last),
         )
 
     def _link(self, before: dict[int, Ways], after: dict[int, Ways]) -> None:
@@ -154,11 +154,11 @@ class _Positions:
         if len(self.follow) > FOLLOW_LIMIT:
             raise too_large(self._pattern)
 
-    def _both(self, one: Ways, other: Ways) -> Ways:
+    def _both(self, left: Ways, right: Ways) -> Ways:
         """Return the ways of one after the other."""
-        if len(one) * len(other) > WAYS_LIMIT:
+        if len(left) * len(right) > WAYS_LIMIT:
             raise _too_many_ways(self._pattern)
-        return either(frozenset(a | b for a in one for b in other), NO_WAY)
+        return either(frozenset(a | b for a in left for b in right), NO_WAY)
 
 
 def either(*several: Ways) -> Ways:
@@ -171,18 +171,18 @@ def entered_at(
     steps: Iterable[tuple[int, Ways]], sites: Sequence[int]
 ) -> list[tuple[frozenset[int], Ways]]:
     """Put positions of one site together, with the ways into any of them."""
-    found: dict[int, dict[int, Ways]] = {}
+    by_site: dict[int, dict[int, Ways]] = {}
     for position, ways in steps:
-        places = found.setdefault(sites[position], {})
+        places = by_site.setdefault(sites[position], {})
         places[position] = either(places.get(position, NO_WAY), ways)
-    return [(frozenset(places), either(*places.values())) for places in found.values()]
+    return [(frozenset(places), either(*places.values())) for places in by_site.values()]
 
 
-def _merged(one: dict[int, Ways], other: dict[int, Ways]) -> dict[int, Ways]:
-    found = dict(one)
-    for p, ways in other.items():
-        found[p] = either(found.get(p, NO_WAY), ways)
-    return {p: ways for p, ways in found.items() if ways}
+def _merged(left: dict[int, Ways], right: dict[int, Ways]) -> dict[int, Ways]:
+    merged = dict(left)
+    for p, ways in right.items():
+        merged[p] = either(merged.get(p, NO_WAY), ways)
+    return {p: ways for p, ways in merged.items() if ways}
 
 
 def _too_many_ways(pattern: pt.Pattern) -> QuerySemanticError:

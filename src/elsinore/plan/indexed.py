@@ -105,10 +105,10 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
         return "the pattern is ambiguous"
     if guarded.anchors:
         return "events are compared with one that need not precede them directly"
-    if any(one.moves or one.negatives for one in guarded.negatives):
+    if any(negative.moves or negative.negatives for negative in guarded.negatives):
         return "NOT forbids more than single events"
     asked_of = (guarded.starts, guarded.moves, guarded.ends)
-    if any(len(one.ways) != 1 for guards in asked_of for one in guards):
+    if any(len(negative.ways) != 1 for guards in asked_of for negative in guards):
         return "events may be neighbours in several ways, each with a NOT of its own"
     ranges = [_ranges(condition) for condition in guarded.conditions]
     number: dict[Kept, int] = {}
@@ -126,20 +126,20 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
             starts.add(start.target)
     for move in guarded.moves:
         (way,) = move.ways
-        asked: list[list[Cut]] = [[]]
+        alternatives: list[list[Cut]] = [[]]
         for condition in sorted(move.conditions):
-            found = ranges[condition]
-            if found is None:
+            cuts_of = ranges[condition]
+            if cuts_of is None:
                 return "a condition between neighbours is not a range"
-            asked = _both(asked, found)
-        cuts = [cut for part in asked for cut in part]
+            alternatives = _both(alternatives, cuts_of)
+        cuts = [cut for part in alternatives for cut in part]
         if cuts and axis(cuts) is None:
             return "conditions between neighbours are ranges of several attributes"
-        if len(asked) > MOST_RANGES:
+        if len(alternatives) > MOST_RANGES:
             return f"a condition between neighbours consists of more than {MOST_RANGES} ranges"
-        parts = tuple(map(tuple, asked)) if cuts else ()
+        parts = tuple(map(tuple, alternatives)) if cuts else ()
         extensions.append(Extension(place(move.source, way), move.target, parts))
-    ends = tuple(place(one.source, way) for one in guarded.ends for way in one.ways)
+    ends = tuple(place(negative.source, way) for negative in guarded.ends for way in negative.ways)
     return Indexed(tuple(number), frozenset(starts), tuple(extensions), ends)
 
 
@@ -147,10 +147,12 @@ def axis(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
     """Return by what earlier events are to be put in order, that each cut is one of that order."""
     if all(cut.previous == cuts[0].previous for cut in cuts):
         return cuts[0].previous
-    found = [slope(cut.previous) for cut in cuts]
-    if found[0] is None or any(one is None or one[0] != found[0][0] for one in found):
+    slopes = [slope(cut.previous) for cut in cuts]
+    if slopes[0] is None or any(
+        slope_of is None or slope_of[0] != slopes[0][0] for slope_of in slopes
+    ):
         return None
-    return found[0][0]
+    return slopes[0][0]
 
 
 def rises(cut: Cut, by: Expression) -> bool:
@@ -193,19 +195,25 @@ def slope(expression: Expression) -> tuple[Attribute, int] | None:
     return None
 
 
-def _turned(found: tuple[Attribute, int] | None) -> tuple[Attribute, int] | None:
-    return None if found is None else (found[0], -found[1])
+def _turned(slope: tuple[Attribute, int] | None) -> tuple[Attribute, int] | None:
+    return None if slope is None else (slope[0], -slope[1])
 
 
 def _ranges(condition: Expression) -> list[list[Cut]] | None:
     """Return the ranges that a condition between two events is: all cuts of some one hold."""
     match condition:
         case Binary(Operator.AND, left, right):
-            one, other = _ranges(left), _ranges(right)
-            return None if one is None or other is None else _both(one, other)
+            left_ranges, right_ranges = _ranges(left), _ranges(right)
+            return (
+                None
+                if left_ranges is None or right_ranges is None
+                else _both(left_ranges, right_ranges)
+            )
         case Binary(Operator.OR, left, right):
-            one, other = _ranges(left), _ranges(right)
-            return None if one is None or other is None else one + other
+            left_ranges, right_ranges = _ranges(left), _ranges(right)
+            return (
+                None if left_ranges is None or right_ranges is None else left_ranges + right_ranges
+            )
         case Not(Not(operand)):
             return _ranges(operand)
         case Not(Binary(Operator.AND | Operator.OR as operator, left, right)):
@@ -221,9 +229,9 @@ def _ranges(condition: Expression) -> list[list[Cut]] | None:
     return None
 
 
-def _both(one: list[list[Cut]], other: list[list[Cut]]) -> list[list[Cut]]:
+def _both(left: list[list[Cut]], right: list[list[Cut]]) -> list[list[Cut]]:
     """Return the ranges of what lies in one of these and one of those."""
-    return [[*here, *there] for here in one[: MOST_RANGES + 1] for there in other]
+    return [[*here, *there] for here in left[: MOST_RANGES + 1] for there in right]
 
 
 def _compared(operator: Operator, left: Expression, right: Expression) -> list[list[Cut]] | None:

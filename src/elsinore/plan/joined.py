@@ -57,9 +57,9 @@ class Joined:
         for query, places in zip(self.queries, self.places, strict=True):
             for state in places:
                 having.setdefault(state, []).append(query)
-        sets = dict.fromkeys(tuple(found) for found in having.values() if len(found) > 1)
+        sets = dict.fromkeys(tuple(queries) for queries in having.values() if len(queries) > 1)
         return tuple(
-            (chosen, tuple(sorted(n for n, found in having.items() if {*chosen} <= {*found})))
+            (chosen, tuple(sorted(n for n, queries in having.items() if {*chosen} <= {*queries})))
             for chosen in sets
         )
 
@@ -84,9 +84,9 @@ def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
     whole: dict[object, list[int]] = {}
     orders: dict[int, frozenset[object]] = {}  # of each query that an index runs
     for number, template in enumerate(templates):
-        found = indexed(template)
-        if template.states and isinstance(found, Indexed):
-            orders[number] = _orders(template, found) or frozenset({number})
+        form = indexed(template)
+        if template.states and isinstance(form, Indexed):
+            orders[number] = _orders(template, form) or frozenset({number})
             windows.setdefault(template.query.window, []).append(number)
         else:
             whole.setdefault(shape(template), []).append(number)
@@ -106,20 +106,20 @@ def joined(templates: Sequence[GuardedTemplate]) -> list[Joined]:
         for places in _connected(with_orders):
             chosen = [number for place in places for number in with_states[place]]
             groups += _batches(chosen, templates, color)
-    return sorted(groups, key=lambda one: one.queries)
+    return sorted(groups, key=lambda group: group.queries)
 
 
-def _orders(template: GuardedTemplate, found: Indexed) -> frozenset[object]:
+def _orders(template: GuardedTemplate, form: Indexed) -> frozenset[object]:
     """Return how events of which type are put in order for a query: by what, and which way."""
     orders = set()
-    for one in found.extensions:
-        cuts = [cut for part in one.ranges for cut in part]
+    for extension in form.extensions:
+        cuts = [cut for part in extension.ranges for cut in part]
         by = axis(cuts) if cuts else None
         if by is not None:
             # whether columns are compared as they are, or as doubles
             columns = {(cut.previous, _is_read(cut.current) and cut.shift is None) for cut in cuts}
-            down = len(one.ranges) == 1 and goes_down(cuts, by)
-            kept = template.states[found.kept[one.source][0]].type
+            down = len(extension.ranges) == 1 and goes_down(cuts, by)
+            kept = template.states[form.kept[extension.source][0]].type
             orders.add((kept, by, down, frozenset(columns)))
     return frozenset(orders)
 
@@ -139,11 +139,11 @@ def _batches(
     for query in queries:
         automata.setdefault(tuple(sorted(color[query])), []).append(query)
     rows = [automata[name] for name in sorted(automata)]
-    found = []
+    batches = []
     for first in range(0, len(rows), MOST_TOGETHER):
         chosen = sorted(itertools.chain(*rows[first : first + MOST_TOGETHER]))
-        found.append(_one(chosen, [templates[n] for n in chosen], [color[n] for n in chosen]))
-    return found
+        batches.append(_one(chosen, [templates[n] for n in chosen], [color[n] for n in chosen]))
+    return batches
 
 
 def by_itself(query: int, template: GuardedTemplate) -> Joined:
@@ -163,7 +163,7 @@ def _colors(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
     Colors are told apart by what leads to a state until that tells no more of them apart. States of
     one template never have the same: each has its variable, whose events queries may ask about.
     """
-    starts = [{one.target: _named(t, one.ways) for one in t.starts} for t in templates]
+    starts = [{edge.target: _named(t, edge.ways) for edge in t.starts} for t in templates]
     moves: list[dict[int, list[tuple[int, object, frozenset[Expression]]]]] = []
     for template in templates:
         into: dict[int, list[tuple[int, object, frozenset[Expression]]]] = {}
@@ -173,13 +173,13 @@ def _colors(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
             )
         moves.append(into)
     color: dict[_State, int] = {}
-    told: dict[object, int] = {}
+    named: dict[object, int] = {}
     for number, template in enumerate(templates):
         for place, state in enumerate(template.states):
             asked_of = state.type, state.needs, starts[number].get(place)
-            color[number, place] = told.setdefault(asked_of, len(told))
+            color[number, place] = named.setdefault(asked_of, len(named))
     while True:
-        told = {}
+        named = {}
         finer: dict[_State, int] = {}
         for number, template in enumerate(templates):
             seen: dict[object, int] = {}
@@ -187,13 +187,13 @@ def _colors(templates: Sequence[GuardedTemplate]) -> list[list[int]]:
                 name = (
                     color[number, place],
                     frozenset(
-                        (color[number, s], *rest) for s, *rest in moves[number].get(place, ())
+                        (color[number, s], *label) for s, *label in moves[number].get(place, ())
                     ),
                 )
                 twin = seen.setdefault(name, 0)
                 seen[name] += 1
-                finer[number, place] = told.setdefault((name, twin), len(told))
-        if len(told) == len(set(color.values())):
+                finer[number, place] = named.setdefault((name, twin), len(named))
+        if len(named) == len(set(color.values())):
             break
         color = finer
     return [
@@ -224,12 +224,12 @@ def _connected(sets: Sequence[frozenset[Any]]) -> list[list[int]]:
     first: dict[object, int] = {}
     for place, items in enumerate(sets):
         for item in items:
-            one, other = root(first.setdefault(item, place)), root(place)
-            parent[max(one, other)] = min(one, other)
-    found: dict[int, list[int]] = {}
+            left, right = root(first.setdefault(item, place)), root(place)
+            parent[max(left, right)] = min(left, right)
+    by_root: dict[int, list[int]] = {}
     for place in range(len(sets)):
-        found.setdefault(root(place), []).append(place)
-    return list(found.values())
+        by_root.setdefault(root(place), []).append(place)
+    return list(by_root.values())
 
 
 def _one(
@@ -288,34 +288,34 @@ def _one(
     return Joined(tuple(queries), whole, tuple(places), tuple(finals))
 
 
-def have_one_order(one: GuardedTemplate, other: GuardedTemplate) -> bool:
+def have_one_order(left: GuardedTemplate, right: GuardedTemplate) -> bool:
     """Return whether an index puts some events in one order for both of two queries."""
-    here, there = indexed(one), indexed(other)
+    here, there = indexed(left), indexed(right)
     if not (isinstance(here, Indexed) and isinstance(there, Indexed)):
         return False
-    return not _orders(one, here).isdisjoint(_orders(other, there))
+    return not _orders(left, here).isdisjoint(_orders(right, there))
 
 
-def why_not_joined(one: GuardedTemplate, other: GuardedTemplate) -> str:
+def why_not_joined(left: GuardedTemplate, right: GuardedTemplate) -> str:
     """Return why two queries have no state in common that is compared or repeated."""
-    if not all(isinstance(indexed(template), Indexed) for template in (one, other)):
-        return why_apart(one, other) or "each is processed by itself"
-    if one.query.window != other.query.window:
+    if not all(isinstance(indexed(template), Indexed) for template in (left, right)):
+        return why_apart(left, right) or "each is processed by itself"
+    if left.query.window != right.query.window:
         return "their windows differ"
     pairs = [
         (here, there)
-        for here, state in enumerate(one.states)
-        for there, standing in enumerate(other.states)
-        if state.type == standing.type and _compares(one, here) and _compares(other, there)
+        for here, state in enumerate(left.states)
+        for there, standing in enumerate(right.states)
+        if state.type == standing.type and _compares(left, here) and _compares(right, there)
     ]
     if not pairs:
         return "they have no type in common whose events both compare or repeat"
-    names = " and ".join(dict.fromkeys(one.states[here].type for here, _ in pairs))
-    alike = [pair for pair in pairs if one.states[pair[0]].needs == other.states[pair[1]].needs]
+    names = " and ".join(dict.fromkeys(left.states[here].type for here, _ in pairs))
+    alike = [pair for pair in pairs if left.states[pair[0]].needs == right.states[pair[1]].needs]
     if not alike:
         return f"they have different conditions on single {names} events"
     if not any(
-        _conditions_into(one, here) == _conditions_into(other, there) for here, there in alike
+        _conditions_into(left, here) == _conditions_into(right, there) for here, there in alike
     ):
         return f"they compare {names} events with preceding ones in different ways"
     return f"they differ in what precedes {names} in a trend"

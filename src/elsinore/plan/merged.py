@@ -105,29 +105,29 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
     entering = [_entering(template) for template in templates]
     edges = [_edges(entering[q][state], q, place) for q, state in order]
     before = _ancestors(edges)
-    asked = [
+    wanted = [
         [_signature(templates[q], q, entry, place) for entry in _fields(templates[q])]
         for q in range(len(templates))
     ]
-    held: list[dict[Signature, None]] = [{TRENDS: None} for _ in order]
+    kept: list[dict[Signature, None]] = [{TRENDS: None} for _ in order]
     for (q, _), node in place.items():
-        for signature in asked[q]:
+        for signature in wanted[q]:
             seen = _restricted(signature, before[node])
             if seen.contributors:
-                held[node][seen] = None
+                kept[node][seen] = None
     nodes = tuple(
         Node(
             window=templates[q].query.window,
             edges=edges[node],
-            linear=tuple(s for s in held[node] if not s.kind.is_extreme),
-            extremes=tuple(s for s in held[node] if s.kind.is_extreme),
+            linear=tuple(s for s in kept[node] if not s.kind.is_extreme),
+            extremes=tuple(s for s in kept[node] if s.kind.is_extreme),
             resets=templates[q].reset_by(state),
             seed=state in templates[q].seeds,
         )
         for node, (q, state) in enumerate(order)
     )
     ends = tuple(
-        _ends(q, template, asked[q], nodes, before, place) for q, template in enumerate(templates)
+        _ends(q, template, wanted[q], nodes, before, place) for q, template in enumerate(templates)
     )
     return MergedTemplate(nodes, ends, windows)
 
@@ -220,22 +220,26 @@ def _refined(
         seen: dict[object, int] = {}
         refined: list[int] = []
         for number, ways in zip(numbers, incoming, strict=False):
-            told = tuple(sorted([(numbers[source], label) for source, label in ways]))
-            refined.append(seen.setdefault((number, told), len(seen)))
+            coming = tuple(sorted([(numbers[source], label) for source, label in ways]))
+            refined.append(seen.setdefault((number, coming), len(seen)))
         numbers = [*refined, -1]
         if len(seen) == count:
             break
         count = len(seen)
-    states = [(q, state) for q, one in enumerate(templates) for state in range(one.states)]
+    states = [
+        (q, state)
+        for q, source_template in enumerate(templates)
+        for state in range(source_template.states)
+    ]
     return dict(zip(states, refined, strict=True))
 
 
 def _entering(template: Template) -> list[list[Transition]]:
     """Return the transitions that take each state."""
-    found: list[list[Transition]] = [[] for _ in range(template.states)]
+    entering: list[list[Transition]] = [[] for _ in range(template.states)]
     for move in template.transitions:
-        found[move.target].append(move)
-    return found
+        entering[move.target].append(move)
+    return entering
 
 
 def _edges(
@@ -262,14 +266,14 @@ def _ancestors(edges: Sequence[tuple[Edge, ...]]) -> list[frozenset[int]]:
         if max(before, default=START) < node:  # as it mostly is: theirs are known
             result.append(frozenset((node,)).union(*[result[source] for source in before]))
             continue
-        found = {node}
+        ancestors = {node}
         pending = [node]
         while pending:
             for edge in edges[pending.pop()]:
-                if edge.source != START and edge.source not in found:
-                    found.add(edge.source)
+                if edge.source != START and edge.source not in ancestors:
+                    ancestors.add(edge.source)
                     pending.append(edge.source)
-        result.append(frozenset(found))
+        result.append(frozenset(ancestors))
     return result
 
 
@@ -296,7 +300,7 @@ def _restricted(signature: Signature, before: frozenset[int]) -> Signature:
 def _ends(
     q: int,
     template: Template,
-    asked: Sequence[Signature],
+    wanted: Sequence[Signature],
     nodes: Sequence[Node],
     before: Sequence[frozenset[int]],
     place: dict[tuple[int, int], int],
@@ -308,11 +312,11 @@ def _ends(
         return QueryEnds(trends, (), pairs=True)
 
     def places(signature: Signature) -> tuple[Place, ...]:
-        found = ((node, field_index(nodes[node], signature, before[node])) for node in accepting)
-        return tuple((node, field) for node, field in found if field is not None)
+        fields = ((node, field_index(nodes[node], signature, before[node])) for node in accepting)
+        return tuple((node, field) for node, field in fields if field is not None)
 
-    linear = (TRENDS, *(s for s in asked if not s.kind.is_extreme))
+    linear = (TRENDS, *(s for s in wanted if not s.kind.is_extreme))
     return QueryEnds(
         tuple(places(signature) for signature in linear),
-        tuple(places(signature) for signature in asked if signature.kind.is_extreme),
+        tuple(places(signature) for signature in wanted if signature.kind.is_extreme),
     )

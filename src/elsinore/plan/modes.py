@@ -100,7 +100,7 @@ ScanName = Literal["auto", "spark", "arrow"]
 Mode = TypeVar("Mode", bound=Enum)
 
 
-def mode_named(modes: type[Mode], name: str, what: str) -> Mode:
+def mode_named(modes: type[Mode], name: str, kind: str) -> Mode:
     """Return a mode by its name; ElsinoreError names them all where there is no such one.
 
     >>> mode_named(Sharing, "never", "sharing")
@@ -109,6 +109,6 @@ def mode_named(modes: type[Mode], name: str, what: str) -> Mode:
     names = [mode.value for mode in modes]
     if name not in names:
         raise ElsinoreError(
-            f"Unknown {what} {name!r}.{did_you_mean(str(name), names)} Choices: {', '.join(names)}."
+            f"Unknown {kind} {name!r}.{did_you_mean(str(name), names)} Choices: {', '.join(names)}."
         )
     return modes(name)

@@ -34,42 +34,42 @@ def impossible_neighbours(
     satisfies them. Of pairs of which the same is asked the first is told, and no more than `LOOKS`
     are looked at.
     """
-    told: dict[str, None] = {}
+    reports: dict[str, None] = {}
     looked_at: set[frozenset[Expression]] = set()
     for whole, positions in placed.items():
         variable = [event.variable for event in positions.events]
         near = dict.fromkeys((variable[p], variable[q]) for p, q in sorted(positions.follow))
         between = _between(query, whole)
-        for one, other in near:
-            asked = between.get((one, other), {})
-            if not asked or (len(asked) == 1 and all(map(_compares_attributes, asked))):
+        for earlier, later in near:
+            pairwise = between.get((earlier, later), {})
+            if not pairwise or (len(pairwise) == 1 and all(map(_compares_attributes, pairwise))):
                 continue
-            ones, others = _of_one(query, one, PREVIOUS), _of_one(query, other, CURRENT)
-            everything = frozenset(asked | ones | others)
+            of_earlier, of_later = _of_one(query, earlier, PREVIOUS), _of_one(query, later, CURRENT)
+            everything = frozenset(pairwise | of_earlier | of_later)
             if everything in looked_at or len(looked_at) >= LOOKS:
                 continue
             looked_at.add(everything)
-            if contradictory(ones) or contradictory(others):
+            if contradictory(of_earlier) or contradictory(of_later):
                 continue
-            guilty = _guilty(query, asked | ones | others)
+            guilty = _guilty(query, pairwise | of_earlier | of_later)
             if guilty:
                 verdict = "is never true" if len(guilty) == 1 else "contradict each other"
-                name = f"another {other}" if one == other else one
+                name = f"another {later}" if earlier == later else earlier
                 reason = f"{' and '.join(guilty)} {verdict}."
-                told[f"no event can be {other} right after {name}: {reason}"] = None
-    return tuple(told)
+                reports[f"no event can be {later} right after {name}: {reason}"] = None
+    return tuple(reports)
 
 
 def _between(query: Query, whole: pt.Pattern) -> dict[tuple[str, str], Conditions]:
     """Return what predicates ask of an event and the one after it, by their variables."""
-    found: dict[tuple[str, str], Conditions] = {}
+    between: dict[tuple[str, str], Conditions] = {}
     for predicate in query.where:
         if not is_local(predicate):
             for reading in readings(query, whole, predicate) or ():
                 if not reading.first:
-                    asked = found.setdefault((reading.earlier, reading.later), {})
-                    asked[reading.condition] = predicate
-    return found
+                    conditions = between.setdefault((reading.earlier, reading.later), {})
+                    conditions[reading.condition] = predicate
+    return between
 
 
 def _of_one(query: Query, variable: str, read_as: str) -> Conditions:
@@ -84,13 +84,13 @@ def _compares_attributes(condition: Expression) -> bool:
     return False
 
 
-def _guilty(query: Query, asked: Conditions) -> list[str]:
+def _guilty(query: Query, conditions: Conditions) -> list[str]:
     """Return as few predicates as it takes for a contradiction, as text; none without one."""
-    left = dict(asked)
+    left = dict(conditions)
     if not contradictory(left):
         return []
-    for condition in asked:
-        others = {one: text for one, text in left.items() if one != condition}
-        if contradictory(others):
-            left = others
+    for condition in conditions:
+        without = {kept: text for kept, text in left.items() if kept != condition}
+        if contradictory(without):
+            left = without
     return [render(predicate) for predicate in query.where if predicate in left.values()]

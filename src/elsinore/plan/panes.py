@@ -24,11 +24,11 @@ def pane_length(windows: Iterable[Window | None]) -> int | None:
     >>> pane_length([None]) is None
     True
     """
-    found = 0
+    length = 0
     for window in windows:
         if window is not None:
-            found = math.gcd(found, window.pane)
-    return found or None
+            length = math.gcd(length, window.pane)
+    return length or None
 
 
 def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
@@ -92,7 +92,7 @@ def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
             together[node] |= reached_from
     rows = [0] * len(nodes)
     for node in sorted(leading, key=lambda n: (len(before[n]), n)):
-        taken = {rows[one] for one in together[node]}
+        taken = {rows[node_beside] for node_beside in together[node]}
         rows[node] = next(row for row in range(1, len(nodes) + 1) if row not in taken)
     return tuple(rows)
 

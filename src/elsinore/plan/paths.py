@@ -95,8 +95,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
         why = f"trends built one by one in exact integers: {guard or 'conditions compare events'}"
         return Routed(Path.SETS, why, guarded)
     whole = guarded if guarded.sides > 1 else with_steps(guarded)
-    found = _patterns_of(whole)
-    guard, parts = (found, (whole,)) if isinstance(found, str) else (guard, found)
+    form = _patterns_of(whole)
+    guard, parts = (form, (whole,)) if isinstance(form, str) else (guard, form)
     for part in parts:
         hindrance = _too_much(part)
         if hindrance is not None:
@@ -111,8 +111,8 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
 
 def patterns_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
     """Return the templates whose trends tell a query's: those that AND is taken apart into."""
-    found = _patterns_of(guarded)
-    return (guarded,) if isinstance(found, str) else found
+    patterns = _patterns_of(guarded)
+    return (guarded,) if isinstance(patterns, str) else patterns
 
 
 def _patterns_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
@@ -133,7 +133,10 @@ def _too_much(guarded: GuardedTemplate) -> str | None:
     """Return what of a template only trends that are built one by one can tell."""
     if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
         return "its events can be anchored in several ways"
-    if max(len(one.states) for one in (guarded, *guarded.negatives_at_any_depth)) > STATE_LIMIT:
+    if (
+        max(len(template.states) for template in (guarded, *guarded.negatives_at_any_depth))
+        > STATE_LIMIT
+    ):
         return f"it has more than {STATE_LIMIT} states"
     if any(negative.anchors for negative in guarded.negatives_at_any_depth):
         return "events under NOT are anchored"
@@ -162,49 +165,52 @@ def _compares_attributes(condition: Expression) -> bool:
 
 def _guards(query: Query) -> list[str]:
     """Return what in a query's clauses asks for a graph of its own."""
-    found: dict[str, None] = {}
+    reasons: dict[str, None] = {}
     for node in pt.walk(query.pattern):
         if isinstance(node, pt.Negation):
-            found[_NEGATION] = None
+            reasons[_NEGATION] = None
         if isinstance(node, pt.Conjunction):
-            found[_CONJUNCTION] = None
+            reasons[_CONJUNCTION] = None
     if query.strategy is not Strategy.ANY:
-        found[f"{query.strategy.value} restricts which events may be skipped"] = None
-    return list(found)
+        reasons[f"{query.strategy.value} restricts which events may be skipped"] = None
+    return list(reasons)
 
 
 def _with_adjacent(query: Query, between: list[Expression]) -> Template | str:
     """Return the template with its predicates between events on its loops, or why it has none."""
-    found: list[list[Reading]] = []
+    all_readings: list[list[Reading]] = []
     for predicate in between:
         mine = list(readings(query, query.pattern, predicate) or ())
         if any(_comparison_of(reading.condition) is None for reading in mine):
             return "a condition does more than compare attributes of neighbouring events"
         if not mine or any(reading.anchored or reading.first for reading in mine):
             return "a condition compares events other than neighbours of a repeated variable"
-        found.append(mine)
+        all_readings.append(mine)
     plain = template(query)
     if plain.determinized:
         return "the pattern is ambiguous and has conditions between events"
-    asked: dict[tuple[str, str], set[Expression]] = {}
-    for reading in itertools.chain(*found):
-        asked.setdefault((reading.earlier, reading.later), set()).add(reading.condition)
+    conditions: dict[tuple[str, str], set[Expression]] = {}
+    for reading in itertools.chain(*all_readings):
+        conditions.setdefault((reading.earlier, reading.later), set()).add(reading.condition)
     variable = {move.target: next(iter(move.variables)) for move in plain.transitions}
     transitions: list[Transition] = []
     on_loops: set[tuple[str, str]] = set()
     for move in plain.transitions:
         pair = (variable.get(move.source, ""), variable[move.target])  # "" before the first event
-        if pair not in asked:
+        if pair not in conditions:
             transitions.append(move)
         elif move.source != move.target:
             return "a condition compares neighbours that do not belong to one repeated variable"
-        elif len(asked[pair]) > 1:
+        elif len(conditions[pair]) > 1:
             return "neighbours of a repeated variable are compared by several conditions"
         else:
             on_loops.add(pair)
-            (condition,) = asked[pair]
+            (condition,) = conditions[pair]
             transitions.append(replace(move, adjacent=_comparison_of(condition)))
-    if not all(any((one.earlier, one.later) in on_loops for one in mine) for mine in found):
+    if not all(
+        any((candidate.earlier, candidate.later) in on_loops for candidate in mine)
+        for mine in all_readings
+    ):
         return "a condition compares events that never follow one another"
     return replace(plain, transitions=tuple(transitions))
 

@@ -35,15 +35,15 @@ def local_predicates(query: Query) -> dict[str, frozenset[Expression]]:
     ['Travel']
     """
     types = {event.variable: event.type for event in pt.events(query.pattern)}
-    found: dict[str, set[Expression]] = {variable: set() for variable in types}
+    by_variable: dict[str, set[Expression]] = {variable: set() for variable in types}
     for predicate in query.where:
         if not is_local(predicate):
             continue
         names = {attribute.variable for attribute in ex.attributes(predicate)}
         bound = variables_named(query.pattern, names.pop()) if names else tuple(types)
         for variable in bound:
-            found[variable].add(over_type(predicate, types[variable]))
-    return {variable: frozenset(predicates) for variable, predicates in found.items()}
+            by_variable[variable].add(over_type(predicate, types[variable]))
+    return {variable: frozenset(predicates) for variable, predicates in by_variable.items()}
 
 
 def over_type(predicate: Expression, type_name: str) -> Expression:
@@ -65,16 +65,18 @@ def contradictions(
         if name in live or not contradictory(local[name]):
             continue
         guilty = [p for p in query.where if is_local(p) and binds(query, p, name)]
-        for one in tuple(guilty):  # leave out those that it does not take
-            others = [p for p in guilty if p is not one]
-            if contradictory(over_type(p, event.type) for p in others):
-                guilty = others
+        for suspect in tuple(guilty):  # leave out those that it does not take
+            without = [p for p in guilty if p is not suspect]
+            if contradictory(over_type(p, event.type) for p in without):
+                guilty = without
         verdict = "is never true" if len(guilty) == 1 else "contradict each other"
-        told = f"{' and '.join(map(render, guilty))} {verdict}."
+        report = f"{' and '.join(map(render, guilty))} {verdict}."
         if name in pt.kleene_variables(query.pattern) and any(map(_with_itself, guilty)):
-            told += f" The event before is {name}[i-1]."
-        dead.setdefault(told, []).append(name)
-    return tuple(f"no event can be {' or '.join(names)}: {told}" for told, names in dead.items())
+            report += f" The event before is {name}[i-1]."
+        dead.setdefault(report, []).append(name)
+    return tuple(
+        f"no event can be {' or '.join(names)}: {report}" for report, names in dead.items()
+    )
 
 
 def _with_itself(predicate: Expression) -> bool:
@@ -144,24 +146,27 @@ def _of_the_first(query: Query, predicate: Expression) -> str | None:
         {Reference.FIRST} <= references <= {Reference.FIRST, Reference.PLAIN, Reference.CURRENT}
     ):
         return None
-    told = f"No condition of a trend query is about {name}[1] alone or with other events of {name}."
+    refusal = (
+        f"No condition of a trend query is about {name}[1] alone or with other events of {name}."
+    )
     for node in pt.walk(query.pattern):
         match node:
             case pt.Kleene(pt.Event(type_name, variable)) if variable == name:
-                own = f"first_{name}"
-                rest = f"{type_name}*" if variable == type_name else f"{type_name}* {variable}"
+                first_variable = f"first_{name}"
+                repeated = f"{type_name}*" if variable == type_name else f"{type_name}* {variable}"
                 return (
-                    f"{told} Give it a variable of its own, as in SEQ({type_name} {own}, {rest}), "
-                    f"and write {render(_with_first(predicate, own))}."
+                    f"{refusal} Give it a variable of its own, as in "
+                    f"SEQ({type_name} {first_variable}, {repeated}), "
+                    f"and write {render(_with_first(predicate, first_variable))}."
                 )
-    return f"{told} Write the first round out before the repeated group, its {name} named anew."
+    return f"{refusal} Write the first round out before the repeated group, its {name} named anew."
 
 
-def _with_first(predicate: Expression, own: str) -> Expression:
-    """Return a predicate with `own` for the first event of a variable."""
+def _with_first(predicate: Expression, first_variable: str) -> Expression:
+    """Return a predicate with `first_variable` for the first event of a variable."""
 
     def put(read: Attribute) -> Attribute:
-        return Attribute(own, read.name) if read.reference is Reference.FIRST else read
+        return Attribute(first_variable, read.name) if read.reference is Reference.FIRST else read
 
     return ex.with_attributes(predicate, put)
 

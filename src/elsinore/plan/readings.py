@@ -23,7 +23,7 @@ def refuse_readings(
             continue
         name = next(iter(sorted(entry.variables)))
         word = " ".join(letter.type for letter in witness.word)
-        ones, others = (
+        of_type, of_variables = (
             ", ".join(
                 f"{letter.type} as {events[state - 1].variable}"
                 for letter, state in zip(witness.word, run, strict=True)
@@ -31,15 +31,15 @@ def refuse_readings(
             for run in (witness.one, witness.other)
         )
         spans = [
-            found.span
+            attribute.span
             for item in query.returns
-            for found in attributes(item.expression)
-            if found.variable == name
+            for attribute in attributes(item.expression)
+            if attribute.variable == name
         ]
         raise QuerySemanticError(
             f"The pattern is ambiguous, so an aggregate over '{name}' alone has no one value: the "
-            f"events {word} can be read as {ones}, or as {others}. Aggregate over the type "
-            f"instead: {types[name]}.",
+            f"events {word} can be read as {of_type}, or as {of_variables}. Aggregate over the "
+            f"type instead: {types[name]}.",
             span=next(iter(spans), None) or query.span,
             query=query.name,
         )

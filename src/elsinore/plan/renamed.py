@@ -105,12 +105,12 @@ def _over(predicates: frozenset[Expression], type_name: str) -> frozenset[Expres
 def _aggregation(aggregation: Aggregation, names: Mapping[str, str]) -> Aggregation:
     """Return the same fields, of variables and types with other names."""
     fields = aggregation.linear + aggregation.extremes
-    read = {one for field in fields for one in (*field.variables, field.type or "")}
-    if all(names.get(one, one) == one for one in read):
+    read = {variable for field in fields for variable in (*field.variables, field.type or "")}
+    if all(names.get(variable, variable) == variable for variable in read):
         return aggregation
 
     def of(field: Field) -> Field:
-        variables = frozenset(names.get(one, one) for one in field.variables)
+        variables = frozenset(names.get(variable, variable) for variable in field.variables)
         of_type = None if field.type is None else names.get(field.type, field.type)
         return replace(field, variables=variables, type=of_type)
 

@@ -79,11 +79,11 @@ def loops(template: Template) -> dict[str, set[Adjacent | None]]:
     >>> loops(template(parse_workload(text).queries[0]))
     {'B': {None}}
     """
-    found: dict[str, set[Adjacent | None]] = {}
+    by_type: dict[str, set[Adjacent | None]] = {}
     for move in template.transitions:
         if move.source == move.target:
-            found.setdefault(move.type, set()).add(move.adjacent)
-    return found
+            by_type.setdefault(move.type, set()).add(move.adjacent)
+    return by_type
 
 
 def obstacle(template: Template) -> str | None:
@@ -116,8 +116,10 @@ def sharing_sets(templates: Sequence[Template], *, mixed: bool = False) -> tuple
 
     mixed: see `loop_sets`.
     """
-    found = [one for one in loop_sets(templates, mixed=mixed) if len(one.queries) > 1]
-    return tuple(sorted(found, key=lambda one: (one.type, one.queries)))
+    shared = [
+        loop_set for loop_set in loop_sets(templates, mixed=mixed) if len(loop_set.queries) > 1
+    ]
+    return tuple(sorted(shared, key=lambda loop_set: (loop_set.type, loop_set.queries)))
 
 
 def loop_sets(templates: Sequence[Template], *, mixed: bool = False) -> list[SharingSet]:
@@ -126,35 +128,35 @@ def loop_sets(templates: Sequence[Template], *, mixed: bool = False) -> list[Sha
     mixed: those that compare events in different ways too, by snapshots at events (HAMLET,
     Definition 9).
     """
-    found: dict[object, dict[tuple[int, int], Transition]] = {}
+    by_key: dict[object, dict[tuple[int, int], Transition]] = {}
     for query, template in enumerate(templates):
         kind = aggregated(template.aggregation)
         for move in sorted(template.transitions, key=lambda move: move.target):
             if move.source == move.target:
                 key = move.type, None if mixed else move.adjacent, kind
-                found.setdefault(key, {})[query, move.target] = move
-    return [_set_of(loops) for loops in found.values()]
+                by_key.setdefault(key, {})[query, move.target] = move
+    return [_set_of(loops) for loops in by_key.values()]
 
 
 def _set_of(loops: Mapping[tuple[int, int], Transition]) -> SharingSet:
     """Return the set of some states, given with their loops."""
     moves = list(loops.values())
     taken = [(move.needs, move.lacks) for move in moves]
-    numbers = {one: number for number, one in enumerate(dict.fromkeys(taken))}
+    numbers = {conditions: number for number, conditions in enumerate(dict.fromkeys(taken))}
     return SharingSet(
         type=moves[0].type,
         conditions=tuple(dict.fromkeys([move.adjacent for move in moves])),
         members=tuple(loops),
-        groups=tuple([numbers[one] for one in taken]),
+        groups=tuple([numbers[conditions] for conditions in taken]),
     )
 
 
-def why_not(one: Template, other: Template, *, mixed: bool = False) -> str | None:
+def why_not(left: Template, right: Template, *, mixed: bool = False) -> str | None:
     """Return why two queries of a unit share no sub-pattern; None where they do.
 
     mixed: by snapshots at events they may, whether or not they compare events in one way.
     """
-    here, there = loops(one), loops(other)
+    here, there = loops(left), loops(right)
     common = here.keys() & there.keys()
     if not common:
         return "they have no Kleene sub-pattern in common"
@@ -163,7 +165,7 @@ def why_not(one: Template, other: Template, *, mixed: bool = False) -> str | Non
             f"they compare {' or '.join(sorted(common))} events with preceding ones in different "
             "ways, and a common graph would need as many look-ups as separate graphs"
         )
-    kind, other_kind = aggregated(one.aggregation), aggregated(other.aggregation)
+    kind, other_kind = aggregated(left.aggregation), aggregated(right.aggregation)
     if kind.sums != other_kind.sums:
         return "one computes sums or numbers of events, the other does not"
     if kind.extremes != other_kind.extremes:

@@ -16,27 +16,27 @@ Label = TypeVar("Label")
 
 
 def product_of(
-    one: Iterable[tuple[int, int, Label]],
-    other: Iterable[tuple[int, int, Label]],
+    left: Iterable[tuple[int, int, Label]],
+    right: Iterable[tuple[int, int, Label]],
     met: Callable[[Label, Label], Label | None],
     begins: AbstractSet[Pair],
     ends: AbstractSet[Pair],
 ) -> tuple[list[Pair], list[tuple[Pair, Pair, Label]]]:
     """Return the pairs of states that lead from `begins` to `ends`, and the steps between them.
 
-    one, other: steps, each with its source and its target. met: the step that two are together.
+    left, right: steps, each with its source and its target. met: the step that two are together.
     The pair of START with START is not among the pairs.
     """
     leaving: tuple[dict[int, list[tuple[int, Label]]], ...] = ({}, {})
-    for found, moves in zip(leaving, (one, other), strict=True):
+    for by_source, moves in zip(leaving, (left, right), strict=True):
         for source, target, label in moves:
-            found.setdefault(source, []).append((target, label))
+            by_source.setdefault(source, []).append((target, label))
     pairs = dict.fromkeys(sorted(begins))
     pending = list(pairs)
     steps = []
     while pending:
         pair = pending.pop()
-        both = (found.get(state, ()) for found, state in zip(leaving, pair, strict=True))
+        both = (by_source.get(state, ()) for by_source, state in zip(leaving, pair, strict=True))
         for (target, label), (beside, along) in itertools.product(*both):
             step = met(label, along)
             if step is not None:

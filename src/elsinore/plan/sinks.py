@@ -65,7 +65,7 @@ def _forbidden(template: GuardedTemplate) -> list[list[int]] | None:
     """Return which negatives forbid to go on from each state; None where it is not as simple."""
     if (
         template.query.strategy is not Strategy.NEXT
-        or any(one.moves or one.negatives for one in template.negatives)
+        or any(negative.moves or negative.negatives for negative in template.negatives)
         or any(edge.ways != FREE for edge in template.starts)
         or any(edge.ways != FREE for edge in template.ends)
     ):

@@ -41,8 +41,10 @@ def refuse_strangers(
         )
         remedy = "Compare events that follow one another within a round."
     elif first is not None:
-        other = next(name for name in names if name != first)
-        reason = f"No {other} stands before the first {first} as its neighbour or as a single event"
+        stranger = next(name for name in names if name != first)
+        reason = (
+            f"No {stranger} stands before the first {first} as its neighbour or as a single event"
+        )
     raise QuerySemanticError(
         f"{reason}, so the condition would never be looked at. {remedy}",
         span=place_of(predicate),
@@ -61,8 +63,8 @@ def _across_rounds(
         variable = [event.variable for event in positions.events]
         near = {(variable[p], variable[q]) for p, q in positions.follow}
         for before, after in (names, names[::-1]):
-            for one, other in near.intersection(itertools.product(bound[before], bound[after])):
-                if goes_back(whole, one, other):
+            for earlier, later in near.intersection(itertools.product(bound[before], bound[after])):
+                if goes_back(whole, earlier, later):
                     return before, after
     return None
 

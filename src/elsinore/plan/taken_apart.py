@@ -46,35 +46,35 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     >>> len(found("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
     2
     """
-    one, other = map(without_implied, guarded.parts)
-    if not _meet(one, other):
-        return one, other
+    left, right = map(without_implied, guarded.parts)
+    if not _meet(left, right):
+        return left, right
     why = "AND counts pairs of trends, and "
-    if one.ambiguous or other.ambiguous:
+    if left.ambiguous or right.ambiguous:
         return f"{why}one of its patterns is ambiguous"
-    if one.anchors or other.anchors:
+    if left.anchors or right.anchors:
         return f"{why}events are compared with one that need not precede them directly"
     if guarded.query.strategy is Strategy.NEXT:
         return f"{why}one of its patterns may skip events that the other may not"
-    return one, other, _guarded_both(one, other)
+    return left, right, _guarded_both(left, right)
 
 
-def _meet(one: GuardedTemplate, other: GuardedTemplate) -> bool:
+def _meet(left: GuardedTemplate, right: GuardedTemplate) -> bool:
     """Return whether some trend may be one of both, by the types of its events."""
     here, there = (
         [(source, target, step.state.type) for source, target, step in _steps(part)]
-        for part in (one, other)
+        for part in (left, right)
     )
 
     def met(name: str, along: str) -> str | None:
         return name if name == along else None
 
-    ends = set(itertools.product(one.accepting, other.accepting))
+    ends = set(itertools.product(left.accepting, right.accepting))
     pairs, _ = product_of(here, there, met, {BEGIN}, ends)
     return bool(pairs)
 
 
-def _guarded_both(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTemplate:
+def _guarded_both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
     """Return the guarded template of the trends of both, which have no anchors.
 
     A state is a pair of states.
@@ -90,20 +90,20 @@ def _guarded_both(one: GuardedTemplate, other: GuardedTemplate) -> GuardedTempla
         return _Step(state, move.conditions | along.conditions, ways)
 
     ends = {
-        (end.source, last.source): _both_free(_free_of(one, end.ways), _free_of(other, last.ways))
-        for end, last in itertools.product(one.ends, other.ends)
+        (end.source, last.source): _both_free(_free_of(left, end.ways), _free_of(right, last.ways))
+        for end, last in itertools.product(left.ends, right.ends)
     }
-    pairs, steps = product_of(_steps(one), _steps(other), met, {BEGIN}, ends.keys())
+    pairs, steps = product_of(_steps(left), _steps(right), met, {BEGIN}, ends.keys())
     new = {pair: place for place, pair in enumerate(pairs)}
     states = {new[target]: step.state for _, target, step in steps}
-    negatives = tuple(dict.fromkeys(one.negatives + other.negatives))
-    conditions = tuple(dict.fromkeys(one.conditions + other.conditions))
+    negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
+    conditions = tuple(dict.fromkeys(left.conditions + right.conditions))
 
     def told(ways: _Free) -> Ways:
         return frozenset(frozenset(map(negatives.index, way)) for way in ways)
 
     return replace(
-        one,
+        left,
         states=tuple(states[place] for place in range(len(pairs))),
         starts=tuple(
             Start(new[target], told(step.ways)) for source, target, step in steps if source == BEGIN
@@ -148,6 +148,6 @@ def _free_of(part: GuardedTemplate, ways: Ways) -> _Free:
     return frozenset(frozenset(part.negatives[n] for n in way) for way in ways)
 
 
-def _both_free(ways: _Free, others: _Free) -> _Free:
+def _both_free(ways: _Free, more_ways: _Free) -> _Free:
     """Return the ways to be free for both: one of either."""
-    return frozenset(way | other for way, other in itertools.product(ways, others))
+    return frozenset(way | more for way, more in itertools.product(ways, more_ways))

@@ -102,14 +102,14 @@ class Template:
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that tell events apart, by type."""
-        found: dict[str, frozenset[Expression]] = {}
+        by_type: dict[str, frozenset[Expression]] = {}
         for move in self.transitions:
-            known = found.setdefault(move.type, move.needs)
+            known = by_type.setdefault(move.type, move.needs)
             if move.lacks or move.needs is not known:
-                found[move.type] = known | move.needs | move.lacks
+                by_type[move.type] = known | move.needs | move.lacks
         for reset in (reset for resets in self.resets for reset in resets):
-            found[reset.type] = found.get(reset.type, frozenset()) | reset.needs
-        return found
+            by_type[reset.type] = by_type.get(reset.type, frozenset()) | reset.needs
+        return by_type
 
     def reset_by(self, state: int) -> frozenset[Reset]:
         """Return the events that empty a state."""
@@ -209,11 +209,11 @@ def _from_positions(
 def _from_letters(query: Query, positions: Positions, fields: Aggregation) -> Template:
     """Determinize, so that each trend has one run; an event is then bound to all it could be."""
     dfa = minimize(determinize(positions.nfa))
-    asked: dict[str, frozenset[Expression]] = {}
+    needed: dict[str, frozenset[Expression]] = {}
     bound: dict[str, frozenset[str]] = {}
     for move in positions.nfa.transitions:
         name = move.symbol.type
-        asked[name] = asked.get(name, frozenset()) | move.symbol.predicates
+        needed[name] = needed.get(name, frozenset()) | move.symbol.predicates
         variable = positions.events[move.target - 1].variable
         bound[name] = bound.get(name, frozenset()) | {variable}
     returned_to = any(target == 0 for target in dfa.moves.values())
@@ -222,12 +222,17 @@ def _from_letters(query: Query, positions: Positions, fields: Aggregation) -> Te
     transitions: list[Transition] = []
     labels: dict[int, set[str]] = {}
     for (source, letter), target in dfa.moves.items():
-        told = (number[target], letter.type, letter.true, asked[letter.type] - letter.true)
+        target_labels = (
+            number[target],
+            letter.type,
+            letter.true,
+            needed[letter.type] - letter.true,
+        )
         labels.setdefault(number[target], set()).add(letter.type)
         if source == 0:
-            transitions.append(Transition(START, *told, bound[letter.type]))
+            transitions.append(Transition(START, *target_labels, bound[letter.type]))
         if source in number:
-            transitions.append(Transition(number[source], *told, bound[letter.type]))
+            transitions.append(Transition(number[source], *target_labels, bound[letter.type]))
     return Template(
         query=query,
         states=len(states),

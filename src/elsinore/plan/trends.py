@@ -68,18 +68,20 @@ class TrendUnit:
     kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
 
     def __post_init__(self) -> None:
-        aggregations = [one.aggregation for one in self.members]
+        aggregations = [member.aggregation for member in self.members]
         addends = tuple(
             dict.fromkeys(
-                Addend.of(entry.kind, entry.attribute, one.query.window, entry.turn)
-                for one in self.members
-                for entry in one.aggregation.linear
+                Addend.of(entry.kind, entry.attribute, member.query.window, entry.turn)
+                for member in self.members
+                for entry in member.aggregation.linear
                 if entry.attribute is not None and entry.kind is not FieldKind.PRESENT
             )
         )
         ranked = _attributes(aggregations, {FieldKind.LEAST, FieldKind.GREATEST})
         object.__setattr__(self, "addends", addends)
-        object.__setattr__(self, "summed", tuple(dict.fromkeys(one.attribute for one in addends)))
+        object.__setattr__(
+            self, "summed", tuple(dict.fromkeys(member.attribute for member in addends))
+        )
         object.__setattr__(self, "squared", _squared(self.members))
         object.__setattr__(self, "ranked", ranked)
         edges = [
@@ -89,15 +91,16 @@ class TrendUnit:
         ]
         object.__setattr__(self, "edges", tuple(edges))
         for name in ("linear", "extremes"):
-            most = max((len(getattr(one, name)) for one in aggregations), default=0)
+            most = max((len(getattr(member, name)) for member in aggregations), default=0)
             object.__setattr__(self, name, most)
 
     def place(self, attribute: str, event_type: str, window: Window | None) -> int:
         """Return which of `squared` a type's values of an attribute are, in such windows."""
         return next(
             number
-            for number, one in enumerate(self.squared)
-            if (one.attribute, one.window) == (attribute, window) and event_type in one.types
+            for number, squared in enumerate(self.squared)
+            if (squared.attribute, squared.window) == (attribute, window)
+            and event_type in squared.types
         )
 
     @property
@@ -108,14 +111,14 @@ class TrendUnit:
     @property
     def keeps_all(self) -> bool:
         """Whether events that no state takes matter all the same: they break CONTIGUOUS runs."""
-        return any(one.query.strategy is Strategy.CONTIGUOUS for one in self.members)
+        return any(member.query.strategy is Strategy.CONTIGUOUS for member in self.members)
 
     @property
     def compared(self) -> tuple[str, ...]:
         """The attributes that predicates between two events read."""
-        read = {name for one in self.guarded for name in one.compared}
-        for one in self.templates:
-            for move in one.transitions:
+        read = {name for member in self.guarded for name in member.compared}
+        for member in self.templates:
+            for move in member.transitions:
                 if move.adjacent is not None:
                     read |= {move.adjacent.current, move.adjacent.previous}
         return tuple(sorted(read))
@@ -133,17 +136,17 @@ class TrendUnit:
     @property
     def wanted(self) -> dict[str, tuple[frozenset[Expression], ...]]:
         """By type, the sets of local predicates of which one must hold for a state to be taken."""
-        found: dict[str, dict[frozenset[Expression], None]] = {}
+        by_type: dict[str, dict[frozenset[Expression], None]] = {}
         for node in self.merged.nodes:
             for edge in node.edges:
-                found.setdefault(edge.type, {})[edge.needs] = None
+                by_type.setdefault(edge.type, {})[edge.needs] = None
             for reset in node.resets:
-                found.setdefault(reset.type, {})[reset.needs] = None
-        for one in self.guarded:
-            for template in (one, *one.negatives_at_any_depth):
+                by_type.setdefault(reset.type, {})[reset.needs] = None
+        for member in self.guarded:
+            for template in (member, *member.negatives_at_any_depth):
                 for state in template.states:
-                    found.setdefault(state.type, {})[state.needs] = None
-        return {name: tuple(needs) for name, needs in found.items()}
+                    by_type.setdefault(state.type, {})[state.needs] = None
+        return {name: tuple(needs) for name, needs in by_type.items()}
 
     @property
     def fingerprint(self) -> str:
@@ -155,12 +158,12 @@ def _attributes(
     aggregations: Sequence[Aggregation], kinds: AbstractSet[FieldKind]
 ) -> tuple[str, ...]:
     """Return the attributes that fields of some kinds read."""
-    found: dict[str, None] = {}
-    for one in aggregations:
-        for entry in one.linear + one.extremes:
+    attributes: dict[str, None] = {}
+    for aggregation in aggregations:
+        for entry in aggregation.linear + aggregation.extremes:
             if entry.kind in kinds and entry.attribute is not None:
-                found[entry.attribute] = None
-    return tuple(found)
+                attributes[entry.attribute] = None
+    return tuple(attributes)
 
 
 def _squared(members: Sequence[Template | GuardedTemplate]) -> tuple[Squared, ...]:
@@ -168,15 +171,15 @@ def _squared(members: Sequence[Template | GuardedTemplate]) -> tuple[Squared, ..
 
     Each type's values have shifts of their own, unless that makes too many to travel with totals.
     """
-    found = dict.fromkeys(
-        (spread.attribute, spread.type, one.query.window)
-        for one in members
-        for spread in one.aggregation.spreads
+    spreads = dict.fromkeys(
+        (spread.attribute, spread.type, member.query.window)
+        for member in members
+        for spread in member.aggregation.spreads
     )
-    if len(found) <= MOST_SHIFTS:
-        return tuple(Squared(name, frozenset({kind}), window) for name, kind, window in found)
+    if len(spreads) <= MOST_SHIFTS:
+        return tuple(Squared(name, frozenset({kind}), window) for name, kind, window in spreads)
     types: dict[tuple[str, Window | None], set[str]] = {}
-    for name, kind, window in found:
+    for name, kind, window in spreads:
         types.setdefault((name, window), set()).add(kind)
     return tuple(Squared(name, frozenset(of), window) for (name, window), of in types.items())
 
@@ -214,8 +217,8 @@ def unit_of(kind: str, partition: Partition, numbers: Sequence[int], spec: Trend
     return Unit(
         kind=kind,
         queries=tuple(numbers),
-        names=tuple(one.query.name for one in spec.members),
-        types_of=tuple(tuple(one.predicates) for one in spec.members),
+        names=tuple(member.query.name for member in spec.members),
+        types_of=tuple(tuple(member.predicates) for member in spec.members),
         partition=partition,
         classes=spec.classes,
         columns=spec.columns,
@@ -228,14 +231,14 @@ def unit_of(kind: str, partition: Partition, numbers: Sequence[int], spec: Trend
 def trend_unit(routed: Sequence[Routed], *, exact: bool = False) -> TrendUnit:
     """Return what the engine reads of queries that go one way."""
     local: dict[str, dict[Expression, None]] = {}
-    for one in routed:
-        for type_name, predicates in sorted(one.template.predicates.items()):
+    for route in routed:
+        for type_name, predicates in sorted(route.template.predicates.items()):
             ordered = sorted(predicates, key=repr)
             local.setdefault(type_name, {}).update(dict.fromkeys(ordered))
     templates = tuple(r.template for r in routed if isinstance(r.template, Template))
     return TrendUnit(
         path=routed[0].path,
-        why=tuple(one.why for one in routed),
+        why=tuple(route.why for route in routed),
         templates=templates,
         guarded=tuple(r.template for r in routed if isinstance(r.template, GuardedTemplate)),
         classes=classes_of(local.items()),

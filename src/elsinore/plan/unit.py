@@ -41,7 +41,9 @@ class Carried:
         """The attributes that it is made from."""
         if isinstance(self.source, str):
             return (self.source,)
-        return tuple(found.name for found in attributes(self.source) if found.name is not None)
+        return tuple(
+            attribute.name for attribute in attributes(self.source) if attribute.name is not None
+        )
 
     @property
     def quoted(self) -> str:
@@ -76,8 +78,8 @@ def partition_of(query: Query) -> Partition:
     Partition(group_by=('a',), equivalence=('b',), required=('a', 'b'))
     """
     group_by = tuple(sorted(query.group_by))
-    rest = tuple(sorted(set(query.equivalence) - set(group_by)))
-    return Partition(group_by, rest, tuple(sorted(query.equivalence)))
+    remaining = tuple(sorted(set(query.equivalence) - set(group_by)))
+    return Partition(group_by, remaining, tuple(sorted(query.equivalence)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +156,7 @@ class Plan:
     @property
     def passes(self) -> tuple[tuple[int, ...], ...]:
         """The numbers of the units that take the stream apart alike: one pass over the events."""
-        found: dict[Partition, list[int]] = {}
+        by_partition: dict[Partition, list[int]] = {}
         for number, unit in enumerate(self.units):
-            found.setdefault(unit.partition, []).append(number)
-        return tuple(map(tuple, found.values()))
+            by_partition.setdefault(unit.partition, []).append(number)
+        return tuple(map(tuple, by_partition.values()))

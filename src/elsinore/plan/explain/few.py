@@ -17,16 +17,16 @@ def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, T
     drawn = []
     for title, graph in graphs[:MOST_GRAPHS]:
         shown = few_boxes(graph)
-        rest = len(shown.types) - MOST_DRAWN
-        if rest > 0:
-            told = f"{title} ({rest:,} more boxes are not drawn)"
-            drawn.append((told, _most_used(shown)))
+        hidden = len(shown.types) - MOST_DRAWN
+        if hidden > 0:
+            heading = f"{title} ({hidden:,} more boxes are not drawn)"
+            drawn.append((heading, _most_used(shown)))
         else:
             drawn.append((title, shown))
-    more = len(graphs) - len(drawn)
-    if more > 0:
+    left_out = len(graphs) - len(drawn)
+    if left_out > 0:
         last, graph = drawn[-1]
-        drawn[-1] = (f"{last} ({more:,} more operators are not drawn)", graph)
+        drawn[-1] = (f"{last} ({left_out:,} more operators are not drawn)", graph)
     return drawn
 
 
@@ -60,11 +60,11 @@ def few_boxes(graph: TemplateGraph) -> TemplateGraph:
 
 def _between(arrows: Sequence[Arrow], box: Mapping[str, str]) -> tuple[Arrow, ...]:
     """Return the arrows between boxes that arrows between types make."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    joined: dict[tuple[str, str], dict[str, None]] = {}
     for arrow in arrows:
-        queries = found.setdefault((box[arrow.source], box[arrow.target]), {})
+        queries = joined.setdefault((box[arrow.source], box[arrow.target]), {})
         queries.update(dict.fromkeys(arrow.queries))
-    return tuple(Arrow(*ends, tuple(queries)) for ends, queries in found.items())
+    return tuple(Arrow(*ends, tuple(queries)) for ends, queries in joined.items())
 
 
 def _places(graph: TemplateGraph) -> dict[str, int]:
@@ -83,8 +83,8 @@ def _places(graph: TemplateGraph) -> dict[str, int]:
             {
                 name: (
                     place[name],
-                    frozenset(place[other] for other in before[name]),
-                    frozenset(place[other] for other in after[name]),
+                    frozenset(place[neighbour] for neighbour in before[name]),
+                    frozenset(place[neighbour] for neighbour in after[name]),
                 )
                 for name in graph.types
             }
@@ -100,18 +100,18 @@ def _numbered(signatures: Mapping[str, Hashable]) -> dict[str, int]:
 
 
 def _box(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN_TYPES
+    hidden = len(names) - SHOWN_TYPES
     shown = ", ".join(names[:SHOWN_TYPES])
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return f"{shown} and {hidden:,} more" if hidden > 0 else shown
 
 
 def _joined(
     queries: Mapping[str, Iterable[str]], box: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
+    merged: dict[str, dict[str, None]] = {}
     for name, of_type in queries.items():
-        found.setdefault(box[name], {}).update(dict.fromkeys(of_type))
-    return {name: tuple(several) for name, several in found.items()}
+        merged.setdefault(box[name], {}).update(dict.fromkeys(of_type))
+    return {name: tuple(several) for name, several in merged.items()}
 
 
 def _most_used(graph: TemplateGraph) -> TemplateGraph:

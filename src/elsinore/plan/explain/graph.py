@@ -43,7 +43,9 @@ def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateG
     ends: dict[str, list[str]] = {}
     arrows: dict[tuple[str, str], dict[str, None]] = {}
     repeated: dict[str, list[str]] = {}
-    for event in (event for one in templates for event in pt.positive_events(one.query.pattern)):
+    for event in (
+        event for planned in templates for event in pt.positive_events(planned.query.pattern)
+    ):
         types[event.type] = None
     for template in templates:
         name = template.query.name

@@ -25,9 +25,11 @@ def path_in_words(path: Path, why: str) -> str:
     >>> path_in_words(Path.GRAPH, "its own graph of events: NOT depends on the events in between")
     'graph path (its own graph of events), because NOT depends on the events in between'
     """
-    what, _, reason = why.partition(": ")
+    method, _, reason = why.partition(": ")
     return (
-        f"{path.value} path ({what}), because {reason}" if reason else f"{path.value} path: {what}"
+        f"{path.value} path ({method}), because {reason}"
+        if reason
+        else f"{path.value} path: {method}"
     )
 
 
@@ -37,21 +39,23 @@ def way_in_words(why: str, queries: int = 1) -> str:
     >>> way_in_words("an index over its own events: NOT depends on the events in between", 2)
     'an index over their own events (NOT depends on the events in between)'
     """
-    what, _, reason = why.partition(": ")
-    what = what.replace("trends built one by one", "building trends one by one")
+    method, _, reason = why.partition(": ")
+    method = method.replace("trends built one by one", "building trends one by one")
     if queries > 1:
-        what = what.replace("its own", "their own")
-    return f"{what} ({reason})" if reason else what
+        method = method.replace("its own", "their own")
+    return f"{method} ({reason})" if reason else method
 
 
 def unit_facts(unit: TrendUnit) -> dict[str, Any]:
     """Return the facts about a unit's templates, as plain data."""
     graph = template_graph(unit.members)
-    predicates = {p for one in unit.members for held in one.predicates.values() for p in held}
+    predicates = {
+        p for template in unit.members for of_type in template.predicates.values() for p in of_type
+    }
     return {
         "predicates": len(predicates),
         "path": unit.path.value,
-        "states": sum(_size(one) for one in unit.members),
+        "states": sum(_size(template) for template in unit.members),
         "nodes": len(unit.merged.nodes),
         "pane": _pane(unit),
         "not_combined_because": can_combine(unit),
@@ -59,8 +63,8 @@ def unit_facts(unit: TrendUnit) -> dict[str, Any]:
             {"type": arrow.source, "queries": list(arrow.queries)} for arrow in graph.shared
         ],
         "queries": [
-            _query_facts(one, unit.path, why)
-            for one, why in zip(unit.members, unit.why, strict=True)
+            _query_facts(template, unit.path, why)
+            for template, why in zip(unit.members, unit.why, strict=True)
         ],
     }
 
@@ -116,7 +120,7 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _query_facts(template: Template | GuardedTemplate, way: Path, why: str) -> dict[str, Any]:
+def _query_facts(template: Template | GuardedTemplate, used: Path, why: str) -> dict[str, Any]:
     query = template.query
     types = sorted({after for _, after in template.neighbours()})
     ambiguous = (
@@ -124,7 +128,7 @@ def _query_facts(template: Template | GuardedTemplate, way: Path, why: str) -> d
         if isinstance(template, Template)
         else template.ambiguous and template.sides == 1
     )
-    path = path_in_words(way, why)
+    path = path_in_words(used, why)
     if ambiguous:
         path += "; determinized, because the pattern is ambiguous and a trend counts once"
     return {
@@ -149,8 +153,8 @@ def query_warnings(query: Query) -> tuple[str, ...]:
     window = query.window
     if window is not None and window.step > window.within:
         gap = duration(window.step - window.within, window.per_microsecond)
-        told = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
-        return (told + "are in no window.",)
+        gaps = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
+        return (gaps + "are in no window.",)
     return ()
 
 
@@ -162,11 +166,13 @@ def windows_in_words(window: Window | None) -> str:
     """
     if window is None:
         return "one window over the whole stream"
-    within, step = (duration(one, window.per_microsecond) for one in (window.within, window.step))
+    within, step = (
+        duration(length, window.per_microsecond) for length in (window.within, window.step)
+    )
     if window.step == window.within:
         return f"windows of {within}, one after another"
-    told = f"windows of {within}, a new one every {step}"
-    return f"{told}: {window.overlap} are open at once" if window.overlap > 1 else told
+    lengths = f"windows of {within}, a new one every {step}"
+    return f"{lengths}: {window.overlap} are open at once" if window.overlap > 1 else lengths
 
 
 def duration(length: int, per_microsecond: int = 1) -> str:
@@ -184,7 +190,9 @@ def duration(length: int, per_microsecond: int = 1) -> str:
 
 
 def _pane(unit: TrendUnit) -> str:
-    windows = [one.query.window for one in unit.members if one.query.window is not None]
+    windows = [
+        template.query.window for template in unit.members if template.query.window is not None
+    ]
     if not windows:
         return WHOLE_STREAM
     return duration(math.gcd(*(window.pane for window in windows)), windows[0].per_microsecond)
