@@ -97,8 +97,8 @@ def truths(bits: pa.Buffer, first: int, rows: int) -> NDArray[np.bool_]:
     if not rows:
         return np.empty(0, np.bool_)
     octets = np.frombuffer(bits, np.uint8)[first // 8 : (first + rows + 7) // 8]
-    found = np.unpackbits(octets, count=first % 8 + rows, bitorder="little")
-    return found[first % 8 :].view(np.bool_)
+    flags = np.unpackbits(octets, count=first % 8 + rows, bitorder="little")
+    return flags[first % 8 :].view(np.bool_)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

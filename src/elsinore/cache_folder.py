@@ -55,12 +55,12 @@ def make_private(folder: Path) -> None:
 def check_folder(folder: Path) -> None:
     """Raise UnusableError where a folder is not its user's (or the administrator's) alone."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError as error:
         raise UnusableError(f"{folder} cannot be read ({_reason(error)})") from error
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise UnusableError(f"{folder} is no folder")
-    _check(found, folder, "go-w")
+    _check(status, folder, "go-w")
 
 
 def read_file(path: Path) -> bytes | None:
@@ -101,12 +101,12 @@ def write_file(path: Path, content: bytes) -> None:
         raise UnusableError(f"{path.parent} cannot be written ({_reason(error)})") from error
 
 
-def _check(found: os.stat_result, path: Path, remedy: str) -> None:
+def _check(status: os.stat_result, path: Path, remedy: str) -> None:
     if not hasattr(os, "geteuid"):
         return  # Windows keeps a user's folders by other means
-    if found.st_uid not in {os.geteuid(), 0}:
+    if status.st_uid not in {os.geteuid(), 0}:
         raise UnusableError(f"{path} belongs to another user")
-    if found.st_mode & _OTHERS_WRITE:
+    if status.st_mode & _OTHERS_WRITE:
         raise UnusableError(f"{path} can be written by other users (chmod {remedy} mends that)")
 
 

@@ -181,11 +181,11 @@ class InvalidWorkloadError(ElsinoreError):
         super().__init__(f"{len(self.errors)} errors")
 
     def __str__(self) -> str:
-        told = [str(error) for error in self.errors[:SHOWN_ERRORS]]
-        more = len(self.errors) - len(told)
-        if more:
-            told.append(f"... and {more:,} more errors: {len(self.errors):,} in all.")
-        return "\n\n".join(told)
+        paragraphs = [str(error) for error in self.errors[:SHOWN_ERRORS]]
+        left_out = len(self.errors) - len(paragraphs)
+        if left_out:
+            paragraphs.append(f"... and {left_out:,} more errors: {len(self.errors):,} in all.")
+        return "\n\n".join(paragraphs)
 
 
 class InputError(ElsinoreError):
@@ -323,7 +323,7 @@ def no_column(name: str, what: str, names: Sequence[str]) -> str:
         text = f"'{'Trade' if name == what else name}'"
         shown = option(what, f'"{text}"' if is_on_the_command_line() else text)
         how += f" Where all events are of one type, give it as a text: {shown}."
-    if any(_NUMBER.fullmatch(one) for one in names):
+    if any(_NUMBER.fullmatch(column) for column in names):
         how += " If the file has no header: its first line is to name the columns."
     return (
         f"The events have no column '{name}', read for the {what}.{did_you_mean(name, names)} "

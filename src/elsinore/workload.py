@@ -166,10 +166,10 @@ class Workload:
         whole = tuple(attributes) if self._lists_whole_events else ()
         with self._pointing():
             windows = windows_set_to(self._queries, clock)
-        asked = (fineness, tuple(windows.values()), whole, uncertain, search)
-        if asked not in self._plans:
+        key = (fineness, tuple(windows.values()), whole, uncertain, search)
+        if key not in self._plans:
             with self._pointing():
-                self._plans[asked] = plan(
+                self._plans[key] = plan(
                     set_to(self._queries, clock),
                     granularity=fineness,
                     aggregates=self._aggregates,
@@ -177,7 +177,7 @@ class Workload:
                     uncertain=uncertain,
                     evaluation=search,
                 )
-        return self._plans[asked]
+        return self._plans[key]
 
     @property
     def _lists_whole_events(self) -> bool:
@@ -274,7 +274,7 @@ class Workload:
         """
         from elsinore.runtime.asked import Asked  # noqa: PLC0415 - engines load on first use
 
-        asked = Asked(
+        request = Asked(
             time=time,
             type=type,
             time_unit=time_unit,
@@ -295,7 +295,7 @@ class Workload:
             evaluation=evaluation,
             spark=spark,
         )
-        results: Results[Any] = self._run(data, asked, in_pieces=False)
+        results: Results[Any] = self._run(data, request, in_pieces=False)
         return results
 
     def batches(self, data: Any, **options: Any) -> Generator[tuple[str, Any], None, Results[Any]]:
@@ -314,13 +314,13 @@ class Workload:
         """
         from elsinore.runtime.asked import Asked  # noqa: PLC0415 - as above
 
-        asked = Asked(**options)
-        if is_spark_frame(_bare(data)) or asked.spark is not None:
+        request = Asked(**options)
+        if is_spark_frame(_bare(data)) or request.spark is not None:
             raise InputError(
                 "batches() is for events in this process. Of a Spark DataFrame, run() gives data "
                 "frames, which Spark writes piece by piece."
             )
-        running = self._run(data, asked, in_pieces=True)
+        running = self._run(data, request, in_pieces=True)
         with self._pointing():
             results: Results[Any] = yield from running
         for name, table in results.tables.items():
@@ -328,14 +328,14 @@ class Workload:
                 yield name, table
         return results
 
-    def _run(self, data: Any, asked: Asked, *, in_pieces: bool) -> Any:
+    def _run(self, data: Any, request: Asked, *, in_pieces: bool) -> Any:
         """Do what `run` describes; if in pieces, return a generator of them."""
-        options = asked.options()
+        options = request.options()
         data = _bare(data)
-        if asked.spark is not None and isinstance(data, str | Path):
+        if request.spark is not None and isinstance(data, str | Path):
             from elsinore.spark.files import read_place  # noqa: PLC0415 - an extra
 
-            data = read_place(asked.spark, data)
+            data = read_place(request.spark, data)
         if options.uncertain is None:
             self._refuse_uncertain()
         else:
@@ -343,14 +343,16 @@ class Workload:
 
             refuse_misspelt_types(options.uncertain, self._types)
         # what cannot run is refused before anything is looked at
-        first = self.planned(asked.granularity, evaluation=asked.evaluation)
+        first = self.planned(request.granularity, evaluation=request.evaluation)
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
             options = self.timed(options, *spark_driver.look_at_time(data, options))
             known = options.uncertainty
             columns = data.columns
-            ready = self.planned(asked.granularity, options.clock, columns, known, asked.evaluation)
+            ready = self.planned(
+                request.granularity, options.clock, columns, known, request.evaluation
+            )
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.runtime.inputs import as_table, columns_to_convert  # noqa: PLC0415
@@ -359,18 +361,18 @@ class Workload:
         if not in_pieces and not self._lists_whole_events:
             few = columns_to_convert(data, attributes_read(first), options)
         if few is None:
-            return self._run_here(as_table(data), options, asked, in_pieces=in_pieces)
+            return self._run_here(as_table(data), options, request, in_pieces=in_pieces)
         try:
-            return self._run_here(as_table(data, few), options, asked, in_pieces=False)
+            return self._run_here(as_table(data, few), options, request, in_pieces=False)
         except ElsinoreError as error:  # what is wrong is told of all columns ...
             try:
                 table = as_table(data)
             except InputError:
                 raise error from None  # ... unless there are some that nobody reads
-        return self._run_here(table, options, asked, in_pieces=False)
+        return self._run_here(table, options, request, in_pieces=False)
 
     def _run_here(
-        self, table: pa.Table, options: RunOptions, asked: Asked, *, in_pieces: bool
+        self, table: pa.Table, options: RunOptions, request: Asked, *, in_pieces: bool
     ) -> Any:
         """Run in this process."""
         from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
@@ -378,7 +380,7 @@ class Workload:
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names
-        ready = self.planned(asked.granularity, options.clock, columns, known, asked.evaluation)
+        ready = self.planned(request.granularity, options.clock, columns, known, request.evaluation)
         with self._pointing():
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 
@@ -453,8 +455,8 @@ class Workload:
             raise
         except InvalidWorkloadError as error:
             if self._source is not None:
-                for one in error.errors:
-                    one.located(self._source)
+                for query_error in error.errors:
+                    query_error.located(self._source)
             raise
 
     def __iter__(self) -> Iterator[Query]:
@@ -482,7 +484,7 @@ class Workload:
 def _with_targets(queries: Queries, modules: Modules) -> Queries:
     """Return queries with the objects that Python queries name; raise all errors at once."""
     errors: list[QueryError] = []
-    found: list[Query] = []
+    with_targets: list[Query] = []
     for query in queries:
         if isinstance(query, PythonQuery):
             span = query.places.get("FROM", query.span)
@@ -491,21 +493,21 @@ def _with_targets(queries: Queries, modules: Modules) -> Queries:
                 query = replace(query, target=target)  # noqa: PLW2901
             except QueryError as error:
                 errors.append(error)
-        found.append(query)
+        with_targets.append(query)
     raise_errors(errors)
-    return replace(queries, queries=tuple(found))
+    return replace(queries, queries=tuple(with_targets))
 
 
 def _no_query(given: object) -> str:
     """Return an error message for something that is not a query."""
-    told = f"A workload is made of queries, and this is {kind_of_value(given)}."
+    refusal = f"A workload is made of queries, and this is {kind_of_value(given)}."
     if isinstance(given, str):
-        return f"{told} Text is read by Workload.parse(text)."
+        return f"{refusal} Text is read by Workload.parse(text)."
     if isinstance(given, QueryBuilder):
-        return f"{told} A query is done when select(...) is called."
+        return f"{refusal} A query is done when select(...) is called."
     if isinstance(given, list | tuple):
-        return f"{told} Hand them over one by one: Workload(*queries)."
-    return told
+        return f"{refusal} Hand them over one by one: Workload(*queries)."
+    return refusal
 
 
 def _bare(data: Any) -> Any:

@@ -18,8 +18,8 @@ def test_a_pattern_is_ambiguous_if_some_word_has_two_runs_and_the_witness_is_sho
     if found is None:
         assert shortest is None
         return
-    assert found.one != found.other
-    assert {found.one, found.other} <= set(runs(nfa, found.word))
+    assert found.first != found.second
+    assert {found.first, found.second} <= set(runs(nfa, found.word))
     if len(found.word) <= longest_of(letters):
         assert shortest is not None
         assert len(shortest) == len(found.word)
@@ -55,7 +55,7 @@ def test_two_kleene_variables_of_one_type_are_ambiguous_from_three_events_on():
     found = ambiguity(glushkov(pattern, lambda event: Symbol(event.type)).nfa)
     assert found is not None
     assert types(found.word) == ["A", "A", "A"]
-    assert (found.one, found.other) == ((1, 1, 2), (1, 2, 2))
+    assert (found.first, found.second) == ((1, 1, 2), (1, 2, 2))
 
 
 def test_ways_that_lead_nowhere_make_nothing_ambiguous():

@@ -49,7 +49,7 @@ def test_the_days_of_a_patient_are_unambiguous():
 def test_what_may_be_empty_cannot_be_iterated():
     found = ambiguous_iteration(automaton(Kleene(A, 0, 1)))
     assert found is not None
-    assert (found.word, found.one, found.other) == ((), (), (0,))
+    assert (found.word, found.first, found.second) == ((), (), (0,))
 
 
 @often
@@ -65,9 +65,9 @@ def test_concatenation_is_ambiguous_if_some_word_is_cut_in_two_places(f: Case, g
     if found is None:
         assert shortest is None
         return
-    assert found.one != found.other
-    assert {found.one[0], found.other[0]} <= set(cuts(found.word))
-    assert found.one[1] == found.other[1] == len(found.word)
+    assert found.first != found.second
+    assert {found.first[0], found.second[0]} <= set(cuts(found.word))
+    assert found.first[1] == found.second[1] == len(found.word)
     if len(found.word) <= longest_of(letters):
         assert shortest is not None
         assert len(shortest) == len(found.word)
@@ -99,9 +99,9 @@ def test_iteration_is_ambiguous_if_some_word_has_two_factorings(f: Case):
     if found is None:
         assert shortest is None
         return
-    assert found.one != found.other
+    assert found.first != found.second
     if len(found.word) <= longest_of(letters):
-        assert {found.one, found.other} <= set(factorings(found.word))
+        assert {found.first, found.second} <= set(factorings(found.word))
         assert shortest is not None
         assert len(shortest) == len(found.word)
     else:

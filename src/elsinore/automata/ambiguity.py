@@ -20,16 +20,16 @@ class Ambiguity:
     """A shortest word with two accepted runs; a run is the states after each letter."""
 
     word: Word
-    one: tuple[int, ...]
-    other: tuple[int, ...]
+    first: tuple[int, ...]
+    second: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
     """Two runs side by side; `apart` once they have differed."""
 
-    one: int
-    other: int
+    first: int
+    second: int
     apart: bool
 
 
@@ -43,7 +43,7 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     >>> from elsinore.model.pattern import Event, Kleene, Sequence
     >>> twice = Sequence((Kleene(Event("A", "a"), 1, None), Kleene(Event("A", "b"), 1, None)))
     >>> found = ambiguity(glushkov(twice, lambda event: Symbol(event.type)).nfa)
-    >>> [letter.type for letter in found.word], found.one, found.other
+    >>> [letter.type for letter in found.word], found.first, found.second
     (['A', 'A', 'A'], (1, 1, 2), (1, 2, 2))
     """
     if _told_by_types(nfa):
@@ -52,21 +52,21 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     abreast = Abreast((nfa,))
 
     def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
-        for symbol, one, other in abreast.steps(nfa, pair.one, nfa, pair.other):
-            if one not in useful or other not in useful:
+        for symbol, first, second in abreast.steps(nfa, pair.first, nfa, pair.second):
+            if first not in useful or second not in useful:
                 continue
-            if pair.apart or one <= other:  # else the same two runs the other way round
-                yield symbol, _Pair(one, other, pair.apart or one != other)
+            if pair.apart or first <= second:  # else the same two runs the other way round
+                yield symbol, _Pair(first, second, pair.apart or first != second)
 
     def is_goal(pair: _Pair) -> bool:
-        return pair.apart and pair.one in nfa.accepting and pair.other in nfa.accepting
+        return pair.apart and pair.first in nfa.accepting and pair.second in nfa.accepting
 
     path = shortest_path([_Pair(0, 0, apart=False)], steps, is_goal)
     if path is None:
         return None
     pairs, symbols = path
-    one, other = zip(*((pair.one, pair.other) for pair in pairs[1:]), strict=True)
-    return Ambiguity(abreast.meeting.word(symbols), one, other)
+    first, second = zip(*((pair.first, pair.second) for pair in pairs[1:]), strict=True)
+    return Ambiguity(abreast.meeting.word(symbols), first, second)
 
 
 def _told_by_types(nfa: Nfa) -> bool:

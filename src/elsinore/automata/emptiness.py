@@ -20,12 +20,12 @@ def shortest_word(automaton: Nfa | Dfa) -> Word | None:
     """
     if isinstance(automaton, Dfa):
         moves, alphabet = automaton.moves, automaton.alphabet
-        found = shortest_path(
+        shortest = shortest_path(
             [0],
             lambda state: [(a, moves[state, a]) for a in alphabet if (state, a) in moves],
             automaton.accepting.__contains__,
         )
-        return None if found is None else found[1]
+        return None if shortest is None else shortest[1]
     nfa, meeting = automaton, Meeting(automaton.symbols())
 
     def steps(state: int) -> Iterator[tuple[Symbol, int]]:

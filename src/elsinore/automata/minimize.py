@@ -24,8 +24,8 @@ def minimize(dfa: Dfa) -> Dfa:
         refined = {}
         for state in range(dfa.states):
             targets = (dfa.moves.get((state, letter)) for letter in dfa.alphabet)
-            told = (blocks[state], *(None if t is None else blocks[t] for t in targets))
-            refined[state] = seen.setdefault(told, len(seen))
+            signature = (blocks[state], *(None if t is None else blocks[t] for t in targets))
+            refined[state] = seen.setdefault(signature, len(seen))
         blocks = refined
         if len(seen) == count:
             break

@@ -74,14 +74,14 @@ class Nfa:
 
     def table(self, alphabet: Iterable[Letter]) -> dict[Letter, tuple[tuple[int, ...], ...]]:
         """Return the successors of every state by every letter of an alphabet: [letter][state]."""
-        found = {}
+        successors = {}
         for letter in alphabet:
             holds = {symbol for symbol in self.symbols() if symbol.holds(letter)}
-            found[letter] = tuple(
+            successors[letter] = tuple(
                 tuple(sorted({move.target for move in outgoing if move.symbol in holds}))
                 for outgoing in self._outgoing
             )
-        return found
+        return successors
 
     def accepts(self, word: Sequence[Letter]) -> bool:
         """Return whether some run over a word ends in an accepting state."""
@@ -139,14 +139,14 @@ class Abreast:
         self.meeting = Meeting(symbol for nfa in automata for symbol in nfa.symbols())
 
     def steps(
-        self, one: Nfa, state: int, other: Nfa, other_state: int
+        self, left: Nfa, state: int, right: Nfa, other_state: int
     ) -> Iterator[tuple[Symbol, int, int]]:
         """Yield what an event must be and the two states it then leads to.
 
         A pair of states may come more than once.
         """
-        for move in one.outgoing(state):
-            for other_move in other.outgoing(other_state):
+        for move in left.outgoing(state):
+            for other_move in right.outgoing(other_state):
                 both = self.meeting.of(move.symbol, other_move.symbol)
                 if both is not None:
                     yield both, move.target, other_move.target
@@ -157,11 +157,11 @@ def closure(states: Iterable[State], steps: Iterable[tuple[State, State]]) -> fr
     onward: dict[State, list[State]] = {}
     for source, target in steps:
         onward.setdefault(source, []).append(target)
-    found = set(states)
-    pending = list(found)
+    reached = set(states)
+    pending = list(reached)
     while pending:
         for target in onward.get(pending.pop(), ()):
-            if target not in found:
-                found.add(target)
+            if target not in reached:
+                reached.add(target)
                 pending.append(target)
-    return frozenset(found)
+    return frozenset(reached)

@@ -106,12 +106,12 @@ class _Positions:
         if len(self.follow) > FOLLOW_LIMIT:
             raise too_large(self._pattern)
 
-    def _join(self, one: _Part, other: _Part) -> _Part:
-        self._link(one.last, other.first)
+    def _join(self, left: _Part, right: _Part) -> _Part:
+        self._link(left.last, right.first)
         return _Part(
-            one.nullable and other.nullable,
-            one.first | other.first if one.nullable else one.first,
-            one.last | other.last if other.nullable else other.last,
+            left.nullable and right.nullable,
+            left.first | right.first if left.nullable else left.first,
+            left.last | right.last if right.nullable else right.last,
         )
 
     def build(self, node: pt.Pattern) -> _Part:
@@ -149,8 +149,8 @@ class _Positions:
             least = 0
         copies = max(least, 1) if most is None else most
         parts = [self.build(inner) for _ in range(copies)]
-        for one, other in itertools.pairwise(parts):
-            self._link(one.last, other.first)
+        for earlier, later in itertools.pairwise(parts):
+            self._link(earlier.last, later.first)
         if most is None:
             self._link(parts[-1].last, parts[-1].first)
         ends = parts[max(least, 1) - 1 :]

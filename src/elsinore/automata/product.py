@@ -16,22 +16,22 @@ from elsinore.automata.symbols import Letter, Symbol, Word, letters
 Subsets = tuple[frozenset[int], frozenset[int]]
 
 
-def intersection(one: Nfa, other: Nfa) -> Dfa:
+def intersection(left: Nfa, right: Nfa) -> Dfa:
     """Return the automaton of the words in both languages."""
-    return _product(one, other, lambda a, b: a and b)
+    return _product(left, right, lambda a, b: a and b)
 
 
-def union(one: Nfa, other: Nfa) -> Dfa:
+def union(left: Nfa, right: Nfa) -> Dfa:
     """Return the automaton of the words in either language."""
-    return _product(one, other, lambda a, b: a or b)
+    return _product(left, right, lambda a, b: a or b)
 
 
-def difference(one: Nfa, other: Nfa) -> Dfa:
+def difference(left: Nfa, right: Nfa) -> Dfa:
     """Return the automaton of the words in the first language and not in the second."""
-    return _product(one, other, lambda a, b: a and not b)
+    return _product(left, right, lambda a, b: a and not b)
 
 
-def disjoint(one: Nfa, other: Nfa) -> Word | None:
+def disjoint(left: Nfa, right: Nfa) -> Word | None:
     """Return a shortest word that two languages share, None where they are disjoint.
 
     >>> from elsinore.automata.nfa import Transition
@@ -40,20 +40,20 @@ def disjoint(one: Nfa, other: Nfa) -> Word | None:
     >>> disjoint(a, b), disjoint(a, a)
     (None, (Letter(type='A', true=frozenset()),))
     """
-    abreast = Abreast((one, other))
+    abreast = Abreast((left, right))
 
     def steps(pair: tuple[int, int]) -> Iterator[tuple[Symbol, tuple[int, int]]]:
-        for symbol, state, other_state in abreast.steps(one, pair[0], other, pair[1]):
+        for symbol, state, other_state in abreast.steps(left, pair[0], right, pair[1]):
             yield symbol, (state, other_state)
 
     def is_goal(pair: tuple[int, int]) -> bool:
-        return pair[0] in one.accepting and pair[1] in other.accepting
+        return pair[0] in left.accepting and pair[1] in right.accepting
 
     path = shortest_path([(0, 0)], steps, is_goal)
     return None if path is None else abreast.meeting.word(path[1])
 
 
-def equivalent(one: Nfa, other: Nfa) -> Word | None:
+def equivalent(left: Nfa, right: Nfa) -> Word | None:
     """Return a shortest word of one language and not of the other, None where they are equal.
 
     >>> from elsinore.automata.nfa import Transition
@@ -63,35 +63,35 @@ def equivalent(one: Nfa, other: Nfa) -> Word | None:
     >>> equivalent(once, once), len(equivalent(once, more))
     (None, 2)
     """
-    alphabet = letters(one.symbols() + other.symbols())
+    alphabet = letters(left.symbols() + right.symbols())
 
-    successors, other_successors = one.table(alphabet), other.table(alphabet)
+    successors, other_successors = left.table(alphabet), right.table(alphabet)
 
     def steps(pair: Subsets) -> Iterator[tuple[Letter, Subsets]]:
         for letter in alphabet:
             reached = (successors[letter][state] for state in pair[0])
-            others = (other_successors[letter][state] for state in pair[1])
-            yield letter, (frozenset().union(*reached), frozenset().union(*others))
+            reached_right = (other_successors[letter][state] for state in pair[1])
+            yield letter, (frozenset().union(*reached), frozenset().union(*reached_right))
 
     def is_goal(pair: Subsets) -> bool:
-        return bool(pair[0] & one.accepting) != bool(pair[1] & other.accepting)
+        return bool(pair[0] & left.accepting) != bool(pair[1] & right.accepting)
 
     first = frozenset({0})
     path = shortest_path([(first, first)], steps, is_goal)
     return None if path is None else path[1]
 
 
-def _product(one: Nfa, other: Nfa, accepts: Callable[[bool, bool], bool]) -> Dfa:
+def _product(left: Nfa, right: Nfa, accepts: Callable[[bool, bool], bool]) -> Dfa:
     """Run two automata side by side over the letters that either tells apart."""
-    alphabet = letters(one.symbols() + other.symbols())
-    left, right = determinize(one, alphabet), determinize(other, alphabet)
+    alphabet = letters(left.symbols() + right.symbols())
+    left_dfa, right_dfa = determinize(left, alphabet), determinize(right, alphabet)
     numbers: dict[tuple[int | None, int | None], int] = {(0, 0): 0}
     moves: dict[tuple[int, Letter], int] = {}
     for pair in (order := [*numbers]):  # grows while it is gone through
         for letter in alphabet:
             target = (
-                None if pair[0] is None else left.moves.get((pair[0], letter)),
-                None if pair[1] is None else right.moves.get((pair[1], letter)),
+                None if pair[0] is None else left_dfa.moves.get((pair[0], letter)),
+                None if pair[1] is None else right_dfa.moves.get((pair[1], letter)),
             )
             if target == (None, None):
                 continue
@@ -102,6 +102,6 @@ def _product(one: Nfa, other: Nfa, accepts: Callable[[bool, bool], bool]) -> Dfa
     accepting = frozenset(
         number
         for (a, b), number in numbers.items()
-        if accepts(a in left.accepting, b in right.accepting)
+        if accepts(a in left_dfa.accepting, b in right_dfa.accepting)
     )
     return Dfa(len(numbers), alphabet, moves, accepting).trimmed()

@@ -56,7 +56,9 @@ def truths_by_regions(predicates: Sequence[Expression]) -> tuple[frozenset[Expre
     if not all(_note(predicate, uses) for predicate in predicates):
         return None
     readings = {attribute: _readings(use) for attribute, use in uses.items()}
-    sizes = (sum(len(one.values) for one in found) for found in readings.values())
+    sizes = (
+        sum(len(reading.values) for reading in of_attribute) for of_attribute in readings.values()
+    )
     if math.prod(sizes) > REGION_LIMIT:
         return None
     return tuple(dict.fromkeys(_truths(predicates, readings)))
@@ -76,15 +78,17 @@ def time_of(text: str) -> float | None:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
 
 
-def _note(expression: Expression, uses: dict[Attribute, _Use], *, asked: bool = True) -> bool:
+def _note(
+    expression: Expression, uses: dict[Attribute, _Use], *, is_condition: bool = True
+) -> bool:
     """Collect how attributes are used; return False where the regions would not tell.
 
-    `asked` says that the expression stands where a truth value is wanted.
+    `is_condition` says that the expression stands where a truth value is wanted.
     """
     match expression:
         case Attribute():
             use = uses.setdefault(expression, _Use())
-            use.as_truth = use.as_truth or asked
+            use.as_truth = use.as_truth or is_condition
             return True
         case Literal(value):
             return value is None or isinstance(value, bool)
@@ -93,15 +97,19 @@ def _note(expression: Expression, uses: dict[Attribute, _Use], *, asked: bool = 
         case Binary(ex.Operator.AND | ex.Operator.OR, left, right):
             return _note(left, uses) and _note(right, uses)
         case Binary(operator, left, right) if operator.is_comparison:
-            one, other = (right, left) if isinstance(right, Attribute) else (left, right)
-            constant = constant_of(other)
+            attribute_side, constant_side = (
+                (right, left) if isinstance(right, Attribute) else (left, right)
+            )
+            constant = constant_of(constant_side)
             return (
-                isinstance(one, Attribute) and constant is not None and _meet(one, constant, uses)
+                isinstance(attribute_side, Attribute)
+                and constant is not None
+                and _meet(attribute_side, constant, uses)
             )
         case InList(Attribute() as attribute, choices):
             return all(_meet(attribute, choice, uses) for choice in choices)
         case IsNull(Attribute() as attribute):
-            return _note(attribute, uses, asked=False)
+            return _note(attribute, uses, is_condition=False)
         case IsNull(operand):
             return _note(operand, uses)
         case _:
@@ -133,23 +141,23 @@ def _readings(use: _Use) -> tuple[_Reading, ...]:
     Text that reads as a time may be compared with times, whose order is another than that of text.
     """
     nothing = dict.fromkeys(use.constants)
-    found = [_Reading(nothing, (None,))]
+    all_readings = [_Reading(nothing, (None,))]
     numbers = {c: c.value for c in use.constants if _is_number(c.value)}
     texts = {c: c.value for c in use.constants if isinstance(c.value, str)}
     times = {c: time_of(text) for c, text in texts.items()}
     truths = {c: c.value for c in use.constants if isinstance(c.value, bool)}
     if numbers:
-        found.append(_numbers(nothing, numbers))
+        all_readings.append(_numbers(nothing, numbers))
     if texts:
-        found.append(_texts(nothing, texts))
+        all_readings.append(_texts(nothing, texts))
     known = {c: moment for c, moment in times.items() if moment is not None}
     if known:
-        found.append(_numbers(nothing, known))
+        all_readings.append(_numbers(nothing, known))
     if truths or use.as_truth:
-        found.append(_Reading({**nothing, **truths}, (False, True)))
-    if len(found) == 1:
-        found.append(_Reading(nothing, (0,)))  # anything that is not null
-    return tuple(found)
+        all_readings.append(_Reading({**nothing, **truths}, (False, True)))
+    if len(all_readings) == 1:
+        all_readings.append(_Reading(nothing, (0,)))  # anything that is not null
+    return tuple(all_readings)
 
 
 def _is_number(value: bool | float | str | None) -> bool:
@@ -213,8 +221,8 @@ def _ranked(expression: Expression, ranks: Mapping[Attribute, Ranks]) -> Express
             return expression
 
 
-def _side(side: Expression, other: Expression, ranks: Mapping[Attribute, Ranks]) -> Expression:
+def _side(side: Expression, opposite: Expression, ranks: Mapping[Attribute, Ranks]) -> Expression:
     constant = constant_of(side)
-    if constant is None or not isinstance(other, Attribute):
+    if constant is None or not isinstance(opposite, Attribute):
         return side
-    return Literal(ranks[other][constant])
+    return Literal(ranks[opposite][constant])

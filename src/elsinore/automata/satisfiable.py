@@ -73,13 +73,13 @@ def satisfiable_truths(predicates: Sequence[Expression]) -> tuple[frozenset[Expr
 
 @functools.lru_cache(maxsize=KNOWN_ANSWERS)
 def _satisfiable_truths(predicates: tuple[Expression, ...]) -> tuple[frozenset[Expression], ...]:
-    found: list[frozenset[Expression]] = [frozenset()]
+    combined: list[frozenset[Expression]] = [frozenset()]
     for part in independent(predicates):
         truths = truths_by_regions(part)
         truths = _truths_by_solver(part) if truths is None else truths
-        _refuse_too_many(len(found) * len(truths), len(predicates))
-        found = [one | other for one, other in itertools.product(found, truths)]
-    return tuple(found)
+        _refuse_too_many(len(combined) * len(truths), len(predicates))
+        combined = [left | right for left, right in itertools.product(combined, truths)]
+    return tuple(combined)
 
 
 def independent(predicates: Iterable[Expression]) -> list[list[Expression]]:
@@ -114,17 +114,17 @@ def _possible(
 def _truths_by_solver(part: Sequence[Expression]) -> tuple[frozenset[Expression], ...]:
     """Decide one predicate after another, keeping to what is possible so far."""
     question = Question(part)
-    found: list[tuple[frozenset[Expression], frozenset[Expression]]] = [(frozenset(), frozenset())]
+    splits: list[tuple[frozenset[Expression], frozenset[Expression]]] = [(frozenset(), frozenset())]
     for predicate in part:
-        more = frozenset({predicate})
-        found = [
+        added = frozenset({predicate})
+        splits = [
             (true, false)
-            for old_true, old_false in found
-            for true, false in ((old_true, old_false | more), (old_true | more, old_false))
+            for old_true, old_false in splits
+            for true, false in ((old_true, old_false | added), (old_true | added, old_false))
             if question.possible(true, false)
         ]
-        _refuse_too_many(len(found), len(part))
-    return tuple(true for true, _ in found)
+        _refuse_too_many(len(splits), len(part))
+    return tuple(true for true, _ in splits)
 
 
 def _refuse_too_many(count: int, predicates: int) -> None:

@@ -173,10 +173,10 @@ class _Translation:
             case IsNull(operand):
                 return _Term(z3.Not(self.of(operand).known), yes, bool)
             case InList(operand, choices):
-                found = _Term(z3.Not(yes), yes, bool)
+                equal = _Term(z3.Not(yes), yes, bool)
                 for choice in choices:
-                    found = self._either(found, self.of(Binary(Operator.EQ, operand, choice)))
-                return found
+                    equal = self._either(equal, self.of(Binary(Operator.EQ, operand, choice)))
+                return equal
             case Like(operand, _):
                 matches = self._some(Call("LIKE", (expression,)), bool)
                 return _Term(matches.value, self.of(operand).known, bool)
@@ -230,31 +230,31 @@ class _Translation:
             case _:
                 return self._some(expression, float)
 
-    def _both(self, one: _Term, other: _Term) -> _Term:
+    def _both(self, left: _Term, right: _Term) -> _Term:
         """AND in Kleene's logic: known where both are, or where one is false."""
         z3 = self._z3
-        no = [z3.And(term.known, z3.Not(term.value)) for term in (one, other)]
-        known = z3.Or(z3.And(one.known, other.known), *no)
+        no = [z3.And(term.known, z3.Not(term.value)) for term in (left, right)]
+        known = z3.Or(z3.And(left.known, right.known), *no)
         return _Term(z3.Not(z3.Or(*no)), known, bool)
 
-    def _either(self, one: _Term, other: _Term) -> _Term:
+    def _either(self, left: _Term, right: _Term) -> _Term:
         """OR in Kleene's logic: known where both are, or where one is true."""
         z3 = self._z3
-        yes = [z3.And(term.known, term.value) for term in (one, other)]
-        known = z3.Or(z3.And(one.known, other.known), *yes)
+        yes = [z3.And(term.known, term.value) for term in (left, right)]
+        known = z3.Or(z3.And(left.known, right.known), *yes)
         return _Term(z3.Or(*yes), known, bool)
 
-    def _compare(self, expression: Binary, one: _Term, other: _Term) -> _Term:
+    def _compare(self, expression: Binary, left: _Term, right: _Term) -> _Term:
         z3 = self._z3
-        sorts = {one.sort, other.sort} - {None}
-        mixed = len(sorts) > 1 or object in sorts or (bool in sorts and one.sort != other.sort)
-        known = z3.And(one.known, other.known)
+        sorts = {left.sort, right.sort} - {None}
+        mixed = len(sorts) > 1 or object in sorts or (bool in sorts and left.sort != right.sort)
+        known = z3.And(left.known, right.known)
         if mixed:
             return _Term(self._some(Call("COMPARE", (expression,)), bool).value, known, bool)
         if bool in sorts:
-            a, b = (z3.If(t.value, self._number(1), self._number(0)) for t in (one, other))
+            a, b = (z3.If(t.value, self._number(1), self._number(0)) for t in (left, right))
         else:
-            a, b = one.value, other.value
+            a, b = left.value, right.value
         results = {
             Operator.EQ: a == b,
             Operator.NE: a != b,
@@ -265,12 +265,12 @@ class _Translation:
         }
         return _Term(results[expression.operator], known, bool)
 
-    def _compute(self, expression: Binary, one: _Term, other: _Term) -> _Term:
+    def _compute(self, expression: Binary, left: _Term, right: _Term) -> _Term:
         """Return a computed number: the exact one give or take rounding, null for x / 0."""
-        z3, a, b = self._z3, one.value, other.value
+        z3, a, b = self._z3, left.value, right.value
         result = self._some(Call("RESULT", (expression,)), float)
         near, strange = result.value, z3.Not(result.known)
-        known = z3.And(one.known, other.known, result.known)
+        known = z3.And(left.known, right.known, result.known)
         if expression.operator in {Operator.DIV, Operator.MOD}:
             known = z3.And(known, b != 0)
         if expression.operator is Operator.MOD:
@@ -327,14 +327,14 @@ class _Translation:
         spread = True
         while spread:
             spread = False
-            for one, other in self._beside:
-                sorts = self._sorts.get(other)
-                if sorts and self._sorts.get(one) == set():
-                    self._sorts[one] = set(sorts)
+            for attribute, neighbour in self._beside:
+                sorts = self._sorts.get(neighbour)
+                if sorts and self._sorts.get(attribute) == set():
+                    self._sorts[attribute] = set(sorts)
                     spread = True
 
 
-def _shifts(expression: Binary, one: Any, other: Any) -> Iterable[tuple[Any, int]]:
+def _shifts(expression: Binary, left_term: Any, right_term: Any) -> Iterable[tuple[Any, int]]:
     """Yield the operand that a whole number is added to, and the number.
 
     Rounding keeps order: `v + 1` is never less than `v`, whatever numbers v holds. It may be if a
@@ -343,9 +343,13 @@ def _shifts(expression: Binary, one: Any, other: Any) -> Iterable[tuple[Any, int
     left, right = _whole(expression.left), _whole(expression.right)
     match expression.operator:
         case Operator.ADD:
-            yield from ((term, by) for term, by in ((one, right), (other, left)) if by is not None)
+            yield from (
+                (term, by)
+                for term, by in ((left_term, right), (right_term, left))
+                if by is not None
+            )
         case Operator.SUB if right is not None:
-            yield one, -right
+            yield left_term, -right
 
 
 def _whole(expression: Expression) -> int | None:

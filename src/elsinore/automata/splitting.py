@@ -22,19 +22,19 @@ class Cuts:
     """A word that can be cut into parts in two ways; each way is where its parts end."""
 
     word: Word
-    one: tuple[int, ...]
-    other: tuple[int, ...]
+    first: tuple[int, ...]
+    second: tuple[int, ...]
 
     def parts(self) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
         """Return the parts of either way.
 
         >>> from elsinore.automata.symbols import Letter
         >>> b = Letter("B")
-        >>> one, other = Cuts((b, b), (1, 2), (2, 2)).parts()
-        >>> [len(part) for part in one], [len(part) for part in other]
+        >>> first, second = Cuts((b, b), (1, 2), (2, 2)).parts()
+        >>> [len(part) for part in first], [len(part) for part in second]
         ([1, 1], [2, 0])
         """
-        return self._cut(self.one), self._cut(self.other)
+        return self._cut(self.first), self._cut(self.second)
 
     def _cut(self, ends: tuple[int, ...]) -> tuple[Word, ...]:
         return tuple(self.word[a:b] for a, b in zip((0, *ends), ends, strict=False))
@@ -42,19 +42,19 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two runs through f and then g; `crossed` of them are in g, `one` before `other`."""
+    """Two runs through f and then g; `crossed` of them are in g, `first` before `second`."""
 
     crossed: int
-    one: int
-    other: int
+    first: int
+    second: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Iterations:
     """Two runs through f again and again; `apart` once only one of them has ended a part."""
 
-    one: int
-    other: int
+    first: int
+    second: int
     apart: bool
 
 
@@ -70,7 +70,7 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     ...     for pattern in (Sequence((any_of, Event("B", "c"))), any_of)
     ... )
     >>> found = ambiguous_concatenation(f, g)  # (a|b)* b (a|b)*
-    >>> [letter.type for letter in found.word], found.one, found.other
+    >>> [letter.type for letter in found.word], found.first, found.second
     (['B', 'B'], (1, 2), (2, 2))
     """
     abreast = Abreast((f, g))
@@ -79,19 +79,19 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
         left = g if pair.crossed > 0 else f
         right = g if pair.crossed > 1 else f
-        for symbol, one, other in abreast.steps(left, pair.one, right, pair.other):
-            if one not in (useful_g if pair.crossed > 0 else useful_f):
+        for symbol, first, second in abreast.steps(left, pair.first, right, pair.second):
+            if first not in (useful_g if pair.crossed > 0 else useful_f):
                 continue
-            if other not in (useful_g if pair.crossed > 1 else useful_f):
+            if second not in (useful_g if pair.crossed > 1 else useful_f):
                 continue
-            yield symbol, _Pair(pair.crossed, one, other)
-            if pair.crossed == 0 and one in f.accepting:
-                yield symbol, _Pair(1, 0, other)
-            if pair.crossed == 1 and other in f.accepting:
-                yield symbol, _Pair(2, one, 0)
+            yield symbol, _Pair(pair.crossed, first, second)
+            if pair.crossed == 0 and first in f.accepting:
+                yield symbol, _Pair(1, 0, second)
+            if pair.crossed == 1 and second in f.accepting:
+                yield symbol, _Pair(2, first, 0)
 
     def is_goal(pair: _Pair) -> bool:
-        return pair.crossed == 2 and pair.one in g.accepting and pair.other in g.accepting
+        return pair.crossed == 2 and pair.first in g.accepting and pair.second in g.accepting
 
     starts = [_Pair(0, 0, 0), *([_Pair(1, 0, 0)] if 0 in f.accepting else [])]
     path = shortest_path(starts, steps, is_goal)
@@ -112,7 +112,7 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     >>> from elsinore.model.pattern import Event, Kleene
     >>> several = Kleene(Event("A", "a"), 1, None)
     >>> found = ambiguous_iteration(glushkov(several, lambda event: Symbol(event.type)).nfa)
-    >>> [letter.type for letter in found.word], found.one, found.other
+    >>> [letter.type for letter in found.word], found.first, found.second
     (['A', 'A'], (2,), (1, 2))
     """
     if 0 in f.accepting:
@@ -121,9 +121,9 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     useful = f.trim()
 
     def steps(pair: _Iterations) -> Iterator[tuple[Symbol, _Iterations]]:
-        for symbol, one, other in abreast.steps(f, max(pair.one, 0), f, max(pair.other, 0)):
-            for a in (one, CUT) if one in f.accepting else (one,):
-                for b in (other, CUT) if other in f.accepting else (other,):
+        for symbol, first, second in abreast.steps(f, max(pair.first, 0), f, max(pair.second, 0)):
+            for a in (first, CUT) if first in f.accepting else (first,):
+                for b in (second, CUT) if second in f.accepting else (second,):
                     if {a, b} <= useful | {CUT}:
                         apart = pair.apart or (a == CUT) != (b == CUT)
                         yield symbol, _Iterations(a, b, apart)
@@ -131,11 +131,11 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     path = shortest_path(
         [_Iterations(CUT, CUT, apart=False)],
         steps,
-        lambda pair: pair.apart and pair.one == CUT and pair.other == CUT,
+        lambda pair: pair.apart and pair.first == CUT and pair.second == CUT,
     )
     if path is None:
         return None
     pairs, word = path[0], abreast.meeting.word(path[1])
-    one = tuple(i for i, pair in enumerate(pairs) if i and pair.one == CUT)
-    other = tuple(i for i, pair in enumerate(pairs) if i and pair.other == CUT)
-    return Cuts(word, one, other)
+    first = tuple(i for i, pair in enumerate(pairs) if i and pair.first == CUT)
+    second = tuple(i for i, pair in enumerate(pairs) if i and pair.second == CUT)
+    return Cuts(word, first, second)

@@ -68,11 +68,11 @@ def letters(symbols: Iterable[Symbol]) -> tuple[Letter, ...]:
 
 def predicates_by_type(symbols: Iterable[Symbol]) -> dict[str, tuple[Expression, ...]]:
     """Return the predicates that symbols ask for, by type, in an order that is always the same."""
-    found: dict[str, dict[Expression, None]] = {}
+    by_type: dict[str, dict[Expression, None]] = {}
     for symbol in symbols:
         ordered = sorted(symbol.predicates, key=repr)
-        found.setdefault(symbol.type, {}).update(dict.fromkeys(ordered))
-    return {name: tuple(predicates) for name, predicates in found.items()}
+        by_type.setdefault(symbol.type, {}).update(dict.fromkeys(ordered))
+    return {name: tuple(predicates) for name, predicates in by_type.items()}
 
 
 class Meeting:
@@ -92,13 +92,13 @@ class Meeting:
         self._asked = predicates_by_type(symbols)
         self._known: dict[tuple[Symbol, Symbol], Symbol | None] = {}
 
-    def of(self, one: Symbol, other: Symbol) -> Symbol | None:
+    def of(self, left: Symbol, right: Symbol) -> Symbol | None:
         """Return the symbol that asks for what both ask for, None where no event is both."""
-        if (one, other) not in self._known:
-            both = Symbol(one.type, one.predicates | other.predicates)
-            meets = one.type == other.type and not both.is_dead()
-            self._known[one, other] = both if meets else None
-        return self._known[one, other]
+        if (left, right) not in self._known:
+            both = Symbol(left.type, left.predicates | right.predicates)
+            meets = left.type == right.type and not both.is_dead()
+            self._known[left, right] = both if meets else None
+        return self._known[left, right]
 
     def letter(self, symbol: Symbol) -> Letter:
         """Return a letter of a symbol; of the predicates it leaves open few are true in it."""

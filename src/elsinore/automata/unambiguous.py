@@ -23,7 +23,7 @@ PRIME = 2**61 - 1
 Vector = dict[int, int]
 
 
-def differing(one: Nfa, other: Nfa) -> Word | None:
+def differing(left: Nfa, right: Nfa) -> Word | None:
     """Return a shortest word of one language and not of the other, None where they are equal.
 
     Both automata must be unambiguous.
@@ -34,12 +34,12 @@ def differing(one: Nfa, other: Nfa) -> Word | None:
     >>> differing(once, once), len(differing(once, more))
     (None, 2)
     """
-    if one == other:
+    if left == right:
         return None
-    return _nonzero_word(((one, 1), (other, -1)))
+    return _nonzero_word(((left, 1), (right, -1)))
 
 
-def outside(one: Nfa, other: Nfa) -> Word | None:
+def outside(left: Nfa, right: Nfa) -> Word | None:
     """Return a shortest word of the first language that is not in the second, None if all are.
 
     Both automata must be unambiguous.
@@ -50,28 +50,28 @@ def outside(one: Nfa, other: Nfa) -> Word | None:
     >>> outside(once, more), len(outside(more, once))
     (None, 2)
     """
-    if one == other:
+    if left == right:
         return None
-    return _nonzero_word(((one, 1), (_both(one, other), -1)))
+    return _nonzero_word(((left, 1), (_both(left, right), -1)))
 
 
-def _both(one: Nfa, other: Nfa) -> Nfa:
+def _both(left: Nfa, right: Nfa) -> Nfa:
     """Return the automaton of the words in both languages, its runs the pairs of theirs."""
-    abreast = Abreast((one, other))
+    abreast = Abreast((left, right))
     numbers = {(0, 0): 0}
     moves: dict[Transition, None] = {}
     for pair in (order := [(0, 0)]):  # grows while it is gone through
-        for symbol, left, right in abreast.steps(one, pair[0], other, pair[1]):
-            if (left, right) not in numbers:
+        for symbol, left_state, right_state in abreast.steps(left, pair[0], right, pair[1]):
+            if (left_state, right_state) not in numbers:
                 if len(numbers) >= SEARCH_LIMIT:
                     raise QuerySemanticError("The rates are too large to be compared.")
-                numbers[left, right] = len(numbers)
-                order.append((left, right))
-            moves[Transition(numbers[pair], symbol, numbers[left, right])] = None
+                numbers[left_state, right_state] = len(numbers)
+                order.append((left_state, right_state))
+            moves[Transition(numbers[pair], symbol, numbers[left_state, right_state])] = None
     accepting = frozenset(
         number
-        for (left, right), number in numbers.items()
-        if left in one.accepting and right in other.accepting
+        for (left_state, right_state), number in numbers.items()
+        if left_state in left.accepting and right_state in right.accepting
     )
     return Nfa(len(numbers), tuple(moves), accepting).trimmed()
 
@@ -101,28 +101,28 @@ def _nonzero_word(weighted: Sequence[tuple[Nfa, int]]) -> Word | None:
 
 
 def _step(vector: Vector, targets: Sequence[Iterable[int]]) -> Vector:
-    found: Vector = {}
+    reached: Vector = {}
     for state, count in vector.items():
         for target in targets[state]:
-            found[target] = (found.get(target, 0) + count) % PRIME
-    return {state: count for state, count in found.items() if count}
+            reached[target] = (reached.get(target, 0) + count) % PRIME
+    return {state: count for state, count in reached.items() if count}
 
 
 def _add_to_basis(basis: dict[int, Vector], vector: Mapping[int, int]) -> bool:
     """Add a vector to a basis in echelon form; return False where it depends on the basis."""
-    rest = dict(vector)
-    while rest:
-        pivot = min(rest)
-        count = rest[pivot]
+    remainder = dict(vector)
+    while remainder:
+        pivot = min(remainder)
+        count = remainder[pivot]
         row = basis.get(pivot)
         if row is None:
             inverse = pow(count, -1, PRIME)
-            basis[pivot] = {state: value * inverse % PRIME for state, value in rest.items()}
+            basis[pivot] = {state: value * inverse % PRIME for state, value in remainder.items()}
             return True
         for state, value in row.items():
-            left = (rest.get(state, 0) - count * value) % PRIME
+            left = (remainder.get(state, 0) - count * value) % PRIME
             if left:
-                rest[state] = left
+                remainder[state] = left
             else:
-                rest.pop(state, None)
+                remainder.pop(state, None)
     return False

@@ -27,14 +27,14 @@ class _OfEvents(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what stands after the command; end it where events are named without the option."""
         try:
-            rest = super().parse_args(ctx, args)
+            remaining = super().parse_args(ctx, args)
         except typer.BadParameter as error:
             if "--events" not in error.format_message():
                 raise
             _tell_events(ctx, error.format_message())
         if ctx.args and not ctx.resilient_parsing:
             _tell_events(ctx, f"There is more than one file of queries: {', '.join(ctx.args)}.")
-        return rest
+        return remaining
 
 
 def _tell_events(ctx: Any, wrong: str) -> NoReturn:
@@ -54,8 +54,8 @@ app = typer.Typer(
 )
 for command in (run, check, explain, report):
     app.command(cls=_OfEvents)(command)
-for other in (generate, demo, bench):
-    app.command()(other)
+for more_commands in (generate, demo, bench):
+    app.command()(more_commands)
 app.command("compile")(compile_all)
 
 

@@ -320,8 +320,8 @@ def read_workload(
 
         raise ArgumentError(_queries_in_place_of_file(path) or missing(path)) from None
     except OSError as error:
-        told = _queries_in_place_of_file(path)
-        raise ArgumentError(told or f"Cannot read '{path}': {error.strerror}.") from None
+        advice = _queries_in_place_of_file(path)
+        raise ArgumentError(advice or f"Cannot read '{path}': {error.strerror}.") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -81,9 +81,9 @@ def check(
             type=type,
             order_by=tuple(order_by or ()),
         )
-        _, found = looked_at(job)
-        warnings += found
-    for one in queries:
-        typer.echo(f"{one.name}: OK")
+        _, from_events = looked_at(job)
+        warnings += from_events
+    for checked in queries:
+        typer.echo(f"{checked.name}: OK")
     for warning in warnings:
         warn(warning)

@@ -87,9 +87,9 @@ def unexpected(error: Exception) -> str:
     Something unexpected went wrong: bad state.
     """
     first = (str(error).strip().splitlines() or [""])[0]
-    told = re.sub(CLASS_NAME, "", first).strip(" .:")[:MOST_TOLD]
+    summary = re.sub(CLASS_NAME, "", first).strip(" .:")[:MOST_TOLD]
     return (
-        f"Something unexpected went wrong{': ' + told if told else ''}.\n"
+        f"Something unexpected went wrong{': ' + summary if summary else ''}.\n"
         "This is a defect of Elsinore. Please report it with the command, the queries and what the "
         f"same command prints with {DEBUG_VARIABLE}=1 set before it."
     )
@@ -161,9 +161,11 @@ def print_table(
         table.add_row(*(cell(value) for value in row))
     console = _output()
     console.print(table)
-    more = total - min(total, shown)
+    left_out = total - min(total, shown)
     rows_in_all = count(total, "row")
-    hidden = f", of which {more:,} {'is' if more == 1 else 'are'} not shown" if more else ""
+    hidden = (
+        f", of which {left_out:,} {'is' if left_out == 1 else 'are'} not shown" if left_out else ""
+    )
     console.print(f"{rows_in_all}{hidden}\n")
 
 

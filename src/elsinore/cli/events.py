@@ -52,8 +52,10 @@ def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
         return odd
     many = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
     why = reasons_text(rejected.column(rejected.num_columns - 1))
-    told = f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them."
-    return told, *odd
+    unusable = (
+        f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them."
+    )
+    return unusable, *odd
 
 
 def check_columns(job: Job, table: pa.Table) -> None:
@@ -62,9 +64,9 @@ def check_columns(job: Job, table: pa.Table) -> None:
     empty = no_table(table.schema)
     named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
     wrong = []
-    for what, text in named:
+    for role, text in named:
         try:
-            evaluate_sql(text, empty, what)
+            evaluate_sql(text, empty, role)
         except InputError as error:
             wrong.append(str(error))
     if wrong:

@@ -98,8 +98,8 @@ def explain(
     """
     queries = read_workload(workload, query, python=python)
     plan = queries.planned(granularity.value, evaluation=evaluation.value)
-    told = form in {Form.text, Form.json}
-    found, row_groups = None, []
+    in_words = form in {Form.text, Form.json}
+    sample_of, row_groups = None, []
     if not events:
         names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null", "text"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
@@ -123,12 +123,12 @@ def explain(
             granularity=granularity.value,
             evaluation=evaluation.value,
         )
-        found = _sample(job, sample if told else 0)
-        row_groups = _row_groups(job, plan) if told else []
+        sample_of = _sample(job, sample if in_words else 0)
+        row_groups = _row_groups(job, plan) if in_words else []
     if form is Form.text:
-        shown = explain_text(plan, found, row_groups, Sharing(sharing.value))
+        shown = explain_text(plan, sample_of, row_groups, Sharing(sharing.value))
     elif form is Form.json:
-        shown = explain_json(plan, found, row_groups, Sharing(sharing.value))
+        shown = explain_json(plan, sample_of, row_groups, Sharing(sharing.value))
     else:
         shown = EXPLAINERS[form.value](plan)
     typer.echo(shown.rstrip("\n"))
@@ -149,9 +149,9 @@ def _sample(job: Job, most: int) -> Sample | None:
         bar.begin(f"Running over the first {min(most, table.num_rows):,} events")
         from elsinore.cli.sample import sampled  # noqa: PLC0415 - loads Numba
 
-        found = sampled(job, table, most)
+        taken = sampled(job, table, most)
         bar.done()
-        return found
+        return taken
 
 
 def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
@@ -164,4 +164,4 @@ def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
         return []
     files = [str(file.path.resolve()) for file in job.source.files]
     looked = row_groups_of(plan, files, job.options()) or []
-    return [RowGroups(len(one.groups), one.skipped, one.not_combined or None) for one in looked]
+    return [RowGroups(len(look.groups), look.skipped, look.not_combined or None) for look in looked]

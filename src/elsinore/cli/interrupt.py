@@ -111,10 +111,13 @@ def _tell() -> None:
 
 def _below(root: int, parents: Mapping[int, int]) -> set[int]:
     """Return the processes that `root` started, those that they started, and so on."""
-    found = {root}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {root}
+    descendants = {root}
+    while (
+        children := {child for child, parent in parents.items() if parent in descendants}
+        - descendants
+    ):
+        descendants |= children
+    return descendants - {root}
 
 
 def _running() -> dict[int, int]:
@@ -139,6 +142,6 @@ def _from_ps() -> Iterator[list[str]]:
     """Yield process, parent and state, as other systems tell them."""
     import subprocess  # noqa: PLC0415 - takes long to load
 
-    told = ["ps", "-A", "-o", "pid=,ppid=,stat="]
-    listing = subprocess.run(told, capture_output=True, text=True, check=False)
+    command = ["ps", "-A", "-o", "pid=,ppid=,stat="]
+    listing = subprocess.run(command, capture_output=True, text=True, check=False)
     yield from (line.split() for line in listing.stdout.splitlines())

@@ -97,13 +97,13 @@ class Job:
 
         if self.rejects is None:
             return None
-        found = output_format(self.rejects)
-        if found is None:
+        rejects_form = output_format(self.rejects)
+        if rejects_form is None:
             raise ArgumentError(
                 f"Cannot tell the format of --rejects '{self.rejects}' from its name. Name it "
                 ".parquet, .csv or .jsonl."
             )
-        return found
+        return rejects_form
 
     def check_places(self, workload: Path | None) -> None:
         """Raise ArgumentError where a result or --rejects may not be written.

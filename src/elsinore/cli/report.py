@@ -149,9 +149,11 @@ def _draw_graph(
     from elsinore.trends import TrendStatistics  # noqa: PLC0415 - engines load on first use
 
     recordings = [
-        one.recording
-        for one in statistics
-        if isinstance(one, TrendStatistics) and one.recording is not None and one.sharing
+        operator.recording
+        for operator in statistics
+        if isinstance(operator, TrendStatistics)
+        and operator.recording is not None
+        and operator.sharing
     ]
     if not recordings:
         return ()

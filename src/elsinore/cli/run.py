@@ -205,19 +205,19 @@ def run(
 
 def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     """Return the options that change nothing in such a run, each with why."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     if engine is Engine.local:
-        found |= dict.fromkeys(["master", "scan", "combine"], "with --engine local")
+        reasons |= dict.fromkeys(["master", "scan", "combine"], "with --engine local")
     else:
-        found["threads"] = "with --engine spark"
+        reasons["threads"] = "with --engine spark"
     if all(query.kind is not Kind.MATCHES for query in job.workload):
-        found["evaluation"] = "without match queries"
+        reasons["evaluation"] = "without match queries"
     if job.source.format != "csv":
-        found |= dict.fromkeys(["delimiter", "null", "text"], f"on events in {job.source.format}")
+        reasons |= dict.fromkeys(["delimiter", "null", "text"], f"on events in {job.source.format}")
     if job.out is not None or job.form is not None:
-        found["limit"] = "where nothing is printed as a table"
+        reasons["limit"] = "where nothing is printed as a table"
     if job.out is None:
-        found["parts"] = "without --out"
+        reasons["parts"] = "without --out"
         if job.rejects is None:
-            found["overwrite"] = "without --out or --rejects"
-    return found
+            reasons["overwrite"] = "without --out or --rejects"
+    return reasons

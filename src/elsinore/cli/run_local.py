@@ -50,8 +50,8 @@ def run_local(job: Job) -> None:
         write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
         if rejected.num_rows:
             say(f"{count(rejected.num_rows, 'event')} cannot be used; written to {job.rejects}")
-    for name, found in results.tables.items():
-        rows.tell(name, found)
+    for name, answer in results.tables.items():
+        rows.tell(name, answer)
     if job.stats:
         print_statistics(results.statistics, seconds)
 
@@ -91,11 +91,11 @@ class Found(ExitStack):
         if job.out is not None and name in self._writers:
             typer.echo(f"{name}: {count(total, 'row')} written to {job.place(name)}")
         elif job.out is None and job.form is None:
-            held = self._held.get(name)
-            print_result(name, pa.concat_tables(held) if held else empty, total)
+            waiting = self._held.get(name)
+            print_result(name, pa.concat_tables(waiting) if waiting else empty, total)
         else:
-            held = self._held.get(name)
-            hand_out(job, name, pa.concat_tables(held) if held else empty)
+            waiting = self._held.get(name)
+            hand_out(job, name, pa.concat_tables(waiting) if waiting else empty)
 
     def _writer(self, name: str) -> Rows:
         if name not in self._writers:
@@ -108,19 +108,19 @@ class Found(ExitStack):
         return self._writers[name]
 
 
-def hand_out(job: Job, name: str, found: pa.Table) -> None:
+def hand_out(job: Job, name: str, table: pa.Table) -> None:
     """Write a result to its place or to the standard output, or print its first rows."""
     if job.out is not None:
         place = job.place(name)
         write = write_part if job.parts else write_table
-        write(found, place, job.out_format, overwrite=job.overwrite)
-        typer.echo(f"{name}: {count(found.num_rows, 'row')} written to {place}")
+        write(table, place, job.out_format, overwrite=job.overwrite)
+        typer.echo(f"{name}: {count(table.num_rows, 'row')} written to {place}")
     elif job.form is not None:
         sys.stdout.flush()
-        write_to(found, sys.stdout.buffer, job.form)
+        write_to(table, sys.stdout.buffer, job.form)
         sys.stdout.buffer.flush()
     else:
-        print_result(name, found.slice(0, job.limit), found.num_rows)
+        print_result(name, table.slice(0, job.limit), table.num_rows)
 
 
 def print_result(name: str, first: pa.Table, total: int) -> None:

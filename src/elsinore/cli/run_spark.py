@@ -85,7 +85,7 @@ def run_spark(job: Job, master: str) -> None:
             begun = perf_counter()
             with explained(job):
                 answers, warnings, statistics = run_steps(job, frame, bar)
-                told = texts_compared(job, frame)
+                about_texts = texts_compared(job, frame)
             seconds = perf_counter() - begun
             rejected = 0
             if job.rejects is not None and reject_format is not None:
@@ -94,7 +94,7 @@ def run_spark(job: Job, master: str) -> None:
                     table = arrow_table(bad)
                     write_table(table, job.rejects, reject_format, overwrite=job.overwrite)
                     rejected = table.num_rows
-    for warning in (*told, *warnings):
+    for warning in (*about_texts, *warnings):
         warn(warning)
     if rejected:
         say(f"{count(rejected, 'event')} cannot be used; written to {job.rejects}")
@@ -128,9 +128,11 @@ def run_steps(
             bar.begin(f"Running {name}")
             rows = fetched(results[name])
             if rows is None:
-                found = results.tables[name].persist()  # computed once for all that is wanted of it
-                kept.append(found)
-                answers.append(answer_of(job, name, found, results.orders[name]))
+                result = results.tables[
+                    name
+                ].persist()  # computed once for all that is wanted of it
+                kept.append(result)
+                answers.append(answer_of(job, name, result, results.orders[name]))
             else:
                 answers.append(answer_of_rows(job, name, rows, results.orders[name]))
             bar.done()
@@ -171,17 +173,17 @@ def overflow_report(error: Exception) -> str | None:
     return not_computed(OVERFLOW)
 
 
-def answer_of(job: Job, name: str, found: DataFrame, order: Sequence[str]) -> Answer:
+def answer_of(job: Job, name: str, result: DataFrame, order: Sequence[str]) -> Answer:
     """Write a result to its place, if there is one, and fetch what is to be printed, in order."""
     if job.out is not None and job.parts:
         place = job.place(name)
-        rows = write_parts(found, place, job.out_format, overwrite=job.overwrite)
+        rows = write_parts(result, place, job.out_format, overwrite=job.overwrite)
         return Answer(name, rows, place, pa.table({}))
     if job.out is not None or job.form is not None:
-        return answer_of_rows(job, name, arrow_table(found), order)
+        return answer_of_rows(job, name, arrow_table(result), order)
     by = [F.col(quoted(column)).asc_nulls_last() for column in order]
-    shown = (found.orderBy(*by) if by else found).limit(min(job.limit, LARGEST_LIMIT))
-    return Answer(name, found.count(), None, arrow_table(shown))
+    shown = (result.orderBy(*by) if by else result).limit(min(job.limit, LARGEST_LIMIT))
+    return Answer(name, result.count(), None, arrow_table(shown))
 
 
 def answer_of_rows(job: Job, name: str, rows: pa.Table, order: Sequence[str]) -> Answer:

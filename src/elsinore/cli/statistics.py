@@ -15,13 +15,13 @@ COUNTED = ("events", "matched", "classes", "totals", "state_bytes", "combined")
 def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -> None:
     """Print what the operators of a run counted that took so many seconds."""
     rows = [
-        [number, *(getattr(one, name) for name in COUNTED)]
-        for number, one in enumerate(statistics, start=1)
+        [number, *(getattr(operator, name) for name in COUNTED)]
+        for number, operator in enumerate(statistics, start=1)
     ]
     names = ["operator", *(name.replace("_", " ") for name in COUNTED)]
     print_table("Statistics, by operator", names, rows, len(rows), len(rows))
     groups, skipped, files = (
-        sum(getattr(one, name) for one in statistics)
+        sum(getattr(operator, name) for operator in statistics)
         for name in ("row_groups", "skipped_groups", "skipped_files")
     )
     if groups or files:
@@ -29,10 +29,12 @@ def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -
         typer.echo(
             f"By their statistics {skipped:,} of {groups:,} row groups were skipped{unopened}."
         )
-    for why in dict.fromkeys(one.not_combined for one in statistics if one.not_combined):
+    for why in dict.fromkeys(
+        operator.not_combined for operator in statistics if operator.not_combined
+    ):
         typer.echo(f"No events were combined before the shuffle: {why}.")
-    if spilled := sum(one.spilled_bytes for one in statistics):
+    if spilled := sum(operator.spilled_bytes for operator in statistics):
         typer.echo(f"{spilled / 1e6:,.1f} MB of events were brought in order on local disk.")
-    for number, one in enumerate(statistics, start=1):
-        for detail in one.details(seconds):
+    for number, operator in enumerate(statistics, start=1):
+        for detail in operator.details(seconds):
             plain_table(f"{detail.title}, operator {number}", detail.rows)

@@ -176,9 +176,9 @@ class QueryBuilder:
         equal = tuple(
             name for part in conditions if isinstance(part, Same) for name in part.attributes
         )
-        others = tuple(_condition(part) for part in conditions if not isinstance(part, Same))
+        further = tuple(_condition(part) for part in conditions if not isinstance(part, Same))
         return replace(
-            self, equivalence=self.equivalence + equal, conditions=self.conditions + others
+            self, equivalence=self.equivalence + equal, conditions=self.conditions + further
         )
 
     def group_by(self, *attributes: str) -> QueryBuilder:
@@ -223,8 +223,8 @@ class QueryBuilder:
         """
         if isinstance(strategy, Strategy):
             return replace(self, selection=strategy)
-        found = strategy_of(strategy)
-        if found is None:
+        selection = strategy_of(strategy)
+        if selection is None:
             names = tuple(STRATEGIES)
             raise QuerySemanticError(
                 f"There is no strategy '{strategy}'.{did_you_mean(strategy, names)} "
@@ -232,7 +232,7 @@ class QueryBuilder:
                 query=self.name,
                 choices=names,
             )
-        return replace(self, selection=found)
+        return replace(self, selection=selection)
 
     def confidence(self, at_least: float) -> QueryBuilder:
         """Keep the matches that are at least this probable."""

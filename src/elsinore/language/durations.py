@@ -83,11 +83,11 @@ def parse_duration(text: str) -> tuple[Fraction, bool]:
     parts: list[tuple[str, str | None]] = []
     position = 0
     while position < len(text):
-        found = PART.match(text, position)
-        if not found:
+        part = PART.match(text, position)
+        if not part:
             break
-        parts.append((found[1], found[2]))
-        position = found.end()
+        parts.append((part[1], part[2]))
+        position = part.end()
     for _, unit in parts:
         if unit is not None and not is_unit(unit):
             raise QuerySyntaxError(
@@ -158,6 +158,6 @@ def render_origin(origin: int, per_microsecond: int = 1, *, bare: bool = False) 
 
 def _decimal(length: int, unit: int) -> str:
     """Write `length / unit`, `unit` a power of ten, without rounding."""
-    seconds, rest = divmod(abs(length), unit)
-    fraction = f".{rest:0{len(str(unit)) - 1}}".rstrip("0") if rest else ""
+    seconds, remainder = divmod(abs(length), unit)
+    fraction = f".{remainder:0{len(str(unit)) - 1}}".rstrip("0") if remainder else ""
     return f"{'-' if length < 0 else ''}{seconds}{fraction}"

@@ -116,8 +116,8 @@ def describe(expected: Iterable[str]) -> list[str]:
     if "an arithmetic operator" in words and "a comparison" in words:
         words.remove("an arithmetic operator")  # it may be, but hardly ever is what is missing
     order = list(SINGLE)
-    rest = sorted(left & set(SINGLE), key=order.index)
-    return words + [SINGLE[kind] for kind in rest]
+    single = sorted(left & set(SINGLE), key=order.index)
+    return words + [SINGLE[kind] for kind in single]
 
 
 def listed(words: list[str]) -> str:
@@ -183,8 +183,8 @@ def unexpected(
     elif token.type == "BAD" and text.startswith("/*"):
         message = "This comment is never closed: end it with */."
     else:
-        found = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
-        message = f"Expected {listed(words)}, found {found}.{hint}"
+        there = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
+        message = f"Expected {listed(words)}, found {there}.{hint}"
         message += foreign
         if within == "LIMIT":
             message += " The most rows that are wanted stand here, 1 or more: LIMIT 10."
@@ -199,8 +199,8 @@ def unexpected(
             of_variable = before is not None and str(before) in variables
             if of_variable and (within == "GROUP_BY" or "_RSQB" in expected):
                 place = f"GROUP BY {after}" if within == "GROUP_BY" else f"[{after}]"
-                told = f" Attributes stand here without a variable: write {place}."
-                return QuerySyntaxError(message + told, span=span, choices=(str(after),))
+                advice = f" Attributes stand here without a variable: write {place}."
+                return QuerySyntaxError(message + advice, span=span, choices=(str(after),))
             message += (
                 f' A name with a dot in it goes in double quotes: "{before}.{after}"; a field of a '
                 "struct needs a column of its own."
@@ -222,7 +222,7 @@ def _of_other_languages(
     beside = " ".join(str(word).upper() for word in (before, token, after) if word is not None)
     if beside.startswith("ORDER BY") or beside.endswith("ORDER BY"):
         return " There is no ORDER BY: sort the result."
-    kinds = [one.type if one is not None else None for one in (before, token, after)]
+    kinds = [near.type if near is not None else None for near in (before, token, after)]
     if within == "PATTERN" and kinds[1:] == ["MINUS", "GT"]:
         return " One event after another is written SEQ(A, B)."
     if within == "PATTERN" and kinds[1] in {"_OR", "_AND"} and kinds[2] == "_LPAR":

@@ -41,25 +41,25 @@ def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> TextForm:
     (True, False)
     """
     open_places, other_places, quoted_places = _places(types)
-    others = tuple([str(tokens[place]) for place in other_places])
-    elsewhere = {*others, *(name_of(tokens[place]) for place in quoted_places)}
+    other_words = tuple([str(tokens[place]) for place in other_places])
+    elsewhere = {*other_words, *(name_of(tokens[place]) for place in quoted_places)}
     number: dict[str, int] = {}
-    told: list[int | str] = []
+    of_places: list[int | str] = []
     for place in open_places:
         name = str(tokens[place])
-        told.append(name if name in elsewhere else number.setdefault(name, len(number)))
-    return TextForm((types, others, tuple(told)), tuple(number))
+        of_places.append(name if name in elsewhere else number.setdefault(name, len(number)))
+    return TextForm((types, other_words, tuple(of_places)), tuple(number))
 
 
 @lru_cache(MOST_FORMS)
 def _places(types: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return where names stand in PATTERN, where all else but QUERY and its name, where quotes."""
     within: list[int] = []
-    others: list[int] = []
+    outside: list[int] = []
     inside = False
     for place in range(2 if types[0] == "QUERY" else 0, len(types)):
         if types[place] in CLAUSES:
             inside = types[place] == "PATTERN"
-        (within if inside and types[place] == "NAME" else others).append(place)
-    quoted = tuple(place for place in others if types[place] == "QUOTED")
-    return tuple(within), tuple(others), quoted
+        (within if inside and types[place] == "NAME" else outside).append(place)
+    quoted = tuple(place for place in outside if types[place] == "QUOTED")
+    return tuple(within), tuple(outside), quoted

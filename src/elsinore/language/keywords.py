@@ -89,5 +89,5 @@ def nearest_clause(word: str) -> str | None:
     ('WITHIN', 'GROUP_BY', None)
     """
     spellings = {kind: kind for kind in CLAUSES} | {"GROUP": "GROUP_BY", "GROUPBY": "GROUP_BY"}
-    found = nearest(word, spellings)
-    return spellings[found] if found else None
+    spelling = nearest(word, spellings)
+    return spellings[spelling] if spelling else None

@@ -34,11 +34,11 @@ class Modules:
     @classmethod
     def of(cls, given: Sequence[str | ModuleType]) -> Modules:
         """Return modules, those given by name or file imported; SetupError where one cannot be."""
-        found: dict[str, ModuleType] = {}
-        for one in given:
-            module = one if isinstance(one, ModuleType) else imported(one)
-            found[module.__name__] = module
-        return cls(found)
+        by_name: dict[str, ModuleType] = {}
+        for item in given:
+            module = item if isinstance(item, ModuleType) else imported(item)
+            by_name[module.__name__] = module
+        return cls(by_name)
 
     def attribute(
         self, reference: str, *, span: Span | None = None, query: str | None = None
@@ -66,18 +66,18 @@ class Modules:
                 query=query,
                 choices=names,
             )
-        found: object = self.by_name[name]
+        value: object = self.by_name[name]
         for step in path.split("."):
-            if not hasattr(found, step):
-                names = [known for known in dir(found) if not known.startswith("_")]
+            if not hasattr(value, step):
+                names = [known for known in dir(value) if not known.startswith("_")]
                 raise QuerySemanticError(
                     f"'{name}' has no '{path}'.{did_you_mean(step, names)}",
                     span=span,
                     query=query,
                     choices=names,
                 )
-            found = getattr(found, step)
-        return found
+            value = getattr(value, step)
+        return value
 
     def aggregates(self) -> dict[str, type]:
         """Return the aggregates that the modules define, by the names of their classes.
@@ -122,10 +122,10 @@ def imported(given: str) -> ModuleType:
         if isinstance(error, KeyboardInterrupt):
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
-        told = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise SetupError(
             f"The module '{given}' cannot be imported: {last.filename}, line {last.lineno}: "
-            f"{type(error).__name__}: {told}"
+            f"{type(error).__name__}: {reason}"
         ) from error
 
 

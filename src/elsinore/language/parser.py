@@ -63,17 +63,17 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
             errors.extend(_exact_errors(statement))
             continue
         title = _title(statement)
-        found: list[QueryError] = []
+        query_errors: list[QueryError] = []
         try:
-            query = _query(statement, found, valid_forms, several=several)
+            query = _query(statement, query_errors, valid_forms, several=several)
         except RecursionError:
             query = None
-            found.append(
+            query_errors.append(
                 QuerySyntaxError(
                     "The query is nested too deeply.", span=span_of(statement.tokens[0])
                 )
             )
-        errors.extend(error.located(source, title) for error in found)
+        errors.extend(error.located(source, title) for error in query_errors)
         if query is not None:
             queries.append(query)
     if len(statements) == exact_statements and not errors:
@@ -146,8 +146,8 @@ def _parse(start: str, text: str, name: str) -> Any:
     source = Source(text, name)
     tokens = tokenize(text)
     try:
-        found = parse_tokens(start, tokens)
-        return checked(expression_of(found)) if start == EXPRESSION else checked_pattern(found)
+        parsed = parse_tokens(start, tokens)
+        return checked(expression_of(parsed)) if start == EXPRESSION else checked_pattern(parsed)
     except UnexpectedInput as problem:
         at = len(tokens) if problem.index is None else problem.index
         error = unexpected(
@@ -176,18 +176,18 @@ def _place(error: QueryError) -> int:
 
 
 def _exact_errors(statement: Statement) -> list[QuerySyntaxError]:
-    rest = statement.tokens[1:]
-    if rest:
+    following = statement.tokens[1:]
+    if following:
         message = "EXACT stands alone and holds for all queries of the text: end it with ';'."
-        return [QuerySyntaxError(message, span=span_of(rest[0]))]
+        return [QuerySyntaxError(message, span=span_of(following[0]))]
     return []
 
 
 def _title(statement: Statement) -> str | None:
     """Return the name of a query whose clauses may be wrong, for its errors."""
-    first, *rest = statement.tokens
-    if first.type == "QUERY" and rest and rest[0].type in {"NAME", "QUOTED"}:
-        return name_of(rest[0])
+    first, *following = statement.tokens
+    if first.type == "QUERY" and following and following[0].type in {"NAME", "QUOTED"}:
+        return name_of(following[0])
     return None
 
 
@@ -232,12 +232,11 @@ def _query(
 
 def _of_python(clauses: Clauses, span: Span, errors: list[QueryError]) -> PythonQuery | None:
     """Return the query that FROM names; it has no clauses beside it."""
-    others = [kind for kind in clauses.words if kind not in {"QUERY", "FROM"}]
-    if others:
-        message = (
-            f"FROM names a query that is written in Python, whole: leave {CLAUSES[others[0]]} out."
-        )
-        errors.append(QuerySyntaxError(message, span=clauses.spans[others[0]]))
+    other_clauses = [kind for kind in clauses.words if kind not in {"QUERY", "FROM"}]
+    if other_clauses:
+        clause = CLAUSES[other_clauses[0]]
+        message = f"FROM names a query that is written in Python, whole: leave {clause} out."
+        errors.append(QuerySyntaxError(message, span=clauses.spans[other_clauses[0]]))
         return None
     named: Named | None = clauses.values.get("QUERY")
     places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
@@ -247,9 +246,9 @@ def _of_python(clauses: Clauses, span: Span, errors: list[QueryError]) -> Python
 
 def _span(statement: Statement) -> Span:
     """Return the place that stands for a whole query: `QUERY name`, or its first word."""
-    first, *rest = statement.tokens
-    if first.type == "QUERY" and rest:
-        return span_of(first).until(span_of(rest[0]))
+    first, *following = statement.tokens
+    if first.type == "QUERY" and following:
+        return span_of(first).until(span_of(following[0]))
     return span_of(first)
 
 

@@ -97,17 +97,17 @@ def read_clauses(statement: Statement) -> Clauses:
 
 def _read_well_formed(statement: Statement) -> Clauses | None:
     """Read the clauses of a statement that has no error; None where there is one."""
-    tokens, found = statement.tokens, Clauses()
+    tokens, clauses = statement.tokens, Clauses()
     for start, stop, recipe in _cuts(statement.types):
         word = tokens[start]
         kind = word.type
         try:
-            found.values[kind] = recipe.follow(tokens[start + 1 : stop])
+            clauses.values[kind] = recipe.follow(tokens[start + 1 : stop])
         except QuerySyntaxError:
             return None
-        found.words[kind] = word
-        found.spans[kind] = Span(word.start_pos or 0, tokens[stop - 1].end_pos or 0)
-    return found if found.words else None
+        clauses.words[kind] = word
+        clauses.spans[kind] = Span(word.start_pos or 0, tokens[stop - 1].end_pos or 0)
+    return clauses if clauses.words else None
 
 
 @lru_cache(MOST_FORMS)
@@ -121,20 +121,20 @@ def _cuts(types: tuple[str, ...]) -> tuple[tuple[int, int, Recipe], ...]:
     window_is_whole = "WITHIN" in kinds or not any(kind in kinds for kind in ONLY_WITHIN)
     if starts[:1] != [0] or len(set(kinds)) < len(kinds) or not window_is_whole:
         return ()
-    found = []
+    cuts = []
     for start, stop in zip(starts, [*starts[1:], len(types)], strict=True):
         try:
             recipe = recipe_for(start_of(types[start]), types[start + 1 : stop])
         except UnexpectedInput:
             return ()
-        found.append((start, stop, recipe))
-    return tuple(found)
+        cuts.append((start, stop, recipe))
+    return tuple(cuts)
 
 
 def _read_all(statement: Statement) -> Clauses:
     """Read what can be read of a statement, and tell all that cannot."""
-    found = Clauses()
-    tokens = _with_first_word(statement, found.errors)
+    clauses = Clauses()
+    tokens = _with_first_word(statement, clauses.errors)
     position = 0
     while position < len(tokens):
         word = tokens[position]
@@ -145,22 +145,22 @@ def _read_all(statement: Statement) -> Clauses:
         end = tokens[stop] if stop < len(tokens) else statement.end
         body = tokens[position + 1 : stop]
         later = {token.type for token in tokens[stop:]}
-        may_follow = _may_follow(found.words.keys() | {word.type} | later)
+        may_follow = _may_follow(clauses.words.keys() | {word.type} | later)
         value = None
         try:
             value = parse_clause(word.type, body)
         except QuerySyntaxError as error:
-            found.errors.append(error)
+            clauses.errors.append(error)
         except UnexpectedInput as problem:
             at = len(body) if problem.index is None else problem.index
             if at == len(body) and _meant_as_name(tokens, stop, problem.expected):
                 message = f"Expected a name.{keyword_hint(end)}"
-                found.errors.append(QuerySyntaxError(message, span=span_of(end)))
+                clauses.errors.append(QuerySyntaxError(message, span=span_of(end)))
                 tokens[stop] = renamed(end, "NAME")
                 continue
             misspelt = _misspelt_clause(body, at, may_follow)
             if misspelt is None:
-                found.errors.append(
+                clauses.errors.append(
                     _strategy_called(body[:at])
                     or unexpected(
                         [*body, end][at],
@@ -175,23 +175,23 @@ def _read_all(statement: Statement) -> Clauses:
                 )
             else:
                 at, kind = misspelt
-                found.errors.append(_misspelt_error(body[at], kind))
+                clauses.errors.append(_misspelt_error(body[at], kind))
                 stop = position + 1 + at
                 tokens[stop] = renamed(body[at], kind)
                 if kind == "GROUP_BY" and stop + 1 < len(tokens) and tokens[stop + 1].type == "BY":
                     del tokens[stop + 1]
                 value = _value_or_none(word.type, body[:at])
-        if word.type in found.words:
+        if word.type in clauses.words:
             first = CLAUSES[word.type]
-            found.errors.append(
+            clauses.errors.append(
                 QuerySyntaxError(f"{first} is given twice. Leave one out.", span=span_of(word))
             )
         else:
-            found.words[word.type], found.values[word.type] = word, value
-            found.spans[word.type] = span_of(word).until(span_of(tokens[stop - 1]))
+            clauses.words[word.type], clauses.values[word.type] = word, value
+            clauses.spans[word.type] = span_of(word).until(span_of(tokens[stop - 1]))
         position = stop
-    _check_window(found)
-    return found
+    _check_window(clauses)
+    return clauses
 
 
 def _with_first_word(statement: Statement, errors: list[QuerySyntaxError]) -> list[Token]:
@@ -285,8 +285,8 @@ def _strategy_called(body: list[Token]) -> QuerySyntaxError | None:
 def _names_in_pattern(tokens: list[Token]) -> frozenset[str]:
     """Return the names in a statement's PATTERN."""
     start = next((at for at, token in enumerate(tokens) if token.type == "PATTERN"), len(tokens))
-    rest = itertools.takewhile(lambda token: token.type not in CLAUSES, tokens[start + 1 :])
-    return frozenset(str(token) for token in rest if token.type == "NAME")
+    pattern = itertools.takewhile(lambda token: token.type not in CLAUSES, tokens[start + 1 :])
+    return frozenset(str(token) for token in pattern if token.type == "NAME")
 
 
 def _value_or_none(kind: str, body: list[Token]) -> Any:
@@ -296,12 +296,12 @@ def _value_or_none(kind: str, body: list[Token]) -> Any:
         return None
 
 
-def _check_window(found: Clauses) -> None:
+def _check_window(clauses: Clauses) -> None:
     for kind in ONLY_WITHIN:
-        if kind in found.words and "WITHIN" not in found.words:
-            found.errors.append(
+        if kind in clauses.words and "WITHIN" not in clauses.words:
+            clauses.errors.append(
                 QuerySyntaxError(
                     f"{kind} needs a WITHIN: a window has a length first.",
-                    span=span_of(found.words[kind]),
+                    span=span_of(clauses.words[kind]),
                 )
             )

@@ -96,12 +96,12 @@ def _read_tokens(text: str, position: int, tokens: list[Token]) -> int:
 
     Returns where that is.
     """
-    for found in TOKEN.finditer(text, position):
-        kind = found.lastgroup
+    for match in TOKEN.finditer(text, position):
+        kind = match.lastgroup
         if kind == "SPACE" or kind is None:
             continue
-        value = found[0]
-        start, stop = found.span()
+        value = match[0]
+        start, stop = match.span()
         if (kind == "BAD" and value in QUOTES) or kind == "OPEN":  # never closed: take the line
             stop = text.find("\n", start)
             stop = len(text) if stop < 0 else stop
@@ -148,8 +148,8 @@ def _kind_of_word(kind: str, value: str, before: list[Token]) -> str:
             return "DISTINCT"
     if kind == "GROUP_BY":
         return kind
-    found = _WORDS.get(value.upper(), "NAME")
-    return "NAME" if found == "FROM" and not _begins_from(before) else found
+    clause = _WORDS.get(value.upper(), "NAME")
+    return "NAME" if clause == "FROM" and not _begins_from(before) else clause
 
 
 def _begins_from(before: list[Token]) -> bool:

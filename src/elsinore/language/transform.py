@@ -344,8 +344,10 @@ class ToNodes:
         arguments = tuple(expression_of(item) for item in given)
         if name in AGGREGATES:  # COUNT(T): a bare name is an event, not a column
             arguments = tuple(
-                Attribute(found.name, None, span=found.span) if isinstance(found, Column) else found
-                for found in arguments
+                Attribute(argument.name, None, span=argument.span)
+                if isinstance(argument, Column)
+                else argument
+                for argument in arguments
             )
         return Call(name, arguments, place)
 

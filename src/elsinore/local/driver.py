@@ -162,7 +162,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             tables |= dict(zip(unit.queries, results, strict=True))
     seen = stream.types
     late = warnings_of_times(stream, options)
-    told = texts_compared(plan, table)
+    about_texts = texts_compared(plan, table)
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
@@ -175,7 +175,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             for number, query in enumerate(plan.workload)
         }
         absent = absent_types(plan, types_seen(seen))
-        return late + told + absent + overflow(plan.workload, overflown)
+        return late + about_texts + absent + overflow(plan.workload, overflown)
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
@@ -302,7 +302,7 @@ def _run_unit(
     ordered = stream.ordered or (not alone and not has_ties(stream.times, keys.key, threads))
     state = keys.count * kind.bytes_per_key(unit)
     one_slot = state > STATE_LIMIT
-    asked = OperatorOptions(
+    operator_options = OperatorOptions(
         one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
     )
     events = Events(unit, keys, stream.times, *places, stream.column)
@@ -318,31 +318,31 @@ def _run_unit(
             shown = _presented(table, form, stream.kind)
             return shown if after is None else after(shown)
 
-        found = results_of(unit, outputs, groups, types, present, threads)
-        return [table for table, _ in found]
+        result = results_of(unit, outputs, groups, types, present, threads)
+        return [table for table, _ in result]
 
     if len(shares.of_threads) > 1:
-        new_operator = partial(kind.operator, unit, asked)
+        new_operator = partial(kind.operator, unit, operator_options)
         given_out, counted = run_in_threads(shares, new_operator, len(events.times))
         return results(given_out), counted
-    operator = kind.operator(unit, asked)
+    operator = kind.operator(unit, operator_options)
     outputs = outputs_of(operator, shares.of_threads[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)
             for place in range(len(unit.queries))
         ]
-        held = []
+        outputs_so_far = []
         for output in outputs:
             queries = to_numpy(output.column("query"))
             form = forms[queries[0]] if len(queries) and np.all(queries == queries[0]) else None
             if form is None or form.order or form.distinct:
-                held.append(output)
+                outputs_so_far.append(output)
                 continue
             table = pa.Table.from_batches([output])
-            found = kind.finish(unit, int(queries[0]), table, groups, types)
-            yield unit.names[queries[0]], _presented(found, form, stream.kind)
-        return results(held), operator.statistics
+            result = kind.finish(unit, int(queries[0]), table, groups, types)
+            yield unit.names[queries[0]], _presented(result, form, stream.kind)
+        return results(outputs_so_far), operator.statistics
     return results(outputs), operator.statistics
 
 

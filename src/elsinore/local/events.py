@@ -93,8 +93,8 @@ def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.R
     enter(part_rows, 5e-6 * size, threads, least, *given)
     picked = to_arrow(rows[: edges[threads]])
     carried = [pc.take(column, picked, boundscheck=False) for column in batch.columns[TOLD:]]
-    told = [to_arrow(column[: edges[threads]]) for column in taken]
-    together = pa.RecordBatch.from_arrays([*told, *carried], schema=batch.schema)
+    row_columns = [to_arrow(column[: edges[threads]]) for column in taken]
+    together = pa.RecordBatch.from_arrays([*row_columns, *carried], schema=batch.schema)
     return [together.slice(begin, end - begin) for begin, end in pairwise(edges.tolist())]
 
 

@@ -70,8 +70,8 @@ class Parting:
                 self._begun += 1
             parts = self._part(*self._ranges[begun])
             with self._changed:
-                for own, part in zip(self._parts, parts, strict=True):
-                    own[begun] = part
+                for of_thread, part in zip(self._parts, parts, strict=True):
+                    of_thread[begun] = part
                 self._changed.notify_all()
 
     def _may_begin(self) -> bool:

@@ -70,7 +70,9 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
 
         parting = Parting(part, stretches(0, rows, keys), threads)
         parts = [parting.parts(thread) for thread in range(threads)]
-        return Shares([[put_together(own) if kept else own] for own in parts], parting.stop)
+        return Shares(
+            [[put_together(of_thread) if kept else of_thread] for of_thread in parts], parting.stop
+        )
     to_the_end = kept and isinstance(windows, str)  # what is put together then comes in one piece
     ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, kept=kept)
     return Shares([[itertools.starmap(events.batch, ranges)]])

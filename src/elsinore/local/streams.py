@@ -61,8 +61,8 @@ def run(
         raise unknown(time, table.column_names, "time")
     check_by(by, table.column_names, lambda name: table.schema.field(name).type)
     codes, count = codes_of(table, by)
-    asked = _pays(query, table) if compiled is None else compiled
-    places, values = run_rows(query, table, codes, count, compiled=asked)
+    compiles = _pays(query, table) if compiled is None else compiled
+    places, values = run_rows(query, table, codes, count, compiled=compiles)
     if not len(places):
         named = [name for name in (*by, time, TYPE) if name in table.column_names]
         why = why_no_value(query, table, codes, named)
@@ -71,26 +71,26 @@ def run(
     return _result(table, by, places, values, time if timed else None)
 
 
-def no_values(found: pa.Table, keys: Sequence[str], time: str) -> pa.Table:
+def no_values(table: pa.Table, keys: Sequence[str], time: str) -> pa.Table:
     """Return what the next query makes of no values."""
     names = dict.fromkeys((*keys, time, "value"))
-    return pa.table({n: found[n] if n in found.column_names else pa.nulls(0) for n in names})
+    return pa.table({n: table[n] if n in table.column_names else pa.nulls(0) for n in names})
 
 
-def values_as_events(found: pa.Table, time: str) -> tuple[pa.Table | None, str]:
+def values_as_events(table: pa.Table, time: str) -> tuple[pa.Table | None, str]:
     """Return what `run` gave as events for the next query, and the name of the column of times.
 
     None stands for no values. Raises QuerySemanticError where a field of the values is called like
     a key or the time.
     """
-    if time not in found.column_names:
+    if time not in table.column_names:
         time = POSITION
-    if not found.num_rows:
+    if not table.num_rows:
         return None, time
-    column = whole(found["value"])
+    column = whole(table["value"])
     if not pa.types.is_struct(column.type):
-        return found, time
-    before = found.drop_columns("value")
+        return table, time
+    before = table.drop_columns("value")
     names = [column.type.field(number).name for number in range(column.type.num_fields)]
     check_names(names, before.column_names)
     columns = dict(zip(before.column_names, before.columns, strict=True))
@@ -109,17 +109,19 @@ def take_rows(
     rows, start = table.num_rows, stream.position
     values: pa.Array = pa.nulls(0)
     places: Any = np.zeros(0, np.int64)
-    asked = rows >= MANY if compiled is None else compiled
-    if asked and rows > 1 and stream.size < rows:  # its state goes over, and comes back
+    compiles = rows >= MANY if compiled is None else compiled
+    if compiles and rows > 1 and stream.size < rows:  # its state goes over, and comes back
         runs = _runs_for(stream, table)
         first = table.slice(0, rows - 1)
-        found = runs.run_alone(stream, first, bits(runs.bits, first))
-        places, values = found.places, found.values if found.values is not None else values
+        run = runs.run_alone(stream, first, bits(runs.bits, first))
+        places, values = run.places, run.values if run.values is not None else values
         table = table.slice(rows - 1)
-    told = bits(stream.stages[0].machine.bits, table)
-    few, more = take(stream, table, told)  # the last one, so that `stream.value` is at hand
+    truths = bits(stream.stages[0].machine.bits, table)
+    few, values_of_last = take(
+        stream, table, truths
+    )  # the last one, so that `stream.value` is at hand
     places = np.concatenate([places, np.array(few, np.int64) + (rows - table.num_rows)])
-    columns = joined([values] if len(values) else [], more)
+    columns = joined([values] if len(values) else [], values_of_last)
     value = pa.concat_arrays(columns) if columns else values
     return pa.table({POSITION: places + start, "value": value})
 
@@ -156,8 +158,8 @@ def _runs_for(stream: Stream, table: pa.Table) -> Runs:
     if table.schema not in stream.tables:
         types = dict(zip(table.schema.names, table.schema.types, strict=True))
         stream.tables[table.schema] = Runs(stream.query, types, compiled=True, tell=bits)
-    found: Runs = stream.tables[table.schema]
-    return found
+    runs_of_schema: Runs = stream.tables[table.schema]
+    return runs_of_schema
 
 
 def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it

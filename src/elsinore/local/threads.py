@@ -65,22 +65,26 @@ def run_in_threads(
     """
     failed = Event()
 
-    def work(own: Iterable[Share]) -> tuple[list[pa.RecordBatch], OperatorStatistics] | None:
+    def work(
+        shares_of_thread: Iterable[Share],
+    ) -> tuple[list[pa.RecordBatch], OperatorStatistics] | None:
         if failed.is_set():
             return None
         operator = new_operator()
-        outputs = list(outputs_of(operator, own, failed.is_set))
+        outputs = list(outputs_of(operator, shares_of_thread, failed.is_set))
         return outputs, operator.statistics
 
     def fail() -> None:
         failed.set()
         shares.stop()
 
-    given = in_threads([partial(work, own) for own in shares.of_threads], fail)
-    done = [found for found in given if found is not None]
+    given = in_threads(
+        [partial(work, shares_of_thread) for shares_of_thread in shares.of_threads], fail
+    )
+    done = [result for result in given if result is not None]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)
-    state_bytes = sum(one.state_bytes for _, one in done)
+    state_bytes = sum(operator_statistics.state_bytes for _, operator_statistics in done)
     together = replace(together, events=rows, state_bytes=state_bytes)
     return [output for outputs, _ in done for output in outputs], together

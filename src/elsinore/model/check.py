@@ -62,10 +62,10 @@ def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
     >>> variables_named(pattern, "A")
     ('first', 'second')
     """
-    found = pt.events(pattern)
-    if any(event.variable == name for event in found):
+    named = pt.events(pattern)
+    if any(event.variable == name for event in named):
         return (name,)
-    return tuple(dict.fromkeys(event.variable for event in found if event.type == name))
+    return tuple(dict.fromkeys(event.variable for event in named if event.type == name))
 
 
 def _error(query: Clauses, message: str, span: Span | None, *choices: str) -> QuerySemanticError:
@@ -83,8 +83,10 @@ def _item_kinds(item: ReturnItem) -> set[Kind]:
         if isinstance(node, Call) and node.name in OF_MATCH:
             kinds.add(Kind.MATCHES)
         elif isinstance(node, Call) and node.name in AGGREGATES:
-            inside = [found for argument in node.arguments for found in ex.attributes(argument)]
-            over_match = any(found.reference is not Reference.PLAIN for found in inside)
+            inside = [
+                attribute for argument in node.arguments for attribute in ex.attributes(argument)
+            ]
+            over_match = any(attribute.reference is not Reference.PLAIN for attribute in inside)
             kinds.add(Kind.MATCHES if over_match else Kind.TRENDS)
         elif isinstance(node, Attribute):
             kinds.add(Kind.MATCHES)
@@ -106,9 +108,9 @@ def _is_unknown(node: ex.Expression) -> bool:
         isinstance(node, Call)
         and node.name not in AGGREGATES | SCALARS | OF_MATCH.keys()
         and not any(
-            found.reference in PREFIX_REFERENCES
+            attribute.reference in PREFIX_REFERENCES
             for argument in node.arguments
-            for found in ex.attributes(argument)
+            for attribute in ex.attributes(argument)
         )
     )
 
@@ -187,8 +189,8 @@ def operators_stand_where_they_may(query: Clauses) -> Iterator[QueryError]:
                     node.span,
                 )
     for several in _nots_side_by_side(query.pattern):
-        told = " OR ".join(_sketch(negation.pattern) for negation in several)
-        message = f"NOTs side by side: write NOT ({told}) where none of these may occur."
+        patterns = " OR ".join(_sketch(negation.pattern) for negation in several)
+        message = f"NOTs side by side: write NOT ({patterns}) where none of these may occur."
         yield _error(query, message, several[1].span)
     for negation in _misplaced_nots(query.pattern):
         yield _error(query, "NOT stands only as a member of a SEQ.", negation.span)
@@ -230,20 +232,20 @@ def _sketch(pattern: pt.Pattern) -> str:
             return "..."
 
 
-def _bindings(pattern: pt.Pattern, found: list[pt.Event]) -> Iterator[tuple[pt.Event, pt.Event]]:
+def _bindings(pattern: pt.Pattern, bound: list[pt.Event]) -> Iterator[tuple[pt.Event, pt.Event]]:
     """Yield the pairs of events of one sequence that bind the same variable."""
     if isinstance(pattern, pt.Event):
-        yield from ((event, pattern) for event in found if event.variable == pattern.variable)
-        found.append(pattern)
+        yield from ((event, pattern) for event in bound if event.variable == pattern.variable)
+        bound.append(pattern)
     elif isinstance(pattern, pt.Disjunction | pt.Conjunction):
-        branches = [list(found) for _ in pattern.parts]
+        branches = [list(bound) for _ in pattern.parts]
         for part, branch in zip(pattern.parts, branches, strict=True):
             yield from _bindings(part, branch)
         for branch in branches:
-            found.extend(event for event in branch if event not in found)
+            bound.extend(event for event in branch if event not in bound)
     else:
         for part in pt.children(pattern):
-            yield from _bindings(part, found)
+            yield from _bindings(part, bound)
 
 
 def variables_are_bound_once(query: Clauses) -> Iterator[QueryError]:
@@ -351,17 +353,17 @@ def _readings(query: Clauses, matches: ex.Expression) -> str:
     match matches:
         case Call(name, (Attribute(variable, attribute, Reference.ALL),)) if name in AGGREGATES:
             of = "" if attribute is None else f".{attribute}"
-            other = "COUNT(*)"
+            beside = "COUNT(*)"
             for item in query.returns:
                 if _item_kinds(item) == {Kind.TRENDS}:
                     match item.expression:
                         case Call(trend, (Attribute(named, read, _),)):
-                            other = f"{trend}({named}{'' if read is None else '.' + read})"
+                            beside = f"{trend}({named}{'' if read is None else '.' + read})"
                     break
             return (
                 f"Over all trends it is {name}({variable}{of}), one number for each group and "
-                f"window, beside {other}; of each match it is {name}({variable}[]{of}), in a row "
-                f"of its own, and there is no {other} beside it. Ask for both in two queries."
+                f"window, beside {beside}; of each match it is {name}({variable}[]{of}), in a row "
+                f"of its own, and there is no {beside} beside it. Ask for both in two queries."
             )
         case _:
             return f"Ask for them in two queries{_of_each_match(query)}."
@@ -449,7 +451,7 @@ def _of_nobody(query: Clauses, expression: ex.Expression) -> dict[int, str]:
     events = [event.variable for event in pt.positive_events(query.pattern)]
     kleene = pt.kleene_variables(query.pattern)
     owner = next((event for event in events if event in kleene), events[0] if events else "a")
-    found = {}
+    messages = {}
     for node in ex.walk(expression):
         if isinstance(node, Call) and node.name in AGGREGATES - {"COUNT"}:
             for argument in node.arguments:
@@ -457,8 +459,10 @@ def _of_nobody(query: Clauses, expression: ex.Expression) -> dict[int, str]:
                     case Column(name) | Attribute(name, None, Reference.PLAIN) if not (
                         variables_named(query.pattern, name) or did_you_mean(name, events)
                     ):
-                        found[id(argument)] = f"Whose '{name}'? Write {node.name}({owner}.{name})."
-    return found
+                        messages[id(argument)] = (
+                            f"Whose '{name}'? Write {node.name}({owner}.{name})."
+                        )
+    return messages
 
 
 def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
@@ -556,8 +560,10 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
                 yield _error(query, message, node.span)
                 break
             if isinstance(node, Call) and node.name not in SCALARS | _INDICES.keys():
-                aggregated.update(id(found) for found in ex.walk(node))
-                ranges = any(one.reference in PREFIX_REFERENCES for one in ex.attributes(node))
+                aggregated.update(id(inner) for inner in ex.walk(node))
+                ranges = any(
+                    attribute.reference in PREFIX_REFERENCES for attribute in ex.attributes(node)
+                )
                 if not ranges and not _is_unknown(node):
                     yield _error(
                         query,

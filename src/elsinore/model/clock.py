@@ -53,11 +53,11 @@ def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
     Raises the errors of all queries at once: QuerySemanticError for a bare number where times are
     no numbers, and for windows that 64 bits cannot tell.
     """
-    found: dict[Window, Window] = {}
+    by_window: dict[Window, Window] = {}
     errors: dict[Window, QuerySemanticError] = {}
     for window in _windows(queries):
         try:
-            found[window] = _set_window(window, clock)
+            by_window[window] = _set_window(window, clock)
         except QuerySemanticError as error:
             errors[window] = error
     if errors:
@@ -70,21 +70,21 @@ def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
                 if query.window in errors
             ]
         )
-    return found
+    return by_window
 
 
 def set_to(queries: Workload, clock: Clock) -> Workload:
     """Return the queries with all windows in the ticks of a clock; raises as `windows_set_to`."""
     ticks = windows_set_to(queries, clock)
-    if all(window == told for window, told in ticks.items()):
+    if all(window == tick for window, tick in ticks.items()):
         return queries
-    found: list[Query] = []
+    set_queries: list[Query] = []
     for query in queries:
         if query.window is not None and ticks[query.window] != query.window:
-            told = replace(ticks[query.window], span=query.window.span)
-            query = replace(query, window=told, is_valid=True, of_form=query.alike)  # noqa: PLW2901
-        found.append(query)
-    return replace(queries, queries=tuple(found))
+            tick = replace(ticks[query.window], span=query.window.span)
+            query = replace(query, window=tick, is_valid=True, of_form=query.alike)  # noqa: PLW2901
+        set_queries.append(query)
+    return replace(queries, queries=tuple(set_queries))
 
 
 def _windows(queries: Workload) -> Iterable[Window]:

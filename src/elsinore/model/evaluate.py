@@ -101,8 +101,10 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
             return evaluate(operand, lookup) is None
         case InList(operand, choices):
             value = evaluate(operand, lookup)
-            found = [_compare(Operator.EQ, value, evaluate(one, lookup)) for one in choices]
-            return True if True in found else None if None in found else False
+            verdicts = [
+                _compare(Operator.EQ, value, evaluate(left_value, lookup)) for left_value in choices
+            ]
+            return True if True in verdicts else None if None in verdicts else False
         case Like(operand, pattern):
             text = evaluate(operand, lookup)
             if not isinstance(text, str):
@@ -117,10 +119,10 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
         case Binary(Operator.AND | Operator.OR as joined):
             return _join(joined, expression, lookup)
         case Binary(operation, left, right):
-            one, other = evaluate(left, lookup), evaluate(right, lookup)
+            left_value, right_value = evaluate(left, lookup), evaluate(right, lookup)
             if operation.is_comparison:
-                return _compare(operation, one, other)
-            return _compute(operation, _number(one), _number(other))
+                return _compare(operation, left_value, right_value)
+            return _compute(operation, _number(left_value), _number(right_value))
         case _:
             raise TypeError(f"not an expression over single events: {expression}")
 
@@ -155,28 +157,28 @@ def _kind(value: Value) -> type:
     return float if _number(value) is not None else type(value)
 
 
-def _compare(operation: Operator, one: Value | None, other: Value | None) -> bool | None:
-    if one is None or other is None or _kind(one) is not _kind(other):
+def _compare(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
+    if left is None or right is None or _kind(left) is not _kind(right):
         return None
-    return COMPARE[operation](one, other)
+    return COMPARE[operation](left, right)
 
 
-def _compute(operation: Operator, one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
+def _compute(operation: Operator, left: float | None, right: float | None) -> float | None:
+    if left is None or right is None:
         return None
-    if operation in {Operator.DIV, Operator.MOD} and other == 0:
+    if operation in {Operator.DIV, Operator.MOD} and right == 0:
         return None
-    if isinstance(one, int) and isinstance(other, int) and operation is not Operator.DIV:
+    if isinstance(left, int) and isinstance(right, int) and operation is not Operator.DIV:
         if operation is Operator.MOD:
-            remainder = abs(one) % abs(other)
-            return -remainder if one < 0 else remainder
-        return _COMPUTE[operation](one, other)
-    one, other = _double(one), _double(other)
+            remainder = abs(left) % abs(right)
+            return -remainder if left < 0 else remainder
+        return _COMPUTE[operation](left, right)
+    left, right = _double(left), _double(right)
     if operation is Operator.DIV:
-        return one / other
+        return left / right
     if operation is Operator.MOD:
-        return None if math.isinf(one) else math.fmod(one, other)
-    return _COMPUTE[operation](one, other)
+        return None if math.isinf(left) else math.fmod(left, right)
+    return _COMPUTE[operation](left, right)
 
 
 def _double(number: float) -> float:

@@ -270,12 +270,12 @@ def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     >>> conjuncts(Binary(Operator.AND, a, b)) == (a, b)
     True
     """
-    found: list[Expression] = []
+    parts: list[Expression] = []
     pending = [expression]  # no recursion: a WHERE may have thousands of them
     while pending:
         node = pending.pop()
         if isinstance(node, Binary) and node.operator is Operator.AND:
             pending += (node.right, node.left)
         else:
-            found.append(node)
-    return tuple(found)
+            parts.append(node)
+    return tuple(parts)

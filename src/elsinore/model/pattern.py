@@ -91,10 +91,10 @@ def members(sequence: Sequence) -> tuple[Pattern, ...]:
     >>> members(Sequence((Sequence((a, b)), c))) == (a, b, c)
     True
     """
-    found: list[Pattern] = []
+    parts: list[Pattern] = []
     for part in sequence.parts:
-        found += members(part) if isinstance(part, Sequence) else [part]
-    return tuple(found)
+        parts += members(part) if isinstance(part, Sequence) else [part]
+    return tuple(parts)
 
 
 def events(pattern: Pattern) -> tuple[Event, ...]:
@@ -136,8 +136,8 @@ def kleene_variables(pattern: Pattern) -> frozenset[str]:
     >>> kleene_variables(Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None))))
     frozenset({'b'})
     """
-    found: set[str] = set()
+    variables: set[str] = set()
     for node in walk(pattern):
         if isinstance(node, Kleene) and (node.most is None or node.most > 1):
-            found.update(event.variable for event in events(node.pattern))
-    return frozenset(found)
+            variables.update(event.variable for event in events(node.pattern))
+    return frozenset(variables)

@@ -107,17 +107,21 @@ def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> s
     """
     if kind is wanted or kind not in _TOLD or (kind.is_numeric and wanted is NUMBER):
         return None
-    told = kind_text(kind)
+    actual = kind_text(kind)
     if wanted is TEXT:
-        return f"LIKE is for text, and this is {told}."
+        return f"LIKE is for text, and this is {actual}."
     if wanted is NUMBER:
-        more = "."
+        advice = "."
         if kind is AttributeKind.TIME:
-            more = ": times are compared, not computed with. WITHIN says how far apart they may be."
-        return f"A number is needed here, and this is {told}{more}"
+            advice = (
+                ": times are compared, not computed with. WITHIN says how far apart they may be."
+            )
+        return f"A number is needed here, and this is {actual}{advice}"
     example = ""
     if isinstance(node, Attribute) and kind is not AttributeKind.NESTED:
         constant = "> 0" if kind.is_numeric else "= 'a text'"
         constant = "> '2024-01-01'" if kind is AttributeKind.TIME else constant
         example = f", as in {node.variable}{node.reference.value}.{node.name} {constant}"
-    return f"A condition is true or false, and this is {told}. Compare it with something{example}."
+    return (
+        f"A condition is true or false, and this is {actual}. Compare it with something{example}."
+    )

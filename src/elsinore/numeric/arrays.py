@@ -45,7 +45,7 @@ def ratio(over: Doubles, over_power: Exponents, under: Doubles, under_power: Exp
 
 
 def added(
-    mantissas: Doubles, exponents: Exponents, others: Doubles, powers: Exponents
+    mantissas: Doubles, exponents: Exponents, addends: Doubles, powers: Exponents
 ) -> tuple[Doubles, Exponents]:
     """Return the sums of extended-range numbers.
 
@@ -56,7 +56,7 @@ def added(
     top = np.maximum(exponents, powers).astype(np.int64)
     with np.errstate(under="ignore", invalid="ignore"):
         total = np.ldexp(mantissas, LIMB_BITS * (exponents - top))
-        total = total + np.ldexp(others, LIMB_BITS * (powers - top))
+        total = total + np.ldexp(addends, LIMB_BITS * (powers - top))
     return _normal(total, top)
 
 
@@ -68,8 +68,8 @@ def scaled(mantissas: Doubles, exponents: Exponents, factors: Doubles) -> tuple[
     [[4.0], [0]]
     """
     parts, bits = np.frexp(factors)
-    limbs, rest = np.divmod(bits, LIMB_BITS)
-    return _normal(np.ldexp(mantissas * parts, rest), exponents.astype(np.int64) + limbs)
+    limbs, remainder = np.divmod(bits, LIMB_BITS)
+    return _normal(np.ldexp(mantissas * parts, remainder), exponents.astype(np.int64) + limbs)
 
 
 def _normal(mantissas: Doubles, exponents: NDArray[np.int64]) -> tuple[Doubles, Exponents]:
@@ -79,6 +79,6 @@ def _normal(mantissas: Doubles, exponents: NDArray[np.int64]) -> tuple[Doubles, 
     small = (size < THRESHOLD * 2.0**-LIMB_BITS) & (exponents > 0)
     move = great.astype(np.int64) - small - np.minimum(exponents - small, 0)
     with np.errstate(under="ignore"):
-        found = np.ldexp(mantissas, -LIMB_BITS * move)
-    exponents = np.where(found == 0.0, 0, exponents + move)
-    return found, exponents.astype(np.int32)
+        normal = np.ldexp(mantissas, -LIMB_BITS * move)
+    exponents = np.where(normal == 0.0, 0, exponents + move)
+    return normal, exponents.astype(np.int32)

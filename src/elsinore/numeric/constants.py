@@ -46,7 +46,7 @@ def moment(text: str, kind: pa.DataType) -> pa.Scalar:
     if not pa.types.is_timestamp(kind):
         return written.cast(kind)
     try:
-        found = written.cast(pa.timestamp(kind.unit))
+        time = written.cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:
-        found = written.cast(pa.timestamp(kind.unit, "UTC"))
-    return to_scalar(found.value).cast(kind)
+        time = written.cast(pa.timestamp(kind.unit, "UTC"))
+    return to_scalar(time.value).cast(kind)

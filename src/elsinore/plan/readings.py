@@ -28,7 +28,7 @@ def refuse_readings(
                 f"{letter.type} as {events[state - 1].variable}"
                 for letter, state in zip(witness.word, run, strict=True)
             )
-            for run in (witness.one, witness.other)
+            for run in (witness.first, witness.second)
         )
         spans = [
             attribute.span

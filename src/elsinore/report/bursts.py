@@ -48,9 +48,9 @@ def panels(statistics: Sequence[OperatorStatistics]) -> tuple[Panel, ...]:
     """Return a panel for each set of several queries that has records, pass after pass."""
     return tuple(
         Panel(_title(shared, number), bursts_of(shared))
-        for number, one in enumerate(statistics, start=1)
-        if isinstance(one, TrendStatistics)
-        for shared in one.sharing
+        for number, operator in enumerate(statistics, start=1)
+        if isinstance(operator, TrendStatistics)
+        for shared in operator.sharing
         if shared.records and len(shared.queries) > 1
     )
 

@@ -50,14 +50,17 @@ def graphlets_table(graph: HamletGraph, kind: TimeKind) -> pa.Table:
 
 def snapshots_table(graph: HamletGraph) -> pa.Table:
     """Return a row per snapshot: where it was made, and its value for each query."""
-    queries = list(dict.fromkeys(name for one in graph.snapshots for name in one.values))
+    queries = list(dict.fromkeys(name for snapshot in graph.snapshots for name in snapshot.values))
     return pa.table(
         {
-            "snapshot": pa.array([one.name for one in graph.snapshots], pa.string()),
-            "graphlet": pa.array([one.graphlet for one in graph.snapshots], pa.string()),
-            "event": pa.array([one.event for one in graph.snapshots], pa.string()),
+            "snapshot": pa.array([snapshot.name for snapshot in graph.snapshots], pa.string()),
+            "graphlet": pa.array([snapshot.graphlet for snapshot in graph.snapshots], pa.string()),
+            "event": pa.array([snapshot.event for snapshot in graph.snapshots], pa.string()),
         }
-        | {name: _numbers([one.values.get(name) for one in graph.snapshots]) for name in queries}
+        | {
+            name: _numbers([snapshot.values.get(name) for snapshot in graph.snapshots])
+            for name in queries
+        }
     )
 
 
@@ -78,10 +81,10 @@ def draw_graph(graph: HamletGraph, path: Path, *, overwrite: bool = True) -> tup
     places = _columns(graph)
     if not places:
         raise InputError("There are no graphlets in these windows: no event ends a trend.")
-    drawn = [one for one in (_within(one, places) for one in graph.graphlets) if one.events]
+    drawn = [item for item in (_within(item, places) for item in graph.graphlets) if item.events]
     rows = _rows(drawn, places)
-    shown = {one.name for one in drawn}
-    snapshots = [one for one in graph.snapshots if one.graphlet in shown][:MOST_ROWS]
+    shown = {item.name for item in drawn}
+    snapshots = [item for item in graph.snapshots if item.graphlet in shown][:MOST_ROWS]
     columns, lines = max(places.values()) + 1, max(rows.values()) + 1
     table = 0.28 * (len(snapshots) + 2) if snapshots else 0.4
     width = max(8.0, COLUMN * (columns + 2))
@@ -126,18 +129,18 @@ def _within(graphlet: Graphlet, places: dict[str, int]) -> Graphlet:
 def _rows(graphlets: Sequence[Graphlet], places: dict[str, int]) -> dict[str, int]:
     """Return the line of each graphlet: a line for each type, more where some are side by side."""
     ends: dict[str, list[int]] = {}  # of each type, the last column taken of each of its lines
-    found: dict[str, tuple[str, int]] = {}
+    line_of: dict[str, tuple[str, int]] = {}
     for graphlet in graphlets:
         columns = [places[event.name] for event in graphlet.events]
         lines = ends.setdefault(graphlet.type, [])
         line = next((n for n, end in enumerate(lines) if end < min(columns)), len(lines))
         lines[line : line + 1] = [max(columns)]
-        found[graphlet.name] = graphlet.type, line
+        line_of[graphlet.name] = graphlet.type, line
     first, total = {}, 0
     for kind, lines in ends.items():
         first[kind] = total
         total += len(lines)
-    return {name: first[kind] + line for name, (kind, line) in found.items()}
+    return {name: first[kind] + line for name, (kind, line) in line_of.items()}
 
 
 def _draw_graphlet(
@@ -178,7 +181,11 @@ def _draw_graphlet(
             va="center",
             bbox={"boxstyle": "square,pad=0.25", "facecolor": "white", "edgecolor": colour},
         )
-    made = {one.event: one.name for one in snapshots if one.graphlet == graphlet.name}
+    made = {
+        snapshot.event: snapshot.name
+        for snapshot in snapshots
+        if snapshot.graphlet == graphlet.name
+    }
     for event in graphlet.events:
         column = places[event.name]
         is_snapshot = event.name in made
@@ -240,14 +247,16 @@ def _names(graphlet: Graphlet) -> set[str]:
 
 
 def _draw_table(axes: Axes, snapshots: Sequence[Snapshot]) -> None:
-    queries = list(dict.fromkeys(name for one in snapshots for name in one.values))
+    queries = list(dict.fromkeys(name for snapshot in snapshots for name in snapshot.values))
     cells = [
         [
-            one.name,
-            one.graphlet if one.event is None else f"{one.event} in {one.graphlet}",
-            *(_short(str(one.values.get(name, ""))) for name in queries),
+            snapshot.name,
+            snapshot.graphlet
+            if snapshot.event is None
+            else f"{snapshot.event} in {snapshot.graphlet}",
+            *(_short(str(snapshot.values.get(name, ""))) for name in queries),
         ]
-        for one in snapshots
+        for snapshot in snapshots
     ]
     titles = ["snapshot", "of", *(f"Query {name}" for name in queries)]
     table = axes.table(
@@ -259,7 +268,7 @@ def _draw_table(axes: Axes, snapshots: Sequence[Snapshot]) -> None:
 
 
 def _title(graph: HamletGraph, moments: int) -> str:
-    shared = sum(one.shared for one in graph.graphlets)
+    shared = sum(graphlet.shared for graphlet in graph.graphlets)
     text = (
         f"{count(len(graph.graphlets), 'graphlet')}, {shared:,} of them shared; "
         f"{count(len(graph.snapshots), 'snapshot')}"

@@ -19,9 +19,9 @@ def records_table(statistics: Sequence[OperatorStatistics], kind: TimeKind) -> p
     """
     rows = [
         (number, shared.name, ", ".join(shared.queries), record)
-        for number, one in enumerate(statistics, start=1)
-        if isinstance(one, TrendStatistics)
-        for shared in one.sharing
+        for number, operator in enumerate(statistics, start=1)
+        if isinstance(operator, TrendStatistics)
+        for shared in operator.sharing
         for record in shared.records
     ]
     records = [row[3] for row in rows]
