@@ -51,8 +51,8 @@ from elsinore.plan.modes import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from elsinore.runtime.asked import Asked
     from elsinore.runtime.options import RunOptions
+    from elsinore.runtime.request import RunRequest
     from elsinore.runtime.results import Results
     from elsinore.runtime.times import TimeUnit
 
@@ -272,9 +272,9 @@ class Workload:
         Raises QueryError if a query does not fit the columns, and InputError for missing columns
         and for events that cannot be used.
         """
-        from elsinore.runtime.asked import Asked  # noqa: PLC0415 - engines load on first use
+        from elsinore.runtime.request import RunRequest  # noqa: PLC0415 - engines load on first use
 
-        request = Asked(
+        request = RunRequest(
             time=time,
             type=type,
             time_unit=time_unit,
@@ -312,9 +312,9 @@ class Workload:
         ...     print(name, rows["b[].v"].to_pylist())
         q [[0, 1], [0, 2], [1, 2]]
         """
-        from elsinore.runtime.asked import Asked  # noqa: PLC0415 - as above
+        from elsinore.runtime.request import RunRequest  # noqa: PLC0415 - as above
 
-        request = Asked(**options)
+        request = RunRequest(**options)
         if is_spark_frame(_bare(data)) or request.spark is not None:
             raise InputError(
                 "batches() is for events in this process. Of a Spark DataFrame, run() gives data "
@@ -328,7 +328,7 @@ class Workload:
                 yield name, table
         return results
 
-    def _run(self, data: Any, request: Asked, *, in_pieces: bool) -> Any:
+    def _run(self, data: Any, request: RunRequest, *, in_pieces: bool) -> Any:
         """Do what `run` describes; if in pieces, return a generator of them."""
         options = request.options()
         data = _bare(data)
@@ -372,7 +372,7 @@ class Workload:
         return self._run_here(table, options, request, in_pieces=False)
 
     def _run_here(
-        self, table: pa.Table, options: RunOptions, request: Asked, *, in_pieces: bool
+        self, table: pa.Table, options: RunOptions, request: RunRequest, *, in_pieces: bool
     ) -> Any:
         """Run in this process."""
         from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba

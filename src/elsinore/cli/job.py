@@ -62,9 +62,9 @@ class Job:
 
     def options(self) -> RunOptions:
         """Return how its events are to be read, and what is asked of the run."""
-        from elsinore.runtime.asked import Asked  # noqa: PLC0415 - loads Arrow
+        from elsinore.runtime.request import RunRequest  # noqa: PLC0415 - loads Arrow
 
-        return Asked(**self._options).options()
+        return RunRequest(**self._options).options()
 
     @property
     def _options(self) -> dict[str, Any]:

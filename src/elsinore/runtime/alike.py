@@ -68,9 +68,9 @@ def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)
         places = bounds[:-1][rows][:, None] + np.arange(length)
-        found = _numbered(inner[places]) if length else np.zeros(len(rows), dtype=np.int64)
-        codes[rows] = above + found
-        above += int(found.max()) + 1
+        inner_codes = _numbered(inner[places]) if length else np.zeros(len(rows), dtype=np.int64)
+        codes[rows] = above + inner_codes
+        above += int(inner_codes.max()) + 1
     return codes
 
 

@@ -48,7 +48,7 @@ def classify(
     only, so many types with many predicates cost one pass over the events; comparisons with
     constants, which cannot fail, for all events at once where few types have any.
     """
-    known = {one.type: one for one in classes.types}
+    known = {type_classes.type: type_classes for type_classes in classes.types}
     table = first_classes(classes, names)
     numbers = read_only(numbers)
     codes = np.empty(len(numbers), dtype=np.int64)
@@ -67,25 +67,25 @@ def classify(
         return codes
     order, starts = enter(rows_by_type, 1e-6 * (len(numbers) + len(names)), numbers, len(names))
     for number in busy:
-        one = known[names[number]]
+        type_classes = known[names[number]]
         rows = order[starts[number] : starts[number + 1]]
         if len(rows) == 0:
             continue
-        read = {name: columns[name] for name in Classes((one,)).attributes}
+        read = {name: columns[name] for name in Classes((type_classes,)).attributes}
         if len(rows) >= SPARSE * len(codes):
-            _add_digits(codes, numbers, number, one, read)
+            _add_digits(codes, numbers, number, type_classes, read)
             continue
         picked = to_arrow(rows)
         few = np.zeros(len(rows), dtype=np.int64)
         alike = read_only(np.zeros(len(rows), dtype=np.int32))
-        _add_digits(few, alike, 0, one, {n: c.take(picked) for n, c in read.items()})
+        _add_digits(few, alike, 0, type_classes, {n: c.take(picked) for n, c in read.items()})
         codes[rows] += few
     return codes
 
 
 def first_classes(classes: Classes, names: Sequence[str]) -> NDArray[np.int64]:
     """Return the first class of each type, -1 for one that is not known, and -1 at the end."""
-    offsets = {one.type: one.offset for one in classes.types}
+    offsets = {of_type.type: of_type.offset for of_type in classes.types}
     return np.array([*(offsets.get(name, -1) for name in names), -1], dtype=np.int64)
 
 
@@ -94,8 +94,8 @@ def has_digits(classes: Classes, names: Sequence[str]) -> bool:
 
     Where none has, an event's class is the first of its type.
     """
-    found = set(names)
-    return any(one.digits and one.type in found for one in classes.types)
+    present = set(names)
+    return any(of_type.digits and of_type.type in present for of_type in classes.types)
 
 
 def type_places(types: pa.Array, names: Sequence[str]) -> tuple[Numbering, Sequence[str]]:
@@ -112,10 +112,12 @@ def type_places(types: pa.Array, names: Sequence[str]) -> tuple[Numbering, Seque
     """
     if not pa.types.is_dictionary(types.type):
         return _text_places(types, names), names
-    own, indices = types.dictionary, types.indices
-    if len(own) <= 2 * len(names) + 100 and not own.null_count:
-        return Numbering(len(types), len(own), partial(_indices, indices)), own.to_pylist()
-    places = np.append(type_numbers(own, names), np.int32(-1))
+    dictionary, indices = types.dictionary, types.indices
+    if len(dictionary) <= 2 * len(names) + 100 and not dictionary.null_count:
+        return Numbering(
+            len(types), len(dictionary), partial(_indices, indices)
+        ), dictionary.to_pylist()
+    places = np.append(type_numbers(dictionary, names), np.int32(-1))
 
     def look_up_places(begin: int, end: int) -> Codes:
         return np.asarray(places[_indices(indices, begin, end)])
@@ -145,17 +147,17 @@ def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
     """Return the places of texts in `names`, -1 for others and null."""
     if len(types) == 0:
         return Numbering.of(np.zeros(0, dtype=np.int32), len(names))
-    found = text_numbers(types, names)
+    numbering = text_numbers(types, names)
     if not types.null_count:
-        return found
+        return numbering
 
     def find(begin: int, end: int) -> Codes:
-        numbers = found.make(begin, end)
+        numbers = numbering.make(begin, end)
         nulls = types.slice(begin, end - begin).is_null()
         numbers[to_numpy(nulls)] = -1
         return numbers
 
-    return replace(found, make=find, look_up=None)
+    return replace(numbering, make=find, look_up=None)
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:
@@ -212,18 +214,18 @@ def _add_digit(
                 place = _places_of_times(digit, columns)
             else:
                 place = pc.index_in(column, value_set=to_arrow(named, column.type))
-            other = pc.if_else(
+            unknown = pc.if_else(
                 column.is_null(), to_scalar(-2, pa.int32()), to_scalar(-1, pa.int32())
             )
-            places = to_numpy(pc.coalesce(place, other)) + np.int32(2)
+            places = to_numpy(pc.coalesce(place, unknown)) + np.int32(2)
             enter(add_places, seconds, codes, numbers, number, read_only(places), factor)
         case Bit(predicate):
-            told = evaluate(predicate, columns)
-            if isinstance(told, pa.Scalar):
-                told = pa.repeat(bool(told.as_py()), len(codes))
-            told = pc.fill_null(told.cast(pa.bool_()), to_scalar(False))
-            bits = np.frombuffer(told.buffers()[1], dtype=np.uint8)
-            enter(add_truth, seconds, codes, numbers, number, bits, told.offset, factor)
+            truth = evaluate(predicate, columns)
+            if isinstance(truth, pa.Scalar):
+                truth = pa.repeat(bool(truth.as_py()), len(codes))
+            truth = pc.fill_null(truth.cast(pa.bool_()), to_scalar(False))
+            bits = np.frombuffer(truth.buffers()[1], dtype=np.uint8)
+            enter(add_truth, seconds, codes, numbers, number, bits, truth.offset, factor)
 
 
 def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Array:

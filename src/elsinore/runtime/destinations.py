@@ -59,7 +59,7 @@ def check_destinations(
     for destination in destinations:
         _refuse_no_folder(destination)
         _refuse_long_name(destination)
-    existing = [one for one in destinations if os.path.lexists(one.path)]
+    existing = [place for place in destinations if os.path.lexists(place.path)]
     if existing and not overwrite:
         raise OutputError(_exists(existing))
     for destination in existing:
@@ -118,12 +118,14 @@ def _refuse_input(destination: Destination, read: _Read) -> None:
     real = Path(os.path.realpath(destination.path))
     # Where the destination is a link, both the link's own place and its target's are looked at.
     place = Path(os.path.realpath(destination.path.parent)) / destination.path.name
-    own = _identity(real)
-    if own is not None and own in read.within:
-        raise OutputError(f"{destination} is '{read.within[own]}', which this run reads. {remedy}")
-    if own is not None and own in read.above:
+    real_identity = _identity(real)
+    if real_identity is not None and real_identity in read.within:
         raise OutputError(
-            f"{destination} contains '{read.above[own]}', which this run reads. {remedy}"
+            f"{destination} is '{read.within[real_identity]}', which this run reads. {remedy}"
+        )
+    if real_identity is not None and real_identity in read.above:
+        raise OutputError(
+            f"{destination} contains '{read.above[real_identity]}', which this run reads. {remedy}"
         )
     for folder in (*real.parents, *place.parents):
         identity = _identity(folder)
@@ -169,11 +171,11 @@ def _refuse_long_name(destination: Destination) -> None:
 
 
 def _exists(existing: Sequence[Destination]) -> str:
-    more = len(existing) - 1
-    verb = f"and {more} more exist" if more else "exists"
-    what = "them" if more else "it"
+    further = len(existing) - 1
+    verb = f"and {further} more exist" if further else "exists"
+    them = "them" if further else "it"
     return (
-        f"{existing[0]} {verb} already. Add --overwrite to replace {what}, or name another place."
+        f"{existing[0]} {verb} already. Add --overwrite to replace {them}, or name another place."
     )
 
 

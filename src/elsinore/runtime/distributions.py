@@ -46,8 +46,8 @@ def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     starts = np.concatenate([[0], np.cumsum(np.where(usable, lengths, 0))]).astype(np.int32)
     scaled = (weights / totals[of])[kept]
     offsets = to_arrow(starts, mask=np.append(~usable, False))
-    found = pa.ListArray.from_arrays(offsets, to_arrow(scaled))
-    return found.cast(LISTS), to_arrow(~usable & ~missing)
+    scaled_lists = pa.ListArray.from_arrays(offsets, to_arrow(scaled))
+    return scaled_lists.cast(LISTS), to_arrow(~usable & ~missing)
 
 
 def _lists(column: pa.Array) -> pa.Array:

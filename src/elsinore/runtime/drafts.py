@@ -64,11 +64,11 @@ def _machine() -> str:
     >>> len(_machine())
     12
     """
-    told = [platform.node()]
+    marks = [platform.node()]
     with suppress(OSError):  # a system without them
-        told.append(Path("/proc/sys/kernel/random/boot_id").read_text())
-        told.append(os.readlink("/proc/self/ns/pid"))
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+        marks.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+        marks.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\n".join(marks).encode()).hexdigest()[:12]
 
 
 def _clear_up(path: Path) -> bool:
@@ -104,7 +104,7 @@ def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
         _rename_to_nothing(place, path)
         return
     refuse_foreign_folder(path)
-    folders = [one.is_dir() and not one.is_symlink() for one in (place, path)]
+    folders = [candidate.is_dir() and not candidate.is_symlink() for candidate in (place, path)]
     if not any(folders) or not os.path.lexists(path):
         os.replace(place, path)
         return

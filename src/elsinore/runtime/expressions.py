@@ -99,10 +99,10 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Binary(Operator.OR, left, right):
             return pc.or_kleene(_truth(_evaluate(left, columns)), _truth(_evaluate(right, columns)))
         case Binary(operator, left, right):
-            one, other = _alike(_evaluate(left, columns), _evaluate(right, columns))
+            left_value, right_value = _alike(_evaluate(left, columns), _evaluate(right, columns))
             if operator in _COMPARE:
-                return _COMPARE[operator](*_signed(one, other))
-            return known(_compute(operator, one, other))
+                return _COMPARE[operator](*_signed(left_value, right_value))
+            return known(_compute(operator, left_value, right_value))
         case _:
             raise TypeError(f"not an expression over one event: {expression}")
 
@@ -149,25 +149,25 @@ def _text(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
 
 
 def _alike(
-    one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+    left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
     """Read a text constant as a time where it meets a time; give untyped nulls a type.
 
     A whole number that meets a double is taken as the nearest one.
     """
-    if pa.types.is_null(one.type):
-        one = one.cast(other.type)
-    if pa.types.is_null(other.type):
-        other = other.cast(one.type)
-    if _is_text(one) and pa.types.is_temporal(other.type):
-        one = _moment(one.as_py(), other.type)
-    elif _is_text(other) and pa.types.is_temporal(one.type):
-        other = _moment(other.as_py(), one.type)
-    if pa.types.is_integer(one.type) and pa.types.is_floating(other.type):
-        one = _nearest(one)
-    elif pa.types.is_floating(one.type) and pa.types.is_integer(other.type):
-        other = _nearest(other)
-    return one, other
+    if pa.types.is_null(left.type):
+        left = left.cast(right.type)
+    if pa.types.is_null(right.type):
+        right = right.cast(left.type)
+    if _is_text(left) and pa.types.is_temporal(right.type):
+        left = _moment(left.as_py(), right.type)
+    elif _is_text(right) and pa.types.is_temporal(left.type):
+        right = _moment(right.as_py(), left.type)
+    if pa.types.is_integer(left.type) and pa.types.is_floating(right.type):
+        left = _nearest(left)
+    elif pa.types.is_floating(left.type) and pa.types.is_integer(right.type):
+        right = _nearest(right)
+    return left, right
 
 
 def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
@@ -180,14 +180,14 @@ def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
 
 
 def _signed(
-    one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+    left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
     """Read whole numbers, one without a sign and one with, as what holds the values of both."""
-    if pa.uint64() in {one.type, other.type} and one.type != other.type:
+    if pa.uint64() in {left.type, right.type} and left.type != right.type:
         wide = pa.decimal128(20)
-        if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
-            return one.cast(wide), other.cast(wide)
-    return one, other
+        if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
+            return left.cast(wide), right.cast(wide)
+    return left, right
 
 
 def _wide(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
@@ -206,20 +206,20 @@ def _is_text(value: pa.Array | pa.Scalar) -> bool:
 
 
 def _compute(
-    operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+    operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
     """Return sum, difference, product, quotient (of doubles) or remainder; null for /0."""
-    one, other = _wide(one), _wide(other)
+    left, right = _wide(left), _wide(right)
     if operator is Operator.DIV:
-        return pc.divide(_nearest(one), _nearest(_nonzero(other)))
-    whole = pa.types.is_integer(one.type) and pa.types.is_integer(other.type)
-    if whole and pa.uint64() in {one.type, other.type}:
-        return _of_one_sign(operator, one, other)
-    return _combined(operator, one, other)
+        return pc.divide(_nearest(left), _nearest(_nonzero(right)))
+    whole = pa.types.is_integer(left.type) and pa.types.is_integer(right.type)
+    if whole and pa.uint64() in {left.type, right.type}:
+        return _of_one_sign(operator, left, right)
+    return _combined(operator, left, right)
 
 
 def _of_one_sign(
-    operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+    operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
     """Compute with whole numbers, some without a sign: with one if there is room, or without.
 
@@ -228,35 +228,35 @@ def _of_one_sign(
     why = APART
     for kind in (pa.int64(), pa.uint64()):
         with suppress(pa.ArrowInvalid):
-            both = one.cast(kind), other.cast(kind)
+            both = left.cast(kind), right.cast(kind)
             why = OVERFLOW
             return _combined(operator, *both)
     raise InputError(not_computed(why))
 
 
 def _combined(
-    operator: Operator, one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar
+    operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
-    return remainder(one, other) if operator is Operator.MOD else _COMPUTE[operator](one, other)
+    return remainder(left, right) if operator is Operator.MOD else _COMPUTE[operator](left, right)
 
 
-def remainder(one: pa.Array | pa.Scalar, other: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+def remainder(left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     """Return what division leaves, of the sign of what is divided; null where it is by zero.
 
     >>> remainder(pa.array([1e17, -5.0, 2.0]), pa.array([3.0, 3.0, float("inf")])).to_pylist()
     [1.0, -2.0, 2.0]
     """
-    other = _nonzero(other)
-    if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
-        if pa.types.is_signed_integer(other.type):
-            unit = pc.equal(other, to_scalar(-1))  # the least number's quotient has no room
-            other = pc.if_else(unit, to_scalar(1, other.type), other)
-        return pc.subtract(one, pc.multiply(pc.divide(one, other), other))
-    unknown = pc.or_(pc.is_null(one), pc.is_null(other))
+    right = _nonzero(right)
+    if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
+        if pa.types.is_signed_integer(right.type):
+            unit = pc.equal(right, to_scalar(-1))  # the least number's quotient has no room
+            right = pc.if_else(unit, to_scalar(1, right.type), right)
+        return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
+    unknown = pc.or_(pc.is_null(left), pc.is_null(right))
     with np.errstate(invalid="ignore"):  # infinity leaves no remainder
-        left = np.fmod(_doubles(one), _doubles(other))
-    found = to_arrow(left) if np.ndim(left) else to_scalar(float(left))
-    return pc.if_else(unknown, to_scalar(None, pa.float64()), found)
+        modulo = np.fmod(_doubles(left), _doubles(right))
+    modulo_or_null = to_arrow(modulo) if np.ndim(modulo) else to_scalar(float(modulo))
+    return pc.if_else(unknown, to_scalar(None, pa.float64()), modulo_or_null)
 
 
 def _nonzero(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
@@ -276,10 +276,10 @@ def _in_list(
     value: pa.Array | pa.Scalar, choices: list[bool | int | float | str | None]
 ) -> pa.Array | pa.Scalar:
     known = [choice for choice in choices if choice is not None]
-    found: pa.Array | pa.Scalar = to_scalar(False)
+    verdict: pa.Array | pa.Scalar = to_scalar(False)
     for choice in known:
-        one, other = _alike(value, to_scalar(held(choice)))
-        found = pc.or_kleene(found, pc.equal(*_signed(one, other)))
+        element, chosen = _alike(value, to_scalar(held(choice)))
+        verdict = pc.or_kleene(verdict, pc.equal(*_signed(element, chosen)))
     if len(known) < len(choices):
-        found = pc.or_kleene(found, to_scalar(None, pa.bool_()))
-    return found
+        verdict = pc.or_kleene(verdict, to_scalar(None, pa.bool_()))
+    return verdict

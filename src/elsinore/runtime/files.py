@@ -160,16 +160,16 @@ def _read_parquet(path: Path) -> pa.Table:
         raise InputError(f"'{path}' is not a Parquet file that can be read: {error}") from error
 
 
-def _common_type(kind: pa.DataType, other: pa.DataType, *, guessed: bool) -> pa.DataType | None:
-    if kind == other or pa.types.is_null(other):
+def _common_type(kind: pa.DataType, second: pa.DataType, *, guessed: bool) -> pa.DataType | None:
+    if kind == second or pa.types.is_null(second):
         return kind
     if pa.types.is_null(kind):
-        return other
+        return second
     if not guessed:
         return None
-    if {kind, other} == {pa.int64(), pa.float64()}:
+    if {kind, second} == {pa.int64(), pa.float64()}:
         return pa.float64()
-    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(other) and kind.tz == other.tz:
+    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(second) and kind.tz == second.tz:
         return pa.timestamp("ns", kind.tz)
     return None
 

@@ -113,8 +113,8 @@ def columns_to_convert(
         return None
     if options.allow_rejects or options.uncertain is not None:
         return None
-    held = data.schema.names if is_dataset(data) else (*data.columns, *data.index.names)
-    names = [str(name) for name in held]
+    labels = data.schema.names if is_dataset(data) else (*data.columns, *data.index.names)
+    names = [str(name) for name in labels]
     wanted = {*attributes, options.time, options.type, *options.order_by}
     texts = [text.lower() for text in wanted.difference(attributes, names)]
     return frozenset(
@@ -128,12 +128,12 @@ def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
     made = {name: _column(name, values) for name, values in columns.items()}
     lengths = {name: len(column) for name, column in made.items()}
     if len(set(lengths.values())) > 1:
-        (one, first), (other, second) = next(
+        (first_name, first), (second_name, second) = next(
             pair for pair in itertools.pairwise(lengths.items()) if pair[0][1] != pair[1][1]
         )
         raise InputError(
-            f"Column '{one}' and column '{other}' are not of one length: {first:,} and {second:,} "
-            "values."
+            f"Column '{first_name}' and column '{second_name}' are not of one length: "
+            f"{first:,} and {second:,} values."
         )
     return pa.table(made)
 
@@ -167,7 +167,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str:
         else:
             low = middle
     value = kind_of_value(values[low])
-    before = next((other for other in values[:low] if other is not None), None)
+    before = next((earlier for earlier in values[:low] if earlier is not None), None)
     if before is None:
         return f"Column '{name}', row {high}: {value} is not a value that a table can hold."
     return (
@@ -192,9 +192,9 @@ def _from_items(items: list[Any]) -> pa.Table:
             "A list of paths is read by read_events(*paths), as one table; a folder, or a pattern "
             "such as 'logs/*.csv', names several files too."
         )
-    found = ", ".join(sorted({type(item).__name__ for item in items}))
+    kinds = ", ".join(sorted({type(item).__name__ for item in items}))
     raise InputError(
-        f"A list of events holds only dicts or only RecordBatches, this one holds {found}. "
+        f"A list of events holds only dicts or only RecordBatches, this one holds {kinds}. "
         f"Accepted are {ACCEPTED}."
     )
 

@@ -61,15 +61,15 @@ def parse_iso8601(texts: pa.Array, per_microsecond: int = 1) -> tuple[pa.Array, 
 def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
     digits = 6 if per_microsecond == 1 else 9
     second_ticks = _SECOND * per_microsecond
-    found = pc.extract_regex(texts, pattern=_FORM)
-    valid = to_numpy(found.is_valid())
-    days, day_exists = _by_distinct(found.field("date"), _day)
-    offset, offset_exists = _by_distinct(found.field("zone"), _zone_offset)
-    hour = _number(found.field("hour"))
-    minute = _number(found.field("minute"))
-    second = _number(found.field("second"))
+    parts = pc.extract_regex(texts, pattern=_FORM)
+    valid = to_numpy(parts.is_valid())
+    days, day_exists = _by_distinct(parts.field("date"), _day)
+    offset, offset_exists = _by_distinct(parts.field("zone"), _zone_offset)
+    hour = _number(parts.field("hour"))
+    minute = _number(parts.field("minute"))
+    second = _number(parts.field("second"))
     part = _number(
-        pc.utf8_slice_codeunits(pc.utf8_rpad(found.field("part"), digits, "0"), 0, digits)
+        pc.utf8_slice_codeunits(pc.utf8_rpad(parts.field("part"), digits, "0"), 0, digits)
     )
     valid &= day_exists & offset_exists & (hour < 24) & (minute < 60) & (second < 60)
     seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
@@ -77,7 +77,7 @@ def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
     valid &= (seconds <= bound) & (seconds >= -bound)
     ticks = np.where(valid, seconds, 0) * second_ticks + np.where(valid, part, 0)
     values = to_arrow(ticks, pa.int64(), mask=~valid)
-    zones = to_numpy(pc.not_equal(found.field("zone"), to_scalar("")), False)
+    zones = to_numpy(pc.not_equal(parts.field("zone"), to_scalar("")), False)
     return values, bool(np.any(zones & valid))
 
 

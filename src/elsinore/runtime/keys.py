@@ -82,17 +82,17 @@ def of_groups(column: pa.Array, example: NDArray[np.int64]) -> pa.Array:
 
 def encode_keys(
     groups: Sequence[pa.Array],
-    others: Sequence[pa.Array],
+    further: Sequence[pa.Array],
     required: Sequence[pa.Array],
     rows: int,
 ) -> Keys:
     """Return what `number_keys` does, of all rows."""
-    return number_keys(groups, others, required, rows).of_rows(0, rows)
+    return number_keys(groups, further, required, rows).of_rows(0, rows)
 
 
 def number_keys(
     groups: Sequence[pa.Array],
-    others: Sequence[pa.Array],
+    further: Sequence[pa.Array],
     required: Sequence[pa.Array],
     rows: int,
     threads: int = 1,
@@ -102,9 +102,13 @@ def number_keys(
     A null is a value of its own, as in SQL's GROUP BY; a row with a null in one of `required`
     (the attributes of `[ ]`) has no key: null equals nothing, and NaN counts as null.
     """
-    every = [Numbering.alike(rows)] if not groups else [_code(one, threads) for one in groups]
+    every = (
+        [Numbering.alike(rows)]
+        if not groups
+        else [_code(column_of_group, threads) for column_of_group in groups]
+    )
     group = _combine(every, threads)
-    key = _combine([group, *(_code(column, threads) for column in others)], threads)
+    key = _combine([group, *(_code(column, threads) for column in further)], threads)
     missing = [mask for column in required if (mask := _missing(column)) is not None]
     if missing:
         key = _without(key, missing)
@@ -231,11 +235,11 @@ def _encoded(
 
     def number(place: int) -> None:
         part, end = parts[place], ends[place]
-        indices, own = part.indices, len(part.dictionary)
-        found = to_numpy(indices, own)
+        indices, size_of_part = part.indices, len(part.dictionary)
+        numbers = to_numpy(indices, size_of_part)
         if places is not None:
-            found = np.append(places[begins[place] : begins[place + 1]], np.int32(size))[found]
-        codes[end - len(part) : end] = found
+            numbers = np.append(places[begins[place] : begins[place + 1]], np.int32(size))[numbers]
+        codes[end - len(part) : end] = numbers
 
     def number_all(begin: int, end: int) -> None:
         for place in range(begin, end):
@@ -248,43 +252,45 @@ def _encoded(
 def _combine(parts: Sequence[Numbering], threads: int) -> Numbering:
     """Number the combinations of several numberings."""
     codes = parts[0]
-    for more in parts[1:]:
+    for numbering in parts[1:]:
         if codes.size == 1:
-            codes = more
-        elif codes.size * more.size <= TABLE:
-            codes = _looked_up(codes, more, threads)
+            codes = numbering
+        elif codes.size * numbering.size <= TABLE:
+            codes = _looked_up(codes, numbering, threads)
         else:
-            codes = _hashed(codes, more, threads)
+            codes = _hashed(codes, numbering, threads)
     return codes
 
 
-def _looked_up(codes: Numbering, more: Numbering, threads: int) -> Numbering:
+def _looked_up(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
     """Number pairs of codes by a table of all that there might be."""
-    there = np.zeros((codes.size, more.size), dtype=np.uint8)
+    there = np.zeros((codes.size, second_codes.size), dtype=np.uint8)
 
     def pairs(begin: int, end: int) -> tuple[Codes, Codes]:
-        return read_only(codes.make(begin, end)), read_only(more.make(begin, end))
+        return read_only(codes.make(begin, end)), read_only(second_codes.make(begin, end))
 
     def mark(begin: int, end: int) -> None:
         first, second = pairs(begin, end)
         enter(mark_pairs, 1e-6 * (end - begin), first, second, there)
 
     def number(begin: int, end: int) -> Codes:
-        found = np.empty(end - begin, dtype=np.int32)
+        numbers = np.empty(end - begin, dtype=np.int32)
         first, second = pairs(begin, end)
-        enter(look_up_pairs, 1e-6 * (end - begin), first, second, table, found)
-        return found
+        enter(look_up_pairs, 1e-6 * (end - begin), first, second, table, numbers)
+        return numbers
 
     by_ranges(mark, codes.rows, threads)
     table = np.cumsum(there, dtype=np.int32).reshape(there.shape)
     return Numbering(codes.rows, int(table[-1, -1]) if there.size else 0, number)
 
 
-def _hashed(codes: Numbering, more: Numbering, threads: int) -> Numbering:
+def _hashed(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
     """Number pairs of codes, which could be too many for a table."""
 
     def encode(begin: int, end: int) -> pa.DictionaryArray:
-        pairs = codes.make(begin, end).astype(np.int64) * more.size + more.make(begin, end)
+        pairs = codes.make(begin, end).astype(np.int64) * second_codes.size + second_codes.make(
+            begin, end
+        )
         return to_arrow(pairs).dictionary_encode()
 
     return _encoded(encode, codes.rows, threads)

@@ -36,9 +36,9 @@ def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[s
     nfa = automaton(rate)
     states = [0]
     for row, truth in enumerate(bits(Bits(leaves, ()), rows).tolist()):
-        held = {leaf.symbol for place, leaf in enumerate(leaves) if truth >> place & 1}
+        symbols = {leaf.symbol for place, leaf in enumerate(leaves) if truth >> place & 1}
         moves = [move for state in states for move in nfa.outgoing(state)]
-        after = sorted({move.target for move in moves if move.symbol in held})
+        after = sorted({move.target for move in moves if move.symbol in symbols})
         if not moves:  # the rate never matches, which is told without events
             return None
         if not after:

@@ -145,10 +145,10 @@ def output_format(path: Path) -> OutputFormat | None:
     >>> output_format(Path("bad.jsonl")), output_format(Path("bad.csv.gz"))
     ('json', None)
     """
-    found = format_of(path)
-    if found is None or found == "zeek" or path.suffix.lower() in {".gz", ".tsv"}:
+    file_format = format_of(path)
+    if file_format is None or file_format == "zeek" or path.suffix.lower() in {".gz", ".tsv"}:
         return None
-    return found
+    return file_format
 
 
 def _write_csv(table: pa.Table, file: BinaryIO, *, header: bool = True) -> None:

@@ -26,15 +26,15 @@ def refusal(path: Path, error: pa.ArrowInvalid) -> str:
     >>> refusal(Path("e.csv"), error)[:62]
     "'e.csv', row 2: 3 cells where there are 4 columns: 2,B,3. Give"
     """
-    found = RAGGED.search(str(error))
-    if found is None:
+    match = RAGGED.search(str(error))
+    if match is None:
         return f"'{path}' is not CSV that can be read: {error}"
-    text = found[4] or ""
-    first, *more = text.splitlines() or [""]
-    if more or text.count('"') % 2:
-        return unclosed(path, f"row {int(found[1]) - 1:,}", _shown(first))
-    told = _unequal(path, int(found[1]) - 1, found)
-    return f"{told} A cell with a delimiter in it goes in double quotes."
+    text = match[4] or ""
+    first, *further = text.splitlines() or [""]
+    if further or text.count('"') % 2:
+        return unclosed(path, f"row {int(match[1]) - 1:,}", _shown(first))
+    message = _unequal(path, int(match[1]) - 1, match)
+    return f"{message} A cell with a delimiter in it goes in double quotes."
 
 
 def refusal_of_log(
@@ -46,8 +46,8 @@ def refusal_of_log(
     >>> refusal_of_log(Path("c.log"), error, ["ts", "port"], ["time", "count"])[:62]
     "'c.log': column 'port' is of Zeek's type count, and holds 'x'."
     """
-    if (found := RAGGED.search(str(error))) is not None:
-        return _unequal(path, int(found[1]), found)
+    if (match := RAGGED.search(str(error))) is not None:
+        return _unequal(path, int(match[1]), match)
     if (odd := ODD_CELL.search(str(error))) is not None:
         name, kind = names[int(odd[1])], kinds[int(odd[1])]
         return (
@@ -57,9 +57,9 @@ def refusal_of_log(
     return f"'{path}' cannot be read as a log of Zeek: {error}"
 
 
-def _unequal(path: Path, row: int, found: re.Match[str]) -> str:
+def _unequal(path: Path, row: int, match: re.Match[str]) -> str:
     """Say that a row has more or less cells than there are columns."""
-    _, columns, cells, text = found.groups(default="")
+    _, columns, cells, text = match.groups(default="")
     return (
         f"'{path}', row {row:,}: {count(int(cells), 'cell')} where there are {columns} columns: "
         f"{_shown(text)}. Give it {columns} cells, or take it out."

@@ -37,11 +37,11 @@ def by_ranges(work: Callable[[int, int], R], rows: int, threads: int) -> list[R]
     if len(ranges) == 1 or threads == 1:
         return [work(*bounds) for bounds in ranges]
     left = iter(range(len(ranges)))  # whoever is in want of one takes the next
-    found: dict[int, R] = {}
+    results: dict[int, R] = {}
 
     def take() -> None:
         for number in left:
-            found[number] = work(*ranges[number])
+            results[number] = work(*ranges[number])
 
     in_threads([take] * min(threads, len(ranges)), partial(list, left))
-    return [found[number] for number in range(len(ranges))]
+    return [results[number] for number in range(len(ranges))]

@@ -116,7 +116,7 @@ def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
     '2 with null time, 1 with null type'
     """
     counts = pc.value_counts(reasons.drop_null()).to_pylist()
-    return ", ".join(f"{one['counts']:,} with {one['values']}" for one in counts)
+    return ", ".join(f"{reason['counts']:,} with {reason['values']}" for reason in counts)
 
 
 def mend_or_reject(reasons: Collection[str]) -> str:

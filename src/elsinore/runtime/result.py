@@ -105,8 +105,8 @@ class Result:
 
     def __repr__(self) -> str:
         names = list(_names(self.frame))
-        more = len(names) - SHOWN_COLUMNS
-        shown = ", ".join(names[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+        hidden = len(names) - SHOWN_COLUMNS
+        shown = ", ".join(names[:SHOWN_COLUMNS]) + (f" and {hidden} more" if hidden > 0 else "")
         return f"<{self._query}: {rows_text(self.frame)} of {shown}; {engine_of(self.frame)}>"
 
     def __str__(self) -> str:
@@ -119,9 +119,10 @@ class Result:
             first = self.frame.limit(SHOWN_ROWS + 1).toArrow()
             total = first.num_rows
             first = first.slice(0, SHOWN_ROWS)
-        more = total - first.num_rows
-        rest = f"{more:,} more" if isinstance(self.frame, pa.Table) else "more rows"
-        note = f"<caption>{escape(self._query)}{f': {rest} not shown' if more else ''}</caption>"
+        hidden = total - first.num_rows
+        more_rows = f"{hidden:,} more" if isinstance(self.frame, pa.Table) else "more rows"
+        not_shown = f": {more_rows} not shown" if hidden else ""
+        note = f"<caption>{escape(self._query)}{not_shown}</caption>"
         columns = [shown_values(column) for column in first.columns]
         return html_table(first.column_names, list(zip(*columns, strict=True)), note)
 

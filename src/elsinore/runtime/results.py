@@ -88,14 +88,14 @@ class Results(Mapping[str, Result], Generic[Frame]):
     def __reduce__(self) -> tuple[Any, ...]:
         if not all(isinstance(table, pa.Table) for table in self.tables.values()):
             raise TypeError("Results on Spark cannot be pickled; their rows can: to_arrow()")
-        found = (self.statistics, self.find_warnings(), self.find_doubts())
-        return _unpickled, (dict(self.tables), self.rejected, dict(self.orders), *found)
+        by_now = (self.statistics, self.find_warnings(), self.find_doubts())
+        return _unpickled, (dict(self.tables), self.rejected, dict(self.orders), *by_now)
 
     def __repr__(self) -> str:
         shown = [self._told(name) for name in list(self.tables)[:SHOWN_QUERIES]]
-        more = len(self.tables) - len(shown)
-        rest = f" and {more:,} more" if more else ""
-        return f"<Results of {self._count()}: {', '.join(shown)}{rest}; {self._engine()}>"
+        hidden = len(self.tables) - len(shown)
+        hidden_text = f" and {hidden:,} more" if hidden else ""
+        return f"<Results of {self._count()}: {', '.join(shown)}{hidden_text}; {self._engine()}>"
 
     def _told(self, name: str) -> str:
         frame = self.tables[name]
@@ -112,10 +112,9 @@ class Results(Mapping[str, Result], Generic[Frame]):
             (name, rows_text(frame), ", ".join(_columns(frame)))
             for name, frame in list(self.tables.items())[:SHOWN_TABLE]
         ]
-        more = len(self.tables) - len(rows)
-        note = (
-            f"<caption>{self._count()}, {self._engine()}{f'; {more:,} not shown' if more else ''}"
-        )
+        hidden = len(self.tables) - len(rows)
+        not_shown = f"; {hidden:,} not shown" if hidden else ""
+        note = f"<caption>{self._count()}, {self._engine()}{not_shown}"
         return html_table(["query", "rows", "columns"], rows, f"{note}</caption>")
 
     def __iter__(self) -> Iterator[str]:

@@ -94,8 +94,8 @@ class Source:
     @property
     def name(self) -> str:
         """What errors call the source."""
-        more = len(self.given) - 1
-        return f"'{self.given[0]}'" + (f" and {more} more" if more else "")
+        further = len(self.given) - 1
+        return f"'{self.given[0]}'" + (f" and {further} more" if further else "")
 
 
 def find_source(
@@ -119,7 +119,7 @@ def find_source(
     """
     reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), tell)
     given = [path for name in names for path in _expanded(str(name))]
-    found: list[DataFile] = []
+    data_files: list[DataFile] = []
     known: dict[Path, Path] = {}
     streamed = False
     for path in given:
@@ -128,10 +128,10 @@ def find_source(
         streamed = streamed or (path / STREAM_LOG).exists()
         files = _folder_files(path) if path.is_dir() else [DataFile(path)]
         _refuse_twice(path, files, known)
-        found += files
+        data_files += files
     return Source(
-        files=tuple(found),
-        format=_common_format(found, given),
+        files=tuple(data_files),
+        format=_common_format(data_files, given),
         given=tuple(given),
         reading=reading,
         streamed=streamed,
@@ -216,10 +216,10 @@ def _expanded(name: str) -> list[Path]:
     path = Path(name)
     if path.exists() or not any(sign in name for sign in "*?["):
         return [path]
-    found = [Path(one) for one in sorted(glob.glob(name, recursive=True))]
-    if not found:
+    paths = [Path(place) for place in sorted(glob.glob(name, recursive=True))]
+    if not paths:
         raise InputError(f"No file is called like '{name}'.")
-    return found
+    return paths
 
 
 def _url(name: str, scheme: str) -> str:
@@ -274,11 +274,11 @@ def _sniffed(first: bytes) -> str:
 
 def _folder_files(folder: Path) -> list[DataFile]:
     """Return the files below `folder` that are not hidden, sorted by their paths."""
-    found = [
+    data_files = [
         DataFile(path, _partition(path.relative_to(folder))) for path in _below(folder, frozenset())
     ]
-    known = [one for one in found if format_of(one.path) is not None]
-    unknown = [one.path for one in found if format_of(one.path) is None]
+    known = [data_file for data_file in data_files if format_of(data_file.path) is not None]
+    unknown = [data_file.path for data_file in data_files if format_of(data_file.path) is None]
     if not known:
         holds = f" (it holds '{unknown[0].name}')" if unknown else ""
         raise InputError(
@@ -290,21 +290,21 @@ def _folder_files(folder: Path) -> list[DataFile]:
             f"The folder '{folder}' holds '{unknown[0].relative_to(folder)}', whose suffix is none "
             f"of {', '.join(SUFFIXES)}. Move it away, or give it a name that begins with '_'."
         )
-    return found
+    return data_files
 
 
 def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
     real = folder.resolve()
     if real in above:  # a link that leads back up
         return []
-    found = []
+    paths = []
     try:
         for child in sorted(folder.iterdir()):
             if not child.name.startswith(("_", ".")):
-                found += _below(child, above | {real}) if child.is_dir() else [child]
+                paths += _below(child, above | {real}) if child.is_dir() else [child]
     except OSError as error:
         raise InputError(f"Cannot read '{error.filename}': {error.strerror}.") from error
-    return found
+    return paths
 
 
 def _partition(relative: Path) -> tuple[tuple[str, str | None], ...]:
@@ -320,10 +320,10 @@ def _partition(relative: Path) -> tuple[tuple[str, str | None], ...]:
 def _common_format(files: Sequence[DataFile], given: Sequence[Path]) -> FileFormat:
     by_format: dict[FileFormat, Path] = {}
     for file in files:
-        found = format_of(file.path)
-        if found is None:
+        file_format = format_of(file.path)
+        if file_format is None:
             raise InputError(unknown_format(file.path))
-        by_format.setdefault(found, file.path)
+        by_format.setdefault(file_format, file.path)
     if not by_format:
         raise InputError(f"There are no events: name a file or a folder with {option('events')}.")
     if len(by_format) > 1:

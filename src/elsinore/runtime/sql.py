@@ -12,10 +12,10 @@ import pyarrow as pa
 from elsinore.arrow import whole
 
 
-def evaluate_sql(text: str, table: pa.Table, what: str) -> pa.Array:
+def evaluate_sql(text: str, table: pa.Table, role: str) -> pa.Array:
     """Return an SQL expression's value for each row of a table.
 
-    `what` says what the expression is for. A column's name is taken as it is, whatever characters
+    `role` says what the expression is for. A column's name is taken as it is, whatever characters
     it has. Raises InputError for unknown columns (with the nearest name), text that is not SQL, and
     SQL that this engine cannot compute.
 
@@ -27,4 +27,4 @@ def evaluate_sql(text: str, table: pa.Table, what: str) -> pa.Array:
         return whole(table.column(text))
     from elsinore.runtime.sql_values import evaluate  # noqa: PLC0415 - sqlglot, where needed
 
-    return evaluate(text, table, what)
+    return evaluate(text, table, role)

@@ -59,7 +59,7 @@ _ROUNDED: dict[type[exp.Expression], Callable[[Value], Value]] = {
 }
 
 
-def evaluate(text: str, table: pa.Table, what: str) -> pa.Array:
+def evaluate(text: str, table: pa.Table, role: str) -> pa.Array:
     """Return an SQL expression's value for each row of a table: see `evaluate_sql`.
 
     >>> evaluate("1 + n", pa.table({"n": [1, 2]}), "time").to_pylist()
@@ -69,14 +69,14 @@ def evaluate(text: str, table: pa.Table, what: str) -> pa.Array:
         tree = sqlglot.parse_one(text, read="spark")
     except SqlglotError as error:
         raise InputError(
-            f"The expression for the {what}, {text!r}, is not SQL{_place(error)}. Name a column, "
+            f"The expression for the {role}, {text!r}, is not SQL{_place(error)}. Name a column, "
             "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END."
         ) from error
     try:
-        value = _evaluate(tree, table, what)
+        value = _evaluate(tree, table, role)
     except pa.ArrowException as error:
         raise InputError(
-            f"The expression for the {what}, {text!r}, cannot be computed: {reason(error)}."
+            f"The expression for the {role}, {text!r}, cannot be computed: {reason(error)}."
         ) from error
     if isinstance(value, pa.Scalar):
         return pa.repeat(value, table.num_rows)
@@ -92,9 +92,9 @@ def _place(error: SqlglotError) -> str:
     return ""
 
 
-def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
+def _evaluate(node: exp.Expression, table: pa.Table, role: str) -> Value:
     def of(part: exp.Expression) -> Value:
-        return _evaluate(part, table, what)
+        return _evaluate(part, table, role)
 
     kind = type(node)
     if kind in _BINARY:
@@ -110,12 +110,12 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
             return of(node.this)
         case exp.Column():
             first, *fields = (part.name for part in node.parts)
-            column = _column(first, fields, table, what)
+            column = _column(first, fields, table, role)
             for name in fields:
-                column = _field(column, name, node, what)
+                column = _field(column, name, node, role)
             return column
         case exp.Dot():
-            return _field(of(node.this), node.name, node, what)
+            return _field(of(node.this), node.name, node, role)
         case exp.Literal():
             return to_scalar(node.this if node.is_string else _number(node.this))
         case exp.Boolean():
@@ -139,10 +139,10 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
         case exp.Substring() | exp.Left():
             return _part(node, of)
         case exp.In() if node.expressions and not node.args.get("query"):
-            found: Value = to_scalar(False)
+            verdict: Value = to_scalar(False)
             for choice in node.expressions:
-                found = pc.or_kleene(found, pc.equal(*_alike(of(node.this), of(choice))))
-            return found
+                verdict = pc.or_kleene(verdict, pc.equal(*_alike(of(node.this), of(choice))))
+            return verdict
         case exp.Between() if not node.args.get("symmetric"):
             low, high = (
                 _alike(of(node.this), of(node.args["low"])),
@@ -150,8 +150,8 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
             )
             return pc.and_kleene(pc.greater_equal(*low), pc.less_equal(*high))
         case exp.Like() if isinstance(node.expression, exp.Literal):
-            found = pc.match_like(of(node.this), node.expression.name)
-            return pc.invert(found) if node.args.get("negate") else found
+            verdict = pc.match_like(of(node.this), node.expression.name)
+            return pc.invert(verdict) if node.args.get("negate") else verdict
         case exp.Coalesce():
             return pc.coalesce(*_same([of(node.this), *map(of, node.expressions)]))
         case exp.Concat() | exp.DPipe():
@@ -167,7 +167,7 @@ def _evaluate(node: exp.Expression, table: pa.Table, what: str) -> Value:
             return _case(node, of)
         case _:
             raise InputError(
-                f"The expression for the {what} uses {node.sql(dialect='spark')!r}, which the "
+                f"The expression for the {role} uses {node.sql(dialect='spark')!r}, which the "
                 f"in-process engine cannot compute. {_on_spark()}, or add a column with the value."
             )
 
@@ -178,38 +178,38 @@ def _on_spark() -> str:
     return "Hand over a Spark DataFrame, and Spark computes it"
 
 
-def _column(name: str, fields: Sequence[str], table: pa.Table, what: str) -> pa.Array:
+def _column(name: str, fields: Sequence[str], table: pa.Table, role: str) -> pa.Array:
     names = table.column_names
-    found = _called(name, names)
-    if len(found) != 1:
+    called = _called(name, names)
+    if len(called) != 1:
         dotted = ".".join((name, *fields))
         quote = f" A name with a dot goes in backticks: `{dotted}`." if dotted in names else ""
-        raise InputError(no_column(name, what, names) + quote)
-    return plain(whole(table.column(found[0])))
+        raise InputError(no_column(name, role, names) + quote)
+    return plain(whole(table.column(called[0])))
 
 
-def _field(value: Value, name: str, node: exp.Expression, what: str) -> Value:
+def _field(value: Value, name: str, node: exp.Expression, role: str) -> Value:
     """Return a field of structs, null where a struct is."""
     written = node.sql(dialect="spark")
     if not pa.types.is_struct(value.type):
         raise InputError(
-            f"The expression for the {what} reads {written!r}, and what is before '.{name}' is no "
+            f"The expression for the {role} reads {written!r}, and what is before '.{name}' is no "
             f"struct but of type {value.type}."
         )
     names = [field.name for field in value.type.fields]
-    found = _called(name, names)
-    if len(found) != 1:
+    called = _called(name, names)
+    if len(called) != 1:
         raise InputError(
-            f"The expression for the {what} reads {written!r}, and there is no field '{name}'."
+            f"The expression for the {role} reads {written!r}, and there is no field '{name}'."
             f"{did_you_mean(name, names)} Fields: {choices_text(names)}."
         )
-    return plain(pc.struct_field(value, names.index(found[0])))
+    return plain(pc.struct_field(value, names.index(called[0])))
 
 
 def _called(name: str, names: Sequence[str]) -> list[str]:
     """Return which of `names` SQL means by one: that, or those that differ by case alone."""
-    exact = [one for one in names if one == name]
-    return exact or [one for one in names if one.casefold() == name.casefold()]
+    exact = [known for known in names if known == name]
+    return exact or [known for known in names if known.casefold() == name.casefold()]
 
 
 def _case(node: exp.Case, of: Callable[[exp.Expression], Value]) -> Value:
@@ -253,14 +253,14 @@ def _same(values: list[Value]) -> list[Value]:
     return [value.cast(known[0]) if pa.types.is_null(value.type) else value for value in values]
 
 
-def _alike(one: Value, other: Value) -> tuple[Value, Value]:
+def _alike(left: Value, right: Value) -> tuple[Value, Value]:
     """Make two values comparable: nulls typed, text constants read as times beside times."""
-    one, other = _same([one, other])
-    if pa.types.is_temporal(one.type) and pa.types.is_string(other.type):
-        other = other.cast(one.type)
-    elif pa.types.is_temporal(other.type) and pa.types.is_string(one.type):
-        one = one.cast(other.type)
-    return one, other
+    left, right = _same([left, right])
+    if pa.types.is_temporal(left.type) and pa.types.is_string(right.type):
+        right = right.cast(left.type)
+    elif pa.types.is_temporal(right.type) and pa.types.is_string(left.type):
+        left = left.cast(right.type)
+    return left, right
 
 
 def _number(text: str) -> int | float:

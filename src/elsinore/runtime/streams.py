@@ -33,13 +33,13 @@ def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
 
     Raises QuerySemanticError for one that they do not have.
     """
-    asked: set[str] = set()
+    attributes: set[str] = set()
     for leaf in bits_of(stages_of(query)[0]).told:
         reads = {str(read.name) for read in ex.attributes(leaf.condition)}
         for name in sorted(reads - set(names)):
             raise unknown(name, names, leaf.name)
-        asked |= reads
-    return asked
+        attributes |= reads
+    return attributes
 
 
 def bits(told: Bits, table: pa.Table) -> Any:
@@ -62,10 +62,10 @@ class Teller:
     met: int = 0
 
     @classmethod
-    def of(cls, told: Bits) -> Teller:
+    def of(cls, bits_of: Bits) -> Teller:
         """Return what tells of some predicates."""
         leaves = tuple(
-            _Leaf.of(leaf, 1 << place, told.kind) for place, leaf in enumerate(told.told)
+            _Leaf.of(leaf, 1 << place, bits_of.kind) for place, leaf in enumerate(bits_of.told)
         )
         alike = [leaf for leaf in leaves if leaf.tells_type]
         names = sorted(
@@ -77,12 +77,12 @@ class Teller:
                 if isinstance(constant, ex.Literal) and isinstance(constant.value, str)
             }
         )
-        other = max(names, key=len, default="") + "?"
-        each_once = {TYPE: to_arrow([*names, other])}
-        table: Any = np.zeros(len(names) + 1, told.kind)
+        unknown = max(names, key=len, default="") + "?"
+        each_once = {TYPE: to_arrow([*names, unknown])}
+        table: Any = np.zeros(len(names) + 1, bits_of.kind)
         for leaf in alike:
             table = table + leaf.bits(each_once, len(names) + 1)
-        return cls(leaves, told.kind, tuple(names), table)
+        return cls(leaves, bits_of.kind, tuple(names), table)
 
     def bits(self, table: pa.Table) -> Any:
         """Return the bits of each row of a table.
@@ -110,9 +110,9 @@ class Teller:
             return of_types if total is None else total + of_types
         return np.zeros(table.num_rows, self.kind) if total is None else total
 
-    def _loads_kernel(self, more: int) -> bool:
+    def _loads_kernel(self, rows: int) -> bool:
         """Return whether a kernel finds the names of so many more types, or is there anyway."""
-        self.met += more
+        self.met += rows
         return is_compiled(name_numbers) or self.met > FEW
 
 
@@ -173,12 +173,12 @@ def _tells_names(condition: ex.Expression) -> bool:
 
 
 def _truth(leaf: Predicate, columns: Mapping[str, pa.Array], rows: int) -> Any:
-    held = evaluate(leaf.condition, columns)
-    if isinstance(held, pa.Scalar):
-        return np.full(rows, bool(held.as_py()))
-    held = held.cast(pa.bool_())
-    truth = stored(held)
-    return truth & present(held) if held.null_count else truth
+    verdict = evaluate(leaf.condition, columns)
+    if isinstance(verdict, pa.Scalar):
+        return np.full(rows, bool(verdict.as_py()))
+    verdict = verdict.cast(pa.bool_())
+    truth = stored(verdict)
+    return truth & present(verdict) if verdict.null_count else truth
 
 
 def run_rows(
@@ -194,9 +194,9 @@ def run_rows(
     values: list[pa.Array] = []
     for begin in range(0, table.num_rows, step):
         part = table.slice(begin, step)
-        found = runs.run(part, tell.bits(part), codes[begin : begin + step], count)
-        places.append(found.places + begin)
-        values += [] if found.values is None else [found.values]
+        run = runs.run(part, tell.bits(part), codes[begin : begin + step], count)
+        places.append(run.places + begin)
+        values += [] if run.values is None else [run.values]
     return np.concatenate(places), concatenated(values)
 
 

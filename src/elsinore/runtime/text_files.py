@@ -119,9 +119,9 @@ def _read_whole(
         if header.count('"') % 2:
             raise InputError(unclosed(path, "the header", header)) from error
         raise InputError(f"'{path}' holds no events: no row, and a header at most.") from error
-    rest = rest_in_a_quote(content, delimiter, table)
-    if rest is not None:
-        shown = rest.splitlines()[0] if rest else ""
+    unclosed_text = rest_in_a_quote(content, delimiter, table)
+    if unclosed_text is not None:
+        shown = unclosed_text.splitlines()[0] if unclosed_text else ""
         raise InputError(unclosed(path, f"row {table.num_rows:,}", f'"{shown}'))
     return table
 
@@ -182,18 +182,18 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
             f"'{path}': '#separator' is one character, as in '#separator \\x09', not "
             f"'{said.decode(errors='replace')}'. Correct that line."
         )
-    told = {
+    header = {
         key: values
         for key, *values in (line.decode(errors="replace").split(separator) for line in headers)
         if key in {"#fields", "#types", "#unset_field", "#empty_field"}
     }
     fields = {line for line in headers if line.startswith((b"#fields", b"#types"))}
-    if not {"#fields", "#types"} <= told.keys() or len(fields) != 2:
+    if not {"#fields", "#types"} <= header.keys() or len(fields) != 2:
         raise InputError(
             f"'{path}' has {len(fields)} lines of '#fields' and '#types'; a log has one of each. "
             "Split logs that were joined."
         )
-    names, kinds = told["#fields"], told["#types"]
+    names, kinds = header["#fields"], header["#types"]
     if len(names) != len(kinds):
         raise InputError(
             f"'{path}': '#fields' names {count(len(names), 'column')} and '#types' "
@@ -201,7 +201,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
         )
     check_names(names, f"'{path}'")
     body = b"\n".join(line for line in lines if line and not line.startswith(b"#"))
-    unset = told.get("#unset_field", ["-"])[0]
+    unset = header.get("#unset_field", ["-"])[0]
 
     def read(*, threads: bool) -> pa.Table:
         typed = zip(names, kinds, strict=True)
@@ -228,7 +228,7 @@ def read_zeek(path: Path, reading: Reading) -> pa.Table:
                 table = read(threads=False)  # so that an error names the row
             except pa.ArrowInvalid as error:
                 raise InputError(refusal_of_log(path, error, names, kinds)) from error
-    empty = told.get("#empty_field", ["(empty)"])[0]
+    empty = header.get("#empty_field", ["(empty)"])[0]
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         column = table.column(index)
         if kind == "time":
@@ -245,7 +245,7 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
     >>> text_notes(pa.table({"v": ["1", "2.5", "N/A", "4"]}), {"v"})[0][:52]
     "Column 'v' is text because row 3 holds 'N/A'. If tha"
     """
-    found = []
+    notes = []
     for name in table.column_names:
         if name not in columns or not pa.types.is_string(table.column(name).type):
             continue
@@ -260,16 +260,20 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
                 continue
             marks = column.take(pa.array(odd)).unique()[:MARKS].to_pylist()
             rows = [int(pc.index(column, mark).as_py()) + 1 for mark in marks]
-            held = [f"row {row:,} holds {mark!r}" for row, mark in zip(rows, marks, strict=True)]
-            more = len(odd) - len(marks)
-            told = ", and ".join([*held, f"{more:,} more are not {noun}"] if more else held)
+            odd_rows = [
+                f"row {row:,} holds {mark!r}" for row, mark in zip(rows, marks, strict=True)
+            ]
+            further = len(odd) - len(marks)
+            reason = ", and ".join(
+                [*odd_rows, f"{further:,} more are not {noun}"] if further else odd_rows
+            )
             those = "that stands" if len(marks) == 1 else "those stand"
-            found.append(
-                f"Column '{name}' is text because {told}. If {those} for null: "
+            notes.append(
+                f"Column '{name}' is text because {reason}. If {those} for null: "
                 f"{_null_option(marks)}."
             )
             break
-    return found
+    return notes
 
 
 def _usual_times(table: pa.Table) -> pa.Table:
@@ -399,8 +403,8 @@ def _refuse_json(path: Path, content: bytes, error: pa.ArrowInvalid) -> NoReturn
         except UnicodeDecodeError as cause:
             raise InputError(f"{place}: text that is not UTF-8.") from cause
         except json.JSONDecodeError as cause:
-            told = f"{place}, column {cause.colno}: {cause.msg}. {_MEND_JSON}"
-            raise InputError(told) from cause
+            message = f"{place}, column {cause.colno}: {cause.msg}. {_MEND_JSON}"
+            raise InputError(message) from cause
         if not isinstance(value, dict):
             raise InputError(f"{place}: an object such as {{...}} is expected.") from error
     changed = re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+) in row (\d+)", str(error))

@@ -57,12 +57,12 @@ def text_orders(queries: Iterable[Query], table: pa.Table) -> Iterator[str]:
     }
     known: dict[_Ordered, tuple[str, str] | None] = {}
     for query in queries if texts else ():
-        told = set()
+        reported = set()
         for node in (node for condition in query.where for node in ex.walk(condition)):
             ordered = _ordered(node)
-            if ordered is None or ordered in told or not texts.issuperset(ordered.columns):
+            if ordered is None or ordered in reported or not texts.issuperset(ordered.columns):
                 continue
-            told.add(ordered)
+            reported.add(ordered)
             if ordered not in known:
                 known[ordered] = _out_of_order(ordered, table)
             example = known[ordered]
@@ -83,8 +83,8 @@ def ordered_texts(queries: Iterable[Query], texts: Iterable[str]) -> list[str]:
     ['x']
     """
     conditions = [condition for query in queries for condition in query.where]
-    found = [_ordered(node) for condition in conditions for node in ex.walk(condition)]
-    compared = {name for ordered in found if ordered is not None for name in ordered.columns}
+    orders = [_ordered(node) for condition in conditions for node in ex.walk(condition)]
+    compared = {name for ordered in orders if ordered is not None for name in ordered.columns}
     return [name for name in texts if name in compared]
 
 

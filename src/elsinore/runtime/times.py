@@ -339,8 +339,8 @@ def _by_slices(chunk: pa.Array, kind: TimeKind, threads: int) -> pa.Array:
 
     Each step of a conversion makes a new column, and making long ones takes most of its time.
     """
-    own = pa.types.is_timestamp(chunk.type) or pa.types.is_int64(chunk.type)
-    if len(chunk) <= AT_ONCE or (own and kind.ticks == 1):
+    in_numbers = pa.types.is_timestamp(chunk.type) or pa.types.is_int64(chunk.type)
+    if len(chunk) <= AT_ONCE or (in_numbers and kind.ticks == 1):
         return _chunk_to_ticks(chunk, kind)
     ticks = np.empty(len(chunk), dtype=np.int64)
 

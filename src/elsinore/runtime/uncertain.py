@@ -66,8 +66,8 @@ class UncertainTimes:
             kind: max(length.ticks(clock, "time_granularity") - step, 0)
             for kind, length in self.granularity
         }
-        other = lengths.pop(None, 0)
-        return {str(kind): length for kind, length in lengths.items()}, other
+        of_other_types = lengths.pop(None, 0)
+        return {str(kind): length for kind, length in lengths.items()}, of_other_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class Length:
         scale = Fraction(clock.per_microsecond)
         if self.bare:  # a bare number counts seconds as it is parsed
             scale *= Fraction(clock.number or 1_000_000_000, 1_000_000_000)
-        found = self.microseconds * scale
-        if found < 1 or found.denominator != 1:
+        ticks = self.microseconds * scale
+        if ticks < 1 or ticks.denominator != 1:
             raise InputError(
                 f"{option(name)}: times are told apart by no less than a "
                 f"{'microsecond' if clock.per_microsecond == 1 else 'nanosecond'} here."
             )
-        return int(found)
+        return int(ticks)
 
 
 def uncertain_times(
@@ -191,8 +191,8 @@ def bounds(
     """
     if high is not None:
         return ticks, high
-    by_type, other = times.shifts(clock)
-    shift: NDArray[np.int64] = np.full(len(ticks), other, dtype=np.int64)
+    by_type, of_other_types = times.shifts(clock)
+    shift: NDArray[np.int64] = np.full(len(ticks), of_other_types, dtype=np.int64)
     for kind, length in by_type.items():
         of_kind = pc.fill_null(pc.equal(types, kind), to_scalar(False))
         shift[to_numpy(of_kind)] = length

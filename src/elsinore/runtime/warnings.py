@@ -53,17 +53,17 @@ def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
 def _absent(plan: Plan, seen: Sequence[str], names: Collection[str]) -> Iterator[str]:
     """Yield the sentences on the queries of these names."""
     there = set(seen)
-    asked = set(names)
+    wanted = set(names)
     shown = ", ".join(map(shown_name, seen[:SEEN_TYPES])) or "none"
-    more = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
+    further = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     for unit in plan.units:
         for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
-            absent = sorted(set(types_of_query) - there) if name in asked else []
+            absent = sorted(set(types_of_query) - there) if name in wanted else []
             if absent:
                 missing = " or ".join(map(shown_name, absent))
                 yield (
                     f"{called(name)}: no event has type {missing}.{_meant(absent, seen)} "
-                    f"Types seen: {shown}{more}."
+                    f"Types seen: {shown}{further}."
                 )
 
 
@@ -143,11 +143,11 @@ def finer_times(latest: int, kind: TimeKind, options: RunOptions) -> tuple[str, 
     if latest < FAR * second or not near:
         return ()
     year = 1970 + latest // second // SECONDS_PER_YEAR
-    told = (
+    warning = (
         f"times count {UNIT_NAMES[kind.unit]}, and so the latest is in the year {year:,}. If they "
         f"count {UNIT_NAMES[near[0]]}: {option('time_unit', near[0])}."
     )
-    return (told,)
+    return (warning,)
 
 
 def types_seen(types: pa.Array) -> list[str]:
@@ -191,12 +191,12 @@ def overflow(queries: Iterable[Query], overflown: Mapping[str, Collection[str]])
         return ()
     names = [query.name for query in concerned]
     shown = ", ".join(names[:SHOWN_QUERIES])
-    more = f" and {len(names) - SHOWN_QUERIES} more" if len(names) > SHOWN_QUERIES else ""
+    further = f" and {len(names) - SHOWN_QUERIES} more" if len(names) > SHOWN_QUERIES else ""
     first = counts_of(concerned[0])[next(iter(overflown[names[0]]))]
     exact = "--exact" if is_on_the_command_line() else "exact=True"
-    subject = called(names[0]) if len(names) == 1 else f"queries {shown}{more}"
-    told = (
+    subject = called(names[0]) if len(names) == 1 else f"queries {shown}{further}"
+    warning = (
         f"{subject}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
         f"and is infinity there. LOG2(COUNT(*)) returns its binary logarithm, {exact} all digits."
     )
-    return (told,)
+    return (warning,)

@@ -74,7 +74,7 @@ class Presented:
                 shown.add(column)
         return shown
 
-    def frame(self, found: DataFrame) -> DataFrame:
+    def frame(self, rows: DataFrame) -> DataFrame:
         """Return finished rows, in a data frame, as they are shown."""
         form = self.form
         columns = []
@@ -85,7 +85,7 @@ class Presented:
                 column = self.time.present(column, window)
                 column = column.alias(name, metadata=self.time.metadata(window))
             columns.append(column)
-        shown = found.select(*columns)
+        shown = rows.select(*columns)
         if form.distinct:
             shown = shown.distinct()
         if form.limit is not None:
@@ -93,15 +93,15 @@ class Presented:
         order = [F.col(quoted(name)).asc_nulls_last() for name in form.order]
         return shown.orderBy(*order) if order and self.ordered else shown
 
-    def table(self, found: pa.Table, zone: str) -> pa.Table:
+    def table(self, table: pa.Table, zone: str) -> pa.Table:
         """Return finished rows that were fetched as `frame(...).toArrow()` gives them."""
         form = self.form
         for name, window in form.times.items():
-            place = found.schema.get_field_index(name)
-            shown = self.time.presented(found.column(place), window)
-            found = found.set_column(place, name, shown)
-        found = arranged(found, form, ordered=self.ordered)
-        return found.cast(to_arrow_schema(self.schema, timezone=zone))
+            place = table.schema.get_field_index(name)
+            shown = self.time.presented(table.column(place), window)
+            table = table.set_column(place, name, shown)
+        table = arranged(table, form, ordered=self.ordered)
+        return table.cast(to_arrow_schema(self.schema, timezone=zone))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,8 +141,8 @@ class Answers:
                 self._fetched = self._fetch()
             if self.tell_empty is not None:
                 fetched = self._fetched.items()
-                found = (query for query, rows in fetched if rows is not None and not rows.num_rows)
-                self.tell_empty(frozenset(found))
+                empty = (query for query, rows in fetched if rows is not None and not rows.num_rows)
+                self.tell_empty(frozenset(empty))
         return self._fetched[query]
 
     def close(self) -> None:
@@ -164,15 +164,17 @@ class Answers:
         blobs: dict[int, list[pa.Scalar]] = {query: [] for query in self.queries}
         for query, blob in zip(here.column(0).to_pylist(), here.column(1), strict=True):
             blobs[query].append(blob)
-        found: dict[int, pa.Table | None] = {}
-        for query, own in blobs.items():
+        tables: dict[int, pa.Table | None] = {}
+        for query, of_query in blobs.items():
             shown = self.queries[query]
-            if all(blob.is_valid for blob in own):
-                rows = pa.Table.from_batches(unpacked(own, shown.form.schema), shown.form.schema)
-                found[query] = shown.table(rows, self.zone)
+            if all(blob.is_valid for blob in of_query):
+                rows = pa.Table.from_batches(
+                    unpacked(of_query, shown.form.schema), shown.form.schema
+                )
+                tables[query] = shown.table(rows, self.zone)
             else:
-                found[query] = None
-        return found
+                tables[query] = None
+        return tables
 
 
 class Computed(Result):
@@ -181,14 +183,14 @@ class Computed(Result):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
+        attribute = super().__getattr__(name)
         if name not in ACTIONS:
-            return found
+            return attribute
 
-        @wraps(found)
+        @wraps(attribute)
         def heard(*arguments: Any, **options: Any) -> Any:
             with tasks_heard():
-                return found(*arguments, **options)
+                return attribute(*arguments, **options)
 
         return heard
 

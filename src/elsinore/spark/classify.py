@@ -18,19 +18,21 @@ def class_column(unit: Unit, type_column: Column, columns: Columns) -> Column:
     """Return each event's class as a bigint; null for events of no interest to any query."""
     wanted = dict(unit.wanted)
     result: Column | None = None
-    for one in unit.classes.types:
-        needs = wanted.get(one.type, (frozenset(),))
-        code = _code(one, columns)
+    for type_classes in unit.classes.types:
+        needs = wanted.get(type_classes.type, (frozenset(),))
+        code = _code(type_classes, columns)
         if frozenset() not in needs:
-            code = F.when(reduce(or_, (_all(one, columns) for one in needs)), code)
-        is_type = type_column == F.lit(one.type)
+            code = F.when(
+                reduce(or_, (_all(type_classes, columns) for type_classes in needs)), code
+            )
+        is_type = type_column == F.lit(type_classes.type)
         result = F.when(is_type, code) if result is None else result.when(is_type, code)
     return F.lit(None).cast("bigint") if result is None else result
 
 
 def _all(predicates: frozenset[Expression], columns: Columns) -> Column:
     ordered = sorted(predicates, key=repr)
-    return reduce(lambda a, b: a & b, (columns.evaluate(one) for one in ordered))
+    return reduce(lambda a, b: a & b, (columns.evaluate(predicate) for predicate in ordered))
 
 
 def _code(classes: TypeClasses, columns: Columns) -> Column:

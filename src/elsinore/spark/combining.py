@@ -127,16 +127,16 @@ class CombineEvents:
         mine = events.column(f"class{self.number}").to_numpy() >= 0
         of_mine = np.concatenate(([0], np.cumsum(mine)))[starts]
         not_combined, key, actions = self._combined(of_mine, _chosen(events, mine))
-        asked = mine.copy()  # by this unit, of what travels
-        asked[mine] = not_combined
-        left = asked.copy()
+        of_unit = mine.copy()  # by this unit, of what travels
+        of_unit[mine] = not_combined
+        left = of_unit.copy()
         for number, unit in enumerate(self.units):
             if number != self.number:
                 left |= unit.keeps_all or events.column(f"class{number}").to_numpy() >= 0
         sent = _chosen(events, left)
         name = f"class{self.number}"
         place = sent.schema.get_field_index(name)
-        classes = np.where(asked[left], sent.column(place).to_numpy(), -1)
+        classes = np.where(of_unit[left], sent.column(place).to_numpy(), -1)
         kind = sent.schema.field(place)
         sent = sent.set_column(place, kind, pa.array(classes, kind.type))
         return Combined(left, sent, key, actions)

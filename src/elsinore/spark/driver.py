@@ -110,9 +110,9 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         frames,
         rejected=_rejected(given, _events(given, options)) if options.allow_rejects else None,
         find_statistics=lambda: tuple(
-            total(one, kind_for(unit).statistics())
-            for unit, one in zip(plan.units, statistics, strict=True)
-            if one is not None
+            total(unit_statistics, kind_for(unit).statistics())
+            for unit, unit_statistics in zip(plan.units, statistics, strict=True)
+            if unit_statistics is not None
         ),
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
@@ -170,8 +170,8 @@ def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tupl
 
     Costs a scan unless some pass has `seen` all events.
     """
-    for one in seen:
-        if (types := one.types()) is not None:
+    for of_pass in seen:
+        if (types := of_pass.types()) is not None:
             return absent_types(plan, types)
     counted = events.frame.select(events.type.alias("type")).groupBy("type").count()
     rows = sorted(counted.collect(), key=lambda row: -row["count"])
@@ -194,8 +194,8 @@ def digit_warnings(plan: Plan, frame: DataFrame) -> tuple[str, ...]:
     names = sorted(whole & _as_doubles(plan)) if whole else []
     if not names:
         return ()
-    asked = [F.max(F.abs(F.col(quoted(name)))).alias(str(n)) for n, name in enumerate(names)]
-    greatest = frame.agg(*asked).collect()[0]
+    greatest_of = [F.max(F.abs(F.col(quoted(name)))).alias(str(n)) for n, name in enumerate(names)]
+    greatest = frame.agg(*greatest_of).collect()[0]
     return tuple(
         f"Column '{name}' has whole numbers beyond 2^53, up to {value}, which conditions round to "
         "doubles, as Spark has them as decimals. Write the column as signed integers or as text, "
@@ -208,39 +208,41 @@ def digit_warnings(plan: Plan, frame: DataFrame) -> tuple[str, ...]:
 def _as_doubles(plan: Plan) -> set[str]:
     """Return the columns that conditions compute with, or compare within one event."""
     conditions = [condition for query in plan.workload for condition in query.where]
-    found = set()
+    names = set()
     for node in (node for condition in conditions for node in ex.walk(condition)):
         below = ex.children(node)
-        read = [one for one in below if isinstance(one, ex.Attribute)]
+        read = [attribute for attribute in below if isinstance(attribute, ex.Attribute)]
         compares = isinstance(node, ex.Binary) and not node.operator.is_arithmetic
         if isinstance(node, ex.IsNull) or (
-            compares and len({(one.variable, one.reference) for one in read}) > 1
+            compares and len({(attribute.variable, attribute.reference) for attribute in read}) > 1
         ):
             continue
-        found |= {one.name for one in read if one.name}
-    return found
+        names |= {attribute.name for attribute in read if attribute.name}
+    return names
 
 
 def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str, ...]:
     """Return the sentence on counts beyond a double's range, if any are; computes the results."""
     overflown: dict[str, list[str]] = {}
-    asked = []
+    infinite = []
     for query in plan.workload:
-        found = result(query.name)
-        rows = found.fetched() if isinstance(found, Answer) else None
+        answer = result(query.name)
+        rows = answer.fetched() if isinstance(answer, Answer) else None
         if rows is not None:
             overflown[query.name] = overflown_columns(query, rows)
             continue
-        doubles = {field.name for field in found.schema if isinstance(field.dataType, T.DoubleType)}
-        asked += [
-            found.filter(F.col(quoted(name)) == float("inf"))
+        doubles = {
+            field.name for field in answer.schema if isinstance(field.dataType, T.DoubleType)
+        }
+        infinite += [
+            answer.filter(F.col(quoted(name)) == float("inf"))
             .limit(1)
             .select(F.lit(query.name).alias("query"), F.lit(name).alias("name"))
             for name in counts_of(query)
             if name in doubles
         ]
-    for start in range(0, len(asked), ASKED_AT_ONCE):
-        together = functools.reduce(DataFrame.unionAll, asked[start : start + ASKED_AT_ONCE])
+    for start in range(0, len(infinite), ASKED_AT_ONCE):
+        together = functools.reduce(DataFrame.unionAll, infinite[start : start + ASKED_AT_ONCE])
         for row in together.collect():
             overflown.setdefault(row["query"], []).append(row["name"])
     return overflow(plan.workload, overflown)

@@ -81,8 +81,8 @@ class Events:
         if uncertain.high is not None:
             high, _ = Events(self.frame, replace(options, time=uncertain.high)).time
             return ticks, high
-        by_type, other = uncertain.shifts(options.clock)
-        shift = F.lit(other)
+        by_type, of_other_types = uncertain.shifts(options.clock)
+        shift = F.lit(of_other_types)
         for kind, length in by_type.items():
             shift = F.when(self.type == kind, F.lit(length)).otherwise(shift)
         return ticks - shift, ticks
@@ -134,7 +134,7 @@ class Events:
             return pa.timestamp("us", self.time_zone)
         return to_arrow_type(kind)
 
-    def column(self, text: str, what: str) -> Column:
+    def column(self, text: str, role: str) -> Column:
         """Return a column by name, or an SQL expression."""
         if text in self.frame.columns:
             return F.col(quoted(text))
@@ -145,11 +145,11 @@ class Events:
         except AnalysisException as error:
             names = self.frame.columns
             if text.isidentifier():
-                raise InputError(no_column(text, what, names)) from None
+                raise InputError(no_column(text, role, names)) from None
             raise InputError(
-                f"The expression for the {what}, {text!r}, does not fit the events: "
+                f"The expression for the {role}, {text!r}, does not fit the events: "
                 f"{first_line(error)}{did_you_mean(text, names)} Columns: "
-                f"{choices_text(names)}. Name the column that holds the {what} with {option(what)}."
+                f"{choices_text(names)}. Name the column that holds the {role} with {option(role)}."
             ) from None
         return column
 
@@ -181,8 +181,8 @@ def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:
         return frame
     numbers = as_numbers(column, kind)
     if not options.allow_rejects:
-        told = F.raise_error(F.lit(REFUSAL.format(UNPARSEABLE_TIME))).cast(kind)
-        numbers = F.when(column.isNull() | column.rlike(NUMBER), numbers).otherwise(told)
+        refusal = F.raise_error(F.lit(REFUSAL.format(UNPARSEABLE_TIME))).cast(kind)
+        numbers = F.when(column.isNull() | column.rlike(NUMBER), numbers).otherwise(refusal)
     return frame.withColumn(time, numbers)
 
 

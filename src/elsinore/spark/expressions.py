@@ -86,17 +86,17 @@ class Columns:
 
     def _in_list(self, operand: Expression, choices: tuple[Literal, ...]) -> Column:
         value = self.evaluate(operand)
-        found: Column = F.lit(False)
+        verdict: Column = F.lit(False)
         for choice in choices:
-            found = found | (value == self._beside(choice, operand))
-        return found
+            verdict = verdict | (value == self._beside(choice, operand))
+        return verdict
 
-    def _beside(self, part: Expression, other: Expression) -> Column:
+    def _beside(self, part: Expression, opposite: Expression) -> Column:
         """Return a side of a comparison; a text beside a time is one, UTC if it has no zone.
 
         Spark would take it for one of the session's zone, or leave its zone out.
         """
-        match part, other:
+        match part, opposite:
             case Literal(str(text)), Attribute(_, str(name)):
                 kind = self._types[name]
                 if isinstance(kind, T.TimestampType | T.TimestampNTZType):

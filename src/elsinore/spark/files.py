@@ -116,12 +116,12 @@ class _WriteParts:
     marks: dict[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = [batch for batch in batches if batch.num_rows]
-        if found:
+        filled = [batch for batch in batches if batch.num_rows]
+        if filled:
             context = TaskContext.get()
             assert context is not None
             place = Path(self.folder) / part_name(context.partitionId(), self.file_format)
-            table = _unmarked(pa.Table.from_batches(found), self.marks)
+            table = _unmarked(pa.Table.from_batches(filled), self.marks)
             write_table(table, place, self.file_format)
             yield pa.RecordBatch.from_pydict({"rows": pa.array([table.num_rows], pa.int64())})
 
@@ -171,8 +171,8 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
         rows += table.num_rows
     schema = common_schema(source, schemas)
     refuse_empty(source, rows)
-    for place, own in zip(places, schemas, strict=True):
-        if not own.equals(schema):
+    for place, of_file in zip(places, schemas, strict=True):
+        if not of_file.equals(schema):
             pq.write_table(fitted(pq.read_table(place), schema), place)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     frame = spark.read.parquet(*map(_place, places))

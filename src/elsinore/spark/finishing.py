@@ -154,19 +154,19 @@ class FinishAll:
         self, made: Mapping[int, pa.Table], left: int
     ) -> Generator[pa.RecordBatch, None, int]:
         """Yield the blobs of queries' rows; return what is left to fetch."""
-        for query, found in made.items():
-            if found.num_rows:
-                left = yield from self._answer(query, found, left)
+        for query, table in made.items():
+            if table.num_rows:
+                left = yield from self._answer(query, table, left)
         return left
 
     def _answer(
-        self, query: int, found: pa.Table, left: int
+        self, query: int, table: pa.Table, left: int
     ) -> Generator[pa.RecordBatch, None, int]:
         """Yield the blobs of a query's rows; return what is left to fetch."""
         schema = self.schemas[query]
-        found = (found if found.schema == schema else found.cast(schema)).combine_chunks()
-        width = max(1, found.nbytes // max(1, found.num_rows))
-        for batch in found.to_batches(max_chunksize=max(1, BLOB_BYTES // width)):
+        table = (table if table.schema == schema else table.cast(schema)).combine_chunks()
+        width = max(1, table.nbytes // max(1, table.num_rows))
+        for batch in table.to_batches(max_chunksize=max(1, BLOB_BYTES // width)):
             blob = batch.serialize()
             left -= blob.size
             empty = rows_beside(blob.size, self.given_rows)

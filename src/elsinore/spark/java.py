@@ -65,8 +65,8 @@ def find_java() -> Java:
             return _examine(source, command)
         except _Unusable as reason:
             findings.append(f"{source}: {reason}")
-    found = "".join(f"\n  {finding}" for finding in findings)
-    raise SetupError(f"No usable Java was found.{found}\n{REMEDY}")
+    tried = "".join(f"\n  {finding}" for finding in findings)
+    raise SetupError(f"No usable Java was found.{tried}\n{REMEDY}")
 
 
 class _Unusable(Exception):  # noqa: N818  (never leaves this module)

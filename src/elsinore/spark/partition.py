@@ -32,11 +32,11 @@ LOG = logging.getLogger("elsinore.spark")
 
 def travelling(units: Sequence[Unit]) -> dict[tuple[object, Travel], Carried]:
     """Return the columns that the units of a pass carry, those that are alike once."""
-    found: dict[tuple[object, Travel], Carried] = {}
+    columns: dict[tuple[object, Travel], Carried] = {}
     for unit in units:
         for column in unit.columns:
-            found.setdefault((column.source, column.travel), column)
-    return found
+            columns.setdefault((column.source, column.travel), column)
+    return columns
 
 
 class Outputs:
@@ -64,7 +64,9 @@ class Outputs:
         """The columns after the group's attributes."""
         if len(self._schemas) == 1:
             return pa.schema([("query", pa.int32()), *_numbered(self._schemas[0])])
-        structs = [(f"o{n}", pa.struct(_numbered(one))) for n, one in enumerate(self._schemas)]
+        structs = [
+            (f"o{n}", pa.struct(_numbered(schema))) for n, schema in enumerate(self._schemas)
+        ]
         return pa.schema([("query", pa.int32()), *structs])
 
     def fields_of(self, query: int, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -88,11 +90,11 @@ class Outputs:
         if len(self._schemas) == 1:
             columns |= {f"f{n}": part for n, part in enumerate(parts)}
             return pa.RecordBatch.from_pydict(columns)
-        for other, one in enumerate(self._schemas):
-            kind = pa.struct(_numbered(one))
-            columns[f"o{other}"] = (
+        for number, schema in enumerate(self._schemas):
+            kind = pa.struct(_numbered(schema))
+            columns[f"o{number}"] = (
                 pa.StructArray.from_arrays(parts, fields=list(kind))
-                if other == place
+                if number == place
                 else pa.nulls(partial.num_rows, kind)
             )
         return pa.RecordBatch.from_pydict(columns)
@@ -166,28 +168,28 @@ class RunOperators:
             return
         for number, operator in operators.items():
             yield from taking.rows(number, operator.close())
-        told = {n: taking.counted(n, one) for n, one in operators.items()}
-        self._count(told, merging.spilled_bytes)
+        counted = {n: taking.counted(n, running) for n, running in operators.items()}
+        self._count(counted, merging.spilled_bytes)
 
     def _operators(self, numbers: Iterable[int]) -> dict[int, Operator]:
         """Return new operators of some of the units."""
         units = {number: self.units[number] for number in numbers}
         return {n: kind_for(unit).operator(unit, self.options) for n, unit in units.items()}
 
-    def _count(self, told: Mapping[int, OperatorStatistics], spilled: int) -> None:
+    def _count(self, by_unit: Mapping[int, OperatorStatistics], spilled: int) -> None:
         """Hand on what operators counted, and the bytes that were spilled for all of them."""
-        next(iter(told.values())).spilled_bytes = spilled
+        next(iter(by_unit.values())).spilled_bytes = spilled
         if self.only is not None:  # who combined the others has counted them
-            of_unit = told[self.only]
+            of_unit = by_unit[self.only]
             twice = of_unit.events - self.uncombined
             of_unit.events -= twice
             of_unit.matched -= twice
             of_unit.combined -= twice
-        for number, one in told.items():
+        for number, of_number in by_unit.items():
             if number < len(self.statistics):
                 counted = self.statistics[number]
                 if counted is not None:
-                    count(counted, one)
+                    count(counted, of_number)
 
     def _acted(self, merging: Merging) -> Merging | None:
         """Return what orders actions, by the same codes of keys; None where there are none."""
@@ -203,13 +205,13 @@ class RunOperators:
 
         Where an overlap shows, none of these counts, and the task reads its events again.
         """
-        others = self._operators(n for n in range(len(self.units)) if n != self.combined)
+        operators = self._operators(n for n in range(len(self.units)) if n != self.combined)
         taking, folding = Taking(self, merging, partitions), Folding(self, merging, acted)
         failure: CannotFoldError | None = None
         rows = 0  # events of the combined unit that came as such
         with closing(Waiting(memory=self.memory)) as waiting:
             for actions, events in together(acted, merging):
-                for number, operator in others.items():
+                for number, operator in operators.items():
                     if len(events.key):
                         given = self.given(events, number)
                         yield from taking.rows(number, operator.process(given))
@@ -217,16 +219,16 @@ class RunOperators:
                 rows += given.num_rows
                 if failure is None:
                     failure = folding.kept(folding.process(given, actions), waiting)
-            for number, operator in others.items():
+            for number, operator in operators.items():
                 yield from taking.rows(number, operator.close())
             if failure is None:
                 failure = folding.kept(folding.close(), waiting)
-            told = {n: taking.counted(n, one) for n, one in others.items()}
+            counted = {n: taking.counted(n, operator_of) for n, operator_of in operators.items()}
             if failure is None:
                 yield from waiting.batches(0)
-                told[self.combined] = folding.counted()
-        if told:
-            self._count(told, merging.spilled_bytes + acted.spilled_bytes)
+                counted[self.combined] = folding.counted()
+        if counted:
+            self._count(counted, merging.spilled_bytes + acted.spilled_bytes)
         if failure is not None:
             if self.again is None:
                 raise failure
@@ -313,10 +315,10 @@ class Taking:
         """Count which events that a unit's operator is given are others' own."""
         share = self._run.share
         if share is not None:
-            others = ~share.own_events(given, self._partitions(share), self._here)
-            self._events[number] += int(np.count_nonzero(others))
+            borrowed = ~share.own_events(given, self._partitions(share), self._here)
+            self._events[number] += int(np.count_nonzero(borrowed))
             of_interest = given.column("class").to_numpy() >= 0
-            self._matched[number] += int(np.count_nonzero(others & of_interest))
+            self._matched[number] += int(np.count_nonzero(borrowed & of_interest))
 
     def rows(self, number: int, partials: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what a unit's operator gives out as rows of the data frame."""
@@ -324,8 +326,8 @@ class Taking:
         for given in partials:
             partial = given
             if share is not None and given.num_rows:
-                own = share.own_rows(number, given, self._partitions(share), self._here)
-                partial = given.take(pa.array(own))
+                own_rows = share.own_rows(number, given, self._partitions(share), self._here)
+                partial = given.take(pa.array(own_rows))
                 self._rows[number] += given.num_rows - partial.num_rows
             if partial.num_rows:
                 groups = _groups(self._merging, partial)
@@ -333,12 +335,12 @@ class Taking:
 
     def counted(self, number: int, operator: Operator) -> OperatorStatistics:
         """Return what a unit's operator counted, but for what is others'."""
-        found = operator.statistics
+        statistics = operator.statistics
         return replace(
-            found,
-            events=found.events - self._events[number],
-            matched=found.matched - self._matched[number],
-            totals=found.totals - self._rows[number],
+            statistics,
+            events=statistics.events - self._events[number],
+            matched=statistics.matched - self._matched[number],
+            totals=statistics.totals - self._rows[number],
         )
 
     def _partitions(self, share: Share) -> NDArray[np.int64]:

@@ -57,13 +57,13 @@ class Pass:
         """How results are shown, by the queries' numbers."""
         _, time = self.events.time
         ordered = self.events.options.ordered
-        found = {}
+        presented = {}
         for unit, types in zip(self.units, self._types, strict=True):
             groups = [self.events.arrow_type(name) for name in unit.group_by]
             for place, number in enumerate(unit.queries):
                 form = kind_for(unit).result(unit, place, groups, types)
-                found[number] = Presented(form=form, time=time, ordered=ordered)
-        return found
+                presented[number] = Presented(form=form, time=time, ordered=ordered)
+        return presented
 
     def result(self) -> DataFrame:
         """Return the finished rows of the one query there is."""
@@ -145,9 +145,9 @@ class Pass:
                 stretches = read.task.packing.stretches
                 return Blobs(read.blobs, read.partitions, stretches, layout, read, few)
         if self.statistics[0] is not None:
-            told = kind_for(self.units[0]).statistics()
-            told.not_combined = f"Spark reads the events, for {read}"
-            self.statistics[0].add({PLANNING: told})
+            planning = kind_for(self.units[0]).statistics()
+            planning.not_combined = f"Spark reads the events, for {read}"
+            self.statistics[0].add({PLANNING: planning})
         partitions, stretches = spread(frame, self.units, options, layout)
         selected = selected_events(self.units, self.events)
         blobs = packed(selected, layout, partitions, stretches)
@@ -273,9 +273,9 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
         wanted = events.reason.isNull() & wanted
     else:
         before, after = REFUSAL.split("{}")
-        told = F.concat(F.lit(before), events.reason, F.lit(after))
+        message = F.concat(F.lit(before), events.reason, F.lit(after))
         # One condition: of two filters Spark may move the second below the first, which may raise.
-        wanted = F.when(events.reason.isNull(), wanted).otherwise(F.raise_error(told))
+        wanted = F.when(events.reason.isNull(), wanted).otherwise(F.raise_error(message))
     selected = events.frame.filter(wanted).select(*chosen)
     if keeps_all or len(units) > 1:
         return selected.fillna(-1, list(classes))

@@ -72,8 +72,8 @@ def tasks_heard() -> Iterator[None]:
             raise
         raise InputError(said) from None
     except (OverflowError, ValueError) as error:
-        for told, said in NO_SUCH_TIME.items():
-            if re.search(told, str(error)):
+        for pattern, said in NO_SUCH_TIME.items():
+            if re.search(pattern, str(error)):
                 raise InputError(said) from error
         raise
 
@@ -86,8 +86,8 @@ def said_in_task(error: Exception) -> str | None:
     >>> said_in_task(ValueError("[USER_RAISED_EXCEPTION] An event is none. SQLSTATE: P0001\nat"))
     'An event is none.'
     """
-    told = r"\[USER_RAISED_EXCEPTION\] (An event .*?)(?: SQLSTATE|$)"
-    raised = re.search(told, str(error), re.MULTILINE)
+    pattern = r"\[USER_RAISED_EXCEPTION\] (An event .*?)(?: SQLSTATE|$)"
+    raised = re.search(pattern, str(error), re.MULTILINE)
     if raised is not None:
         return raised[1]
     _, marker, said = str(error).rpartition(f"\n{InputError.__module__}.{InputError.__name__}: ")
@@ -102,10 +102,10 @@ def unread_file(error: Exception) -> str | None:
     "Spark cannot read 'file:///e/b.parquet': File does not exist. Read the events again, and run."
     """
     text = str(error)
-    told = re.search(r"\[FAILED_READ_FILE\.?(\w*)\].*? file (\S+)\. ?([^.\n]*)", text)
-    if told is None:
+    match = re.search(r"\[FAILED_READ_FILE\.?(\w*)\].*? file (\S+)\. ?([^.\n]*)", text)
+    if match is None:
         return None
-    kind, file, why = told.groups()
+    kind, file, why = match.groups()
     if not why.strip() or "SQLSTATE" in why:  # only what it was caused by tells why
         why = "".join(re.findall(r"^Caused by: [\w.$]+: (.+)$", text, re.MULTILINE)[-1:])
     reason = f": {why.strip(' .')}" if why else ""

@@ -41,8 +41,8 @@ class JvmStderr:
     def let_through(self) -> None:
         """Pass on what was held back, and from now on every line as it comes."""
         with self._lock:
-            held, self._held = self._held or [], None
-            for line in held:
+            lines, self._held = self._held or [], None
+            for line in lines:
                 _write(line)
 
     def last_words(self) -> list[str]:

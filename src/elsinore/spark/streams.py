@@ -70,8 +70,8 @@ def run(
         data = data.withColumn(TYPE, F.col(quoted(type)))
     keys = tuple(dict.fromkeys(by))
     check_by(keys, data.columns, lambda name: to_arrow_type(data.schema[name].dataType))
-    asked = attributes_asked(query, data.columns)
-    events = Events(data, _options(data, time, TYPE if TYPE in asked else time))
+    attributes = attributes_asked(query, data.columns)
+    events = Events(data, _options(data, time, TYPE if TYPE in attributes else time))
     unit = _unit(query, keys, events, value, compiled=compiled is not False)
     types = {name: events.arrow_type(name) for name in (*unit.carried, *unit.group_by)}
     use_own_interpreter(data.sparkSession)
@@ -79,26 +79,26 @@ def run(
     hand_over(data.sparkSession, (unit,), operator_options(events.options), types)
     pass_ = Pass((unit,), events, (None,))
     (shown,) = pass_.presented.values()
-    found = shown.frame(pass_.result())
+    result = shown.frame(pass_.result())
     column = data.schema[time]
     times = F.col(quoted(spec_of(unit).called)).cast(column.dataType)
     columns = [F.col(quoted(name)) for name in keys]
     if time not in keys:
         columns.append(times.alias(time, metadata=column.metadata))
-    return found.select(*columns, VALUE)
+    return result.select(*columns, VALUE)
 
 
-def values_as_events(found: DataFrame, time: str) -> tuple[DataFrame, str]:
+def values_as_events(values: DataFrame, time: str) -> tuple[DataFrame, str]:
     """Return what `run` gave as events for the next query, and the name of the column of times.
 
     Raises QuerySemanticError where a field of the values is called like a key or the time.
     """
-    kind = found.schema[VALUE].dataType
+    kind = values.schema[VALUE].dataType
     if not isinstance(kind, T.StructType):
-        return found, time
-    before = [name for name in found.columns if name != VALUE]
+        return values, time
+    before = [name for name in values.columns if name != VALUE]
     check_names(kind.names, before)
-    return found.select(*map(quoted, before), f"{VALUE}.*"), time
+    return values.select(*map(quoted, before), f"{VALUE}.*"), time
 
 
 def _options(data: DataFrame, time: str, type: str) -> RunOptions:  # noqa: A002 - as above
@@ -139,10 +139,10 @@ def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
     order = [F.col(quoted(name)) for name in (*spec.by, time)]
     few = data.orderBy(*order).limit(SAMPLE).toArrow()
     codes, count = codes_of(few, spec.by)
-    _, found = run_rows(spec.query, few, codes, count, compiled=False)
-    if pa.types.is_null(found.type):
+    _, sampled = run_rows(spec.query, few, codes, count, compiled=False)
+    if pa.types.is_null(sampled.type):
         raise QuerySemanticError(
             f"The type of the query's values cannot be told: it has none on the first {SAMPLE} "
             'events. Say it: run(..., value="double"), in Spark\'s words.'
         )
-    return found.type
+    return sampled.type

@@ -64,7 +64,7 @@ def modules_of_users(query: object) -> set[ModuleType]:
     A query is made of frozen dataclasses, tuples, and what users define: functions, accumulators.
     """
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    found: set[ModuleType] = set()
+    modules: set[ModuleType] = set()
     pending, seen = [query], set[int]()
     while pending:
         part = pending.pop()
@@ -81,8 +81,8 @@ def modules_of_users(query: object) -> set[ModuleType]:
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None)
         if module is not None and file is not None and not file.startswith(installed):
-            found.add(module)
-    return found
+            modules.add(module)
+    return modules
 
 
 def shipped(function: MapInArrow) -> MapInArrow:
@@ -104,15 +104,15 @@ def shipped(function: MapInArrow) -> MapInArrow:
             "machine, or ship the environment with spark.archives (docs/spark.md)."
         )
         try:
-            found = importlib.import_module("elsinore").__version__
+            there = importlib.import_module("elsinore").__version__
         except ImportError as error:
             raise RuntimeError(
                 f"Spark's workers cannot import Elsinore: they run {sys.executable}, which says "
                 f"'{error}'. {advice}"
             ) from None
-        if found != version:
+        if there != version:
             raise RuntimeError(
-                f"Spark's workers have Elsinore {found}, but the driver has "
+                f"Spark's workers have Elsinore {there}, but the driver has "
                 f"{version}: they run {sys.executable}. {advice}"
             )
         with importlib.import_module("elsinore.model.collecting").without_collecting():

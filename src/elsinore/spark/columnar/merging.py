@@ -187,22 +187,22 @@ class Merging:
 
 def together(first: Merging, second: Merging) -> Iterator[tuple[Sorted, Sorted]]:
     """Yield what two of one numbering have in order: pairs, all of one before all of the next."""
-    one, other = first.batches(), second.batches()
+    first_batches, second_batches = first.batches(), second.batches()
     nothing = Sorted.none(first.layout), Sorted.none(second.layout)
-    left, right = next(one, None), next(other, None)
+    left, right = next(first_batches, None), next(second_batches, None)
     while left is not None and right is not None:
         end = min(left.place(-1), right.place(-1))
         rows = left.search(end, 0, side="right"), right.search(end, 0, side="right")
         yield left.slice(0, rows[0]), right.slice(0, rows[1])
         left, right = left.slice(rows[0], len(left.key)), right.slice(rows[1], len(right.key))
-        left = left if len(left.key) else next(one, None)
-        right = right if len(right.key) else next(other, None)
+        left = left if len(left.key) else next(first_batches, None)
+        right = right if len(right.key) else next(second_batches, None)
     while left is not None:
         yield left, nothing[1]
-        left = next(one, None)
+        left = next(first_batches, None)
     while right is not None:
         yield nothing[0], right
-        right = next(other, None)
+        right = next(second_batches, None)
 
 
 @dataclass(slots=True)

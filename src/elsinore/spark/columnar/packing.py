@@ -90,13 +90,13 @@ class Packing:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of a chunk whose events are combined where that pays; empties it."""
         targets, starts, keys, events = self._by_key(chunk)
-        found = combine(starts, events)
-        left = np.concatenate(([0], np.cumsum(found.left)))[starts]
-        counts = np.bincount(found.key, minlength=len(keys[0]) if keys else 1)
+        combined_rows = combine(starts, events)
+        left = np.concatenate(([0], np.cumsum(combined_rows.left)))[starts]
+        counts = np.bincount(combined_rows.key, minlength=len(keys[0]) if keys else 1)
         of_actions = np.concatenate(([0], np.cumsum(counts)))
         for acted, bounds, rows in (
-            (False, left, found.events),
-            (True, of_actions, found.actions),
+            (False, left, combined_rows.events),
+            (True, of_actions, combined_rows.actions),
         ):
             if rows.num_rows:
                 there = np.flatnonzero(np.diff(bounds))

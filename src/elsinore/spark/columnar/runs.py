@@ -61,9 +61,10 @@ class Sorted:
         columns: tuple[NDArray[Any], ...] = (self.group, self.key, self.times)
         for values, wanted in zip(columns, place, strict=True):
             # of the column's own type: for another NumPy would copy all of it
-            one = values.dtype.type(wanted)
+            needle = values.dtype.type(wanted)
             low, high = (
-                low + int(np.searchsorted(values[low:high], one, side=s)) for s in ("left", "right")
+                low + int(np.searchsorted(values[low:high], needle, side=s))
+                for s in ("left", "right")
             )
         return low if side == "left" else high
 

@@ -50,8 +50,10 @@ class Statistics:
         if len(places) != 1:
             return NOTHING
         row_group = self.metadata.row_group(group)
-        found = row_group.column(places[0]).statistics
-        return bounds_of(found, row_group.num_rows, self.schema.field(in_this).type, column.type)
+        of_column = row_group.column(places[0]).statistics
+        return bounds_of(
+            of_column, row_group.num_rows, self.schema.field(in_this).type, column.type
+        )
 
 
 def of_folder(uri: str, column: FileColumn) -> Bounds:
@@ -59,29 +61,29 @@ def of_folder(uri: str, column: FileColumn) -> Bounds:
     value = folder_value(uri, column)
     if not value.is_valid:
         return Bounds(nans=False, values=False)
-    found = plain(value)
-    if isinstance(found, float) and math.isnan(found):
+    value_of_folder = plain(value)
+    if isinstance(value_of_folder, float) and math.isnan(value_of_folder):
         return Bounds(nulls=False, values=False)
-    return Bounds(found, found, nulls=False, nans=False)
+    return Bounds(value_of_folder, value_of_folder, nulls=False, nans=False)
 
 
-def bounds_of(found: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> Bounds:
+def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> Bounds:
     """Return what a column's statistics say, in the type that is wanted of the file's.
 
     Bounds of texts may be shorter than the values; they enclose them all the same. NaN is in no
     bounds, so there may always be one among floating numbers.
     """
     floating = pa.types.is_floating(wanted)
-    if found is None:
+    if statistics is None:
         return Bounds(nans=floating)
-    nulls = not found.has_null_count or found.null_count > 0
-    values = not (found.has_null_count and found.null_count >= rows)
+    nulls = not statistics.has_null_count or statistics.null_count > 0
+    values = not (statistics.has_null_count and statistics.null_count >= rows)
     nans = floating and values
-    if not values or not found.has_min_max:
+    if not values or not statistics.has_min_max:
         return Bounds(nulls=nulls, nans=nans, values=values)
     kind = plain_type(kind)
     try:
-        least, greatest = _bounds(found, kind, wanted)
+        least, greatest = _bounds(statistics, kind, wanted)
     except (pa.ArrowException, OverflowError):
         least = greatest = None
     # NaN as a bound, as some writers have it, and bounds the wrong way round say nothing
@@ -91,19 +93,19 @@ def bounds_of(found: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> 
     return Bounds(least, greatest, nulls=nulls, nans=nans, values=values)
 
 
-def _bounds(found: Any, kind: pa.DataType, wanted: pa.DataType) -> tuple[Any, Any]:
-    raw = [found.min_raw, found.max_raw]
+def _bounds(statistics: Any, kind: pa.DataType, wanted: pa.DataType) -> tuple[Any, Any]:
+    raw = [statistics.min_raw, statistics.max_raw]
     types = pa.types
     if types.is_decimal(kind):
         whole = [int.from_bytes(n, "big", signed=True) if isinstance(n, bytes) else n for n in raw]
         return Decimal(whole[0]).scaleb(-kind.scale), Decimal(whole[1]).scaleb(-kind.scale)
     if isinstance(raw[0], bytes):
-        return (raw[0], raw[1]) if found.physical_type == "BYTE_ARRAY" else (None, None)
+        return (raw[0], raw[1]) if statistics.physical_type == "BYTE_ARRAY" else (None, None)
     if types.is_boolean(kind):
         return raw[0], raw[1]
-    stored = pa.array(raw, _WHOLE.get(found.physical_type, kind))
+    stored = pa.array(raw, _WHOLE.get(statistics.physical_type, kind))
     if types.is_unsigned_integer(kind):
-        unsigned = pa.uint64() if found.physical_type == "INT64" else pa.uint32()
+        unsigned = pa.uint64() if statistics.physical_type == "INT64" else pa.uint32()
         stored = stored.view(unsigned)
     bounds = stored.cast(kind).cast(wanted)
     return plain(bounds[0]), plain(bounds[1])

@@ -145,11 +145,11 @@ def _set(node: Node, operand: Node) -> tuple[pa.Scalar, ...]:
     """Return the constants of a long IN, which Spark keeps as a set."""
     if operand.kind != "AttributeReference":
         raise NotSimpleError(f"a condition computes a {operand.kind}")
-    found = node.java.hset()
-    if found.size() > MOST_CHOICES:
-        raise NotSimpleError(f"IN has {found.size()} constants")
-    values = found.toSeq()
-    constants = [values.apply(n) for n in range(found.size())]
+    constants_set = node.java.hset()
+    if constants_set.size() > MOST_CHOICES:
+        raise NotSimpleError(f"IN has {constants_set.size()} constants")
+    values = constants_set.toSeq()
+    constants = [values.apply(n) for n in range(constants_set.size())]
     if any(value is None for value in constants):
         raise NotSimpleError("IN has a null")
     return tuple(_scalar(operand.fields["dataType"], value) for value in constants)

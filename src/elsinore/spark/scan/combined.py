@@ -63,23 +63,23 @@ def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
         if isinstance(panes, str):
             whys.append(panes)
             continue
-        others = [*units[:number], *units[number + 1 :]]
-        least = least_events(panes.size, mode, spared=spared(unit, others))
+        other_units = [*units[:number], *units[number + 1 :]]
+        least = least_events(panes.size, mode, spared=spared(unit, other_units))
         if least is not None:
             return number, least
-        whys.append(ALL_THE_SAME if others else TOO_DEAR)
+        whys.append(ALL_THE_SAME if other_units else TOO_DEAR)
     return "; ".join(dict.fromkeys(whys))
 
 
-def spared(unit: Unit, others: Sequence[Unit]) -> float:
+def spared(unit: Unit, other_units: Sequence[Unit]) -> float:
     """Return the share of a unit's types whose events need not travel once they are combined.
 
     They have to where another takes all events of a type, or even those of no interest.
     """
     travel: set[str] = set()
-    for other in others:
-        if other.keeps_all:
+    for beside in other_units:
+        if beside.keeps_all:
             return 0.0
-        wanted = dict(other.wanted)
-        travel |= {name for name in other.types if not all(wanted.get(name, (frozenset(),)))}
+        wanted = dict(beside.wanted)
+        travel |= {name for name in beside.types if not all(wanted.get(name, (frozenset(),)))}
     return 1.0 - len(travel.intersection(unit.types)) / max(1, len(unit.types))

@@ -133,13 +133,13 @@ def as_arrow(condition: Condition) -> Any:
                 return reduce(or_, (pc.field(column) == value for value in values))
             # is_in says false of null, and NOT would make that true
             known = pa.array([value.as_py() for value in values], values[0].type)
-            found = pc.field(column).isin(known)
-            return pc.if_else(pc.field(column).is_valid(), found, pa.scalar(None, pa.bool_()))
+            truth = pc.field(column).isin(known)
+            return pc.if_else(pc.field(column).is_valid(), truth, pa.scalar(None, pa.bool_()))
         case Compared(column, operator, value):
-            found = _COMPARE[operator](pc.field(column), value)
+            truth = _COMPARE[operator](pc.field(column), value)
             if operator in _GREATER and pa.types.is_floating(value.type):
-                return found | pc.is_nan(pc.field(column))
-            return found
+                return truth | pc.is_nan(pc.field(column))
+            return truth
         case Unknown():
             raise NotSimpleError("a condition that is not known")
 
@@ -202,13 +202,13 @@ def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = Fa
         null = bounds.nulls or (bounds.nans and nan_is_null)
         there = bounds.values or (bounds.nans and not nan_is_null)
         return _where(null, there)
-    found = Outcome.NULL if bounds.nulls or (bounds.nans and nan_is_null) else Outcome.NEVER
+    outcomes = Outcome.NULL if bounds.nulls or (bounds.nans and nan_is_null) else Outcome.NEVER
     if bounds.nans and not nan_is_null:
         greater = isinstance(condition, Compared) and condition.operator in _GREATER
-        found |= Outcome.TRUE if greater else Outcome.FALSE
+        outcomes |= Outcome.TRUE if greater else Outcome.FALSE
     if bounds.values:
-        found |= _of_values(condition, bounds)
-    return found
+        outcomes |= _of_values(condition, bounds)
+    return outcomes
 
 
 def _where(true: bool, false: bool) -> Outcome:
@@ -216,16 +216,16 @@ def _where(true: bool, false: bool) -> Outcome:
 
 
 def _both(left: Outcome, right: Outcome) -> Outcome:
-    found = left & right & Outcome.TRUE | (left | right) & Outcome.FALSE
+    both = left & right & Outcome.TRUE | (left | right) & Outcome.FALSE
     not_false = Outcome.NULL | Outcome.TRUE
     if (left & Outcome.NULL and right & not_false) or (right & Outcome.NULL and left & not_false):
-        found |= Outcome.NULL
-    return found
+        both |= Outcome.NULL
+    return both
 
 
-def _negated(found: Outcome) -> Outcome:
-    true, false = bool(found & Outcome.TRUE), bool(found & Outcome.FALSE)
-    return found & Outcome.NULL | _where(true=false, false=true)
+def _negated(outcomes: Outcome) -> Outcome:
+    true, false = bool(outcomes & Outcome.TRUE), bool(outcomes & Outcome.FALSE)
+    return outcomes & Outcome.NULL | _where(true=false, false=true)
 
 
 def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
@@ -241,9 +241,11 @@ def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
         low, high = least[: len(prefix)], greatest[: len(prefix)]
         return _where(low <= prefix <= high, not low == prefix == high)
     if isinstance(condition, OneOf):
-        found = [_compared(Operator.EQ, least, greatest, plain(one)) for one in condition.values]
+        outcomes = [
+            _compared(Operator.EQ, least, greatest, plain(choice)) for choice in condition.values
+        ]
         # false for one that is false for every value
-        return reduce(or_, found) & Outcome.TRUE | reduce(and_, found) & Outcome.FALSE
+        return reduce(or_, outcomes) & Outcome.TRUE | reduce(and_, outcomes) & Outcome.FALSE
     return _compared(condition.operator, least, greatest, plain(condition.value))
 
 
@@ -260,10 +262,10 @@ def _compared(operator: Operator, least: Any, greatest: Any, value: Any) -> Outc
     if isinstance(least, bytes) or isinstance(value, bytes):
         return Outcome.TRUE | Outcome.FALSE
     try:
-        found = _between(operator, float(least), float(greatest), float(value))
+        outcomes = _between(operator, float(least), float(greatest), float(value))
     except OverflowError:
         return Outcome.TRUE | Outcome.FALSE
-    return found | _between(operator, least, greatest, value)
+    return outcomes | _between(operator, least, greatest, value)
 
 
 def _between(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
@@ -282,5 +284,5 @@ def plain(value: pa.Scalar) -> Any:
     """Return a constant as bounds have it."""
     if isinstance(value, (pa.TimestampScalar, pa.Date32Scalar)):
         return value.value
-    found = value.as_py()
-    return found.encode() if isinstance(found, str) else found
+    number = value.as_py()
+    return number.encode() if isinstance(number, str) else number

@@ -108,9 +108,9 @@ def look_at(
     elsewhere, and NotSimpleError where only Spark knows how to read one.
     """
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        found = list(pool.map(lambda file: _row_groups(file, columns, judge, storage), files))
-    groups = [group for one in found for group in one.groups]
-    return Looked(groups, sum(one.skipped for one in found))
+        looked = list(pool.map(lambda file: _row_groups(file, columns, judge, storage), files))
+    groups = [group for of_file in looked for group in of_file.groups]
+    return Looked(groups, sum(of_file.skipped for of_file in looked))
 
 
 def _row_groups(
@@ -129,20 +129,20 @@ def _row_groups(
         numbers = range(metadata.num_row_groups)
         judged = [Judged() for _ in numbers] if judge is None else judge(uri, metadata, schema)
         groups = [(n, metadata.row_group(n)) for n in numbers]
-        found = [
+        row_groups = [
             RowGroup(uri, n, group.num_rows, group.total_byte_size, judged[n].span)
             for n, group in groups
             if group.num_rows and judged[n].read
         ]
-        return Looked(found, sum(1 for _, group in groups if group.num_rows) - len(found))
+        return Looked(row_groups, sum(1 for _, group in groups if group.num_rows) - len(row_groups))
 
 
 def in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
     """Return what a file calls a column; None where it has none. Case does not matter."""
     if "." in name:
         raise NotSimpleError(f"a column is named '{name}'")
-    exact = [one for one in schema.names if one == name]
-    alike = exact or [one for one in schema.names if one.casefold() == name.casefold()]
+    exact = [column for column in schema.names if column == name]
+    alike = exact or [column for column in schema.names if column.casefold() == name.casefold()]
     if len(alike) > 1:
         raise InputError(f"'{uri}' has several columns named '{name}'.")
     return alike[0] if alike else None
@@ -302,15 +302,15 @@ def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
     >>> [len(some) for some in together(groups, 1_500_000)]
     [2, 1]
     """
-    found: list[list[RowGroup]] = []
+    bundles: list[list[RowGroup]] = []
     count = 0
     for group in groups:
-        if not found or count + group.rows > rows:
-            found.append([])
+        if not bundles or count + group.rows > rows:
+            bundles.append([])
             count = 0
-        found[-1].append(group)
+        bundles[-1].append(group)
         count += group.rows
-    return found
+    return bundles
 
 
 def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:

@@ -22,10 +22,10 @@ from elsinore.spark.scan.skipping import Skipping, interests_of
 
 def needed(units: Sequence[Unit], options: RunOptions) -> list[str]:
     """Return the attributes that a pass reads, each once."""
-    found = dict.fromkeys([options.time, options.type, *options.order_by])
+    names = dict.fromkeys([options.time, options.type, *options.order_by])
     for unit in units:
-        found |= dict.fromkeys(unit.attributes)
-    return list(found)
+        names |= dict.fromkeys(unit.attributes)
+    return list(names)
 
 
 def skipping_of(
@@ -86,7 +86,7 @@ def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list
         return None
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, types, declared=True)
-    found = []
+    looks = []
     for numbers in plan.passes:
         units = [plan.units[number] for number in numbers]
         names = needed(units, options)
@@ -100,8 +100,8 @@ def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list
             return None
         combine = combining(units, [looked.groups], options)
         why = combine if isinstance(combine, str) else ""
-        found.append(looked._replace(not_combined=why))
-    return found
+        looks.append(looked._replace(not_combined=why))
+    return looks
 
 
 def _reads_times(units: Sequence[Unit], types: Mapping[str, pa.DataType]) -> bool:

@@ -34,15 +34,19 @@ def ranges_of(
 def _range(
     column: Any, field: pa.Field, wanted: FileColumn, options: RunOptions
 ) -> tuple[int, int] | None:
-    found = column.statistics
-    if found is None or not found.has_min_max or found.physical_type not in _WHOLE_OR_FLOATING:
+    statistics = column.statistics
+    if (
+        statistics is None
+        or not statistics.has_min_max
+        or statistics.physical_type not in _WHOLE_OR_FLOATING
+    ):
         return None
     kind = field.type
-    plain = {"INT64": pa.int64(), "INT32": pa.int32()}.get(found.physical_type)
+    plain = {"INT64": pa.int64(), "INT32": pa.int32()}.get(statistics.physical_type)
     if plain is not None and pa.types.is_unsigned_integer(kind):
         return None
     try:
-        bounds = pa.array([found.min_raw, found.max_raw], plain or kind).cast(kind)
+        bounds = pa.array([statistics.min_raw, statistics.max_raw], plain or kind).cast(kind)
         ticks, _ = to_ticks(
             bounds.cast(wanted.type),
             options.time_unit,

@@ -77,9 +77,9 @@ def relation_of(frame: DataFrame) -> Relation:
     condition: Condition | None = None
     for node in reversed(chain[:-1]):
         if node.kind == "Filter":
-            told = tree_of(node.fields["condition"], filters.pop())
-            one = condition_of(told, partial(_name, names))
-            condition = one if condition is None else Both(condition, one)
+            tree = tree_of(node.fields["condition"], filters.pop())
+            part = condition_of(tree, partial(_name, names))
+            condition = part if condition is None else Both(condition, part)
         else:
             names = _projected(node, names)
     visible = {}
@@ -119,8 +119,8 @@ def _name(names: dict[int, str], node: Node) -> str:
 
 def _projected(node: Node, names: dict[int, str]) -> dict[int, str]:
     """Return the files' names of the attributes that a projection gives out."""
-    found = {}
+    projected = {}
     for item in _attributes(node, "projectList"):
         source = item.children[0] if item.kind == "Alias" else item
-        found[_id(item)] = _name(names, source)
-    return found
+        projected[_id(item)] = _name(names, source)
+    return projected

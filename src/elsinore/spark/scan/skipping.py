@@ -89,13 +89,14 @@ class Skipping:
         if any(not (bounds(name).values or bounds(name).nans) for name in self.required):
             return True
         return self.interests is not None and not any(
-            outcome(one, bounds, nan_is_null=True) & Outcome.TRUE for one in self.interests
+            outcome(interest, bounds, nan_is_null=True) & Outcome.TRUE
+            for interest in self.interests
         )
 
     def _there(self, bounds: BoundsOf) -> bool:
         """Return whether all events have a time and a type."""
         both = bounds(self.time), bounds(self.type)
-        return not any(one.nulls or one.nans for one in both)
+        return not any(side.nulls or side.nans for side in both)
 
 
 def interests_of(
@@ -108,18 +109,22 @@ def interests_of(
     """
     if any(unit.keeps_all for unit in units):
         return None
-    found: dict[Condition, None] = {}
+    interests: dict[Condition, None] = {}
     for unit in units:
         wanted = dict(unit.wanted)
-        for one in unit.classes.types:
-            is_type = _is_type(one.type, kind, type_name)
+        for type_classes in unit.classes.types:
+            is_type = _is_type(type_classes.type, kind, type_name)
             if is_type is None:
                 continue
-            needs = wanted.get(one.type, (frozenset(),)) if _cannot_fail(one) else (frozenset(),)
+            needs = (
+                wanted.get(type_classes.type, (frozenset(),))
+                if _cannot_fail(type_classes)
+                else (frozenset(),)
+            )
             for predicates in needs:
                 parts = [_condition(part, names) for part in sorted(predicates, key=repr)]
-                found[reduce(Both, parts, is_type)] = None
-    return tuple(found)
+                interests[reduce(Both, parts, is_type)] = None
+    return tuple(interests)
 
 
 def _is_type(name: str, kind: pa.DataType, column: str) -> Condition | None:

@@ -106,12 +106,12 @@ def _check_tasks(spark: SparkSession, file: str, storage: Storage) -> None:
     place = urlsplit(file)
     if place.scheme in {"", "file"} or str(spark.sparkContext.master).startswith("local"):
         return
-    asked = (spark.sparkContext.applicationId, place.scheme, place.netloc)
-    if asked not in _opened:
-        one = spark.range(0, 1, 1, 1)
-        told = one.mapInArrow(shipped(Opens(file, storage)), "reason string").collect()
-        _opened[asked] = told[0]["reason"] if told else None
-    reason = _opened[asked]
+    storage_key = (spark.sparkContext.applicationId, place.scheme, place.netloc)
+    if storage_key not in _opened:
+        single_row = spark.range(0, 1, 1, 1)
+        answers = single_row.mapInArrow(shipped(Opens(file, storage)), "reason string").collect()
+        _opened[storage_key] = answers[0]["reason"] if answers else None
+    reason = _opened[storage_key]
     if reason is not None:
         raise InputError(f"Tasks cannot open the files: {reason}") from OSError(reason)
 
@@ -121,11 +121,11 @@ _opened: dict[tuple[str, str, str], str | None] = {}  # why the tasks of a sessi
 
 def _told(unit: Unit, looked: Looked) -> OperatorStatistics:
     """Return how many row groups there are and how many are skipped, as a unit's statistics."""
-    told = kind_for(unit).statistics()
-    told.not_combined = looked.not_combined
-    told.row_groups = len(looked.groups) + looked.skipped
-    told.skipped_groups, told.skipped_files = looked.skipped, looked.unopened
-    return told
+    planning = kind_for(unit).statistics()
+    planning.not_combined = looked.not_combined
+    planning.row_groups = len(looked.groups) + looked.skipped
+    planning.skipped_groups, planning.skipped_files = looked.skipped, looked.unopened
+    return planning
 
 
 def task_of(
@@ -166,15 +166,15 @@ def task_of(
     size = sum(group.size for group in groups)
     tasks = max(TASKS_PER_CORE * cores_told(spark), -(-size // SPLIT_BYTES))
     parts = tuple(tuple(part) for part in splits(groups, tasks))
-    found = combining(units, parts, options)
+    combine_or_why = combining(units, parts, options)
     combine = None
-    if isinstance(found, str):
-        looked = looked._replace(not_combined=found)
+    if isinstance(combine_or_why, str):
+        looked = looked._replace(not_combined=combine_or_why)
         partitions, stretches = spread(
             frame, units, options, layout, size=rows * EVENT_BYTES, span=_span(groups)
         )
     else:
-        combine = found
+        combine = combine_or_why
         partitions = partitions_for(frame, rows * EVENT_BYTES) if len(layout.keys) else 1
         stretches = None
     scan = ScanAndPack(
@@ -206,9 +206,9 @@ def _span(groups: Sequence[RowGroup]) -> tuple[int, int] | None:
 
 def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataType]) -> None:
     """Raise NotSimpleError where Arrow might read a time, a type, a condition unlike Spark."""
-    for what, text in (("time", options.time), ("type", options.type)):
+    for role, text in (("time", options.time), ("type", options.type)):
         if text not in types:
-            raise NotSimpleError(f"its {what} is an expression")
+            raise NotSimpleError(f"its {role} is an expression")
     for text in options.order_by:
         if text not in types:
             raise NotSimpleError("its order is an expression")

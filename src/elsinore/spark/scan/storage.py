@@ -86,8 +86,8 @@ def storage_of(spark: SparkSession, uris: list[str]) -> Storage:
         return Storage()
     session: Any = spark
     configuration = session._jsparkSession.sessionState().newHadoopConf()
-    found = {name: configuration.get(name) for name in dict.fromkeys(names)}
-    return Storage({name: str(value) for name, value in found.items() if value})
+    settings = {name: configuration.get(name) for name in dict.fromkeys(names)}
+    return Storage({name: str(value) for name, value in settings.items() if value})
 
 
 @lru_cache(maxsize=64)

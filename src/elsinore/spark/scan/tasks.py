@@ -180,8 +180,8 @@ class ScanAndPack:
             if table.num_rows:
                 if seen is not None:
                     types = whole(table.column(self.names[self.options.type]))
-                    told = pc.value_counts(_text(types))
-                    pairs = zip(*(part.to_pylist() for part in told.flatten()), strict=True)
+                    type_counts = pc.value_counts(_text(types))
+                    pairs = zip(*(part.to_pylist() for part in type_counts.flatten()), strict=True)
                     seen.update({name: rows for name, rows in pairs if name is not None})
                 yield from self._travelling(table, interests).to_batches()
 

@@ -23,7 +23,7 @@ from elsinore.runtime.uncertain import uncertain_times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunRequest:
     """The arguments of `Workload.run` beside the events; see there."""
 
     time: str = "time"
