@@ -104,9 +104,9 @@ def _check_owner(state: Any, name: str, kind: Any) -> None:
         return  # a text, which is there for good
     for part in _parts(kind):
         if isinstance(part, OWNERS):
-            told = name.removeprefix("arg.").partition(".")[0]
-            what = "a value" if told.startswith("$") else repr(told)
-            _refuse(state, f"has memory of its own in {what}, which is {part}")
+            variable = name.removeprefix("arg.").partition(".")[0]
+            owner = "a value" if variable.startswith("$") else repr(variable)
+            _refuse(state, f"has memory of its own in {owner}, which is {part}")
 
 
 def _check_call(state: Any, call: Any) -> None:

@@ -48,21 +48,21 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
             try:
                 return super().compile_extra(function)
             except NumbaError as error:
-                told = str(error)
-                if getattr(function, BORROWS, False) and any(map(told.__contains__, REFUSALS)):
+                message = str(error)
+                if getattr(function, BORROWS, False) and any(map(message.__contains__, REFUSALS)):
                     why = f"{function.__qualname__} makes, keeps or returns an array. {RULE}."
-                    raise TypingError(f"{why}\n{told}") from error
+                    raise TypingError(f"{why}\n{message}") from error
                 raise
 
     def define_pipelines(self) -> list[Any]:
         """Return the compiler's passes, ours among them."""
-        more = shortcuts()
-        if more is not None and self.has_one_type:
-            more.give_one_type(self.state)
+        undocumented = shortcuts()
+        if undocumented is not None and self.has_one_type:
+            undocumented.give_one_type(self.state)
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         self.add_passes(passes)
-        if more is not None and (self.is_linked or self.has_one_type):
-            more.quicken(passes, linked=self.is_linked)
+        if undocumented is not None and (self.is_linked or self.has_one_type):
+            undocumented.quicken(passes, linked=self.is_linked)
         passes.finalize()
         return [passes]
 

@@ -46,7 +46,7 @@ def content_key(kernel: Kernel, signature: Any) -> str:
 
 def compiler() -> tuple[str, ...]:
     """Return what the same source gives other code with: Python, Numba, its settings, processor."""
-    more = shortcuts()
+    undocumented = shortcuts()
     settings = [f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS]
     return (
         f"form {FORM}",
@@ -56,18 +56,18 @@ def compiler() -> tuple[str, ...]:
         llvmlite.__version__,
         np.__version__,
         *settings,
-        *(() if more is None else more.processor()),
+        *(() if undocumented is None else undocumented.processor()),
         _compiler_source(),
     )
 
 
 def _digest(parts: list[str] | tuple[str, ...]) -> str:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
-        told.update(len(encoded).to_bytes(8, "little"))
-        told.update(encoded)
-    return told.hexdigest()
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.hexdigest()
 
 
 def _of_kernel(kernel: Any, seen: dict[int, int]) -> Iterator[str]:
@@ -92,9 +92,9 @@ def _of_kernel(kernel: Any, seen: dict[int, int]) -> Iterator[str]:
 def _pipeline(kernel: Any) -> type | None:
     if is_kernel(kernel):
         return pipeline_of(kernel)
-    more = shortcuts()
-    found: type | None = None if more is None else more.pipeline_of(kernel)
-    return found
+    undocumented = shortcuts()
+    pipeline: type | None = None if undocumented is None else undocumented.pipeline_of(kernel)
+    return pipeline
 
 
 def _of_function(function: Callable[..., Any], seen: dict[int, int]) -> Iterator[str]:

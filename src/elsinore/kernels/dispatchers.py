@@ -18,20 +18,20 @@ from elsinore.kernels.source import BORROWS, PACKAGE
 
 def dispatcher_of(kernel: Kernel) -> Any:
     """Return Numba's object for a kernel, which compiles and calls it."""
-    more, body, options = shortcuts(), kernel.py_func, kernel.targetoptions
-    if more is not None:
-        options = options | more.counting(getattr(body, BORROWS, False))
+    undocumented, body, options = shortcuts(), kernel.py_func, kernel.targetoptions
+    if undocumented is not None:
+        options = options | undocumented.counting(getattr(body, BORROWS, False))
     dispatcher = numba.jit(pipeline_class=pipeline_of(kernel), **options)(body)
     dispatcher.kernel = kernel
-    if more is not None and _is_kept(body):
-        more.keep(dispatcher, KernelCache(kernel, more))
+    if undocumented is not None and _is_kept(body):
+        undocumented.keep(dispatcher, KernelCache(kernel, undocumented))
     return dispatcher
 
 
 def kept_size(kernel: Kernel, args: tuple[Any, ...]) -> int:
     """Return the bytes of a kernel's code for such arguments that is kept; 0: none is."""
-    more = shortcuts()
-    cache = None if more is None else more.kept_by(kernel.dispatcher)
+    undocumented = shortcuts()
+    cache = None if undocumented is None else undocumented.kept_by(kernel.dispatcher)
     return cache.size(args) if isinstance(cache, KernelCache) else 0
 
 

@@ -127,8 +127,8 @@ def _add_four(_typing: Any, numbers: Any, to: Any, of: Any, limit: Any) -> Any:
         for place in range(FOUR):
             limits = builder.insert_element(limits, given[3], ir.IntType(32)(place))
         passed = builder.fcmp_unordered(">=", builder.call(size, [total]), limits)
-        found = builder.bitcast(passed, ir.IntType(FOUR))
-        return builder.icmp_unsigned("!=", found, ir.IntType(FOUR)(0))
+        mask = builder.bitcast(passed, ir.IntType(FOUR))
+        return builder.icmp_unsigned("!=", mask, ir.IntType(FOUR)(0))
 
     return types.boolean(numbers, to, of, limit), generate
 

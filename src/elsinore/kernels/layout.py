@@ -104,9 +104,9 @@ class Layout:
     @property
     def fingerprint(self) -> str:
         """Tell this layout from others: of another name or version, or with other fields."""
-        told = [self.name, self.version, self.recycled]
-        told += [(f.name, f.dtype.__name__, f.axes, f.fill) for f in self.fields]
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        described = [self.name, self.version, self.recycled]
+        described += [(f.name, f.dtype.__name__, f.axes, f.fill) for f in self.fields]
+        return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
     def places(self, sizes: Mapping[str, int]) -> Places:
         """Work out where each column begins; sizes: axis -> length."""

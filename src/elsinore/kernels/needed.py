@@ -58,11 +58,11 @@ def pack_kernels(kernels: dict[str, bytes], folder: Path) -> Path:
 
     Executors may have fetched it, and refuse a file that has changed.
     """
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in sorted(kernels):
-        told.update(name.encode())
-        told.update(hashlib.sha256(kernels[name]).digest())
-    path = folder / f"{PACKAGE}-kernels-{told.hexdigest()[:32]}.zip"
+        digest.update(name.encode())
+        digest.update(hashlib.sha256(kernels[name]).digest())
+    path = folder / f"{PACKAGE}-kernels-{digest.hexdigest()[:32]}.zip"
     if not path.exists():
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(kernels):
@@ -87,8 +87,8 @@ def canonical(value: object) -> str:
     "tuple(1,frozenset('a','b'),dict(tuple('k',None)))"
     """
     if is_dataclass(value) and not isinstance(value, type):
-        told = (part.name for part in fields(value) if part.init or part.compare)
-        parts = [f"{name}={canonical(getattr(value, name))}" for name in told]
+        names = (part.name for part in fields(value) if part.init or part.compare)
+        parts = [f"{name}={canonical(getattr(value, name))}" for name in names]
     elif isinstance(value, Mapping):
         parts = sorted(canonical(item) for item in value.items())
     elif isinstance(value, AbstractSet):
@@ -103,18 +103,18 @@ def canonical(value: object) -> str:
 def _digest(job: Iterable[str]) -> str:
     from elsinore.kernels.content import compiler  # noqa: PLC0415 - it imports Numba
 
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in (*job, _source(), *compiler()):
-        told.update(hashlib.sha256(part.encode()).digest())
-    return told.hexdigest()[:40]
+        digest.update(hashlib.sha256(part.encode()).digest())
+    return digest.hexdigest()[:40]
 
 
 @lru_cache(maxsize=1)
 def _source() -> str:
     """Return a digest of this package's source."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
-        told.update(str(path.relative_to(root)).encode())
-        told.update(hashlib.sha256(path.read_bytes()).digest())
-    return told.hexdigest()
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -180,12 +180,12 @@ class Remembering:
         if not all(isinstance(types.unliteral(kind), PLAIN) for kind in given):
             return self._context.resolve_function_type(function, given, by_name)
         key = function, tuple(given)
-        found = KNOWN.get(key)
-        if found is None:
-            found = self._context.resolve_function_type(function, given, by_name)
-            if found is not None:
-                KNOWN[key] = found
-        return found
+        resolved = KNOWN.get(key)
+        if resolved is None:
+            resolved = self._context.resolve_function_type(function, given, by_name)
+            if resolved is not None:
+                KNOWN[key] = resolved
+        return resolved
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -215,7 +215,7 @@ def quicken(passes: Any, *, linked: bool) -> None:
     instead: dict[type, type] = {NopythonTypeInference: RememberingInference}
     if linked:
         instead[NativeLowering] = LinkedLowering
-    passes.passes = [(instead.get(each, each), what) for each, what in passes.passes]
+    passes.passes = [(instead.get(each, each), description) for each, description in passes.passes]
 
 
 # --- borrowing ------------------------------------------------------------------------------------

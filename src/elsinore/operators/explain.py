@@ -37,10 +37,10 @@ def explain_json(
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
     """Return the plan as a JSON object: units, their queries and classes, and what kinds add."""
-    told = facts(plan, sample, sharing)
+    explained = facts(plan, sample, sharing)
     if row_groups:
-        told["row_groups"] = [one._asdict() for one in row_groups]
-    return json.dumps(told, indent=2) + "\n"
+        explained["row_groups"] = [of_pass._asdict() for of_pass in row_groups]
+    return json.dumps(explained, indent=2) + "\n"
 
 
 def explain_text(
@@ -67,19 +67,19 @@ def explain_text(
     for kind, units, of_kind in _kinds(plan, sample, sharing):
         lines += kind.summary_lines(units, of_kind, sharing)
     lines += _between_kinds(plan)
-    if any(one.read + one.skipped > 1 for one in row_groups):
+    if any(look.read + look.skipped > 1 for look in row_groups):
         lines.append("")
-        for number, one in enumerate(row_groups, start=1):
+        for number, look in enumerate(row_groups, start=1):
             which = f" of pass {number}" if len(row_groups) > 1 else ""
-            total = count(one.read + one.skipped, "row group")
+            total = count(look.read + look.skipped, "row group")
             lines.append(
-                f"On Spark, tasks{which} skip {one.skipped:,} of {total}: those whose statistics "
+                f"On Spark, tasks{which} skip {look.skipped:,} of {total}: those whose statistics "
                 "show that no query takes an event."
             )
     whys: dict[str, list[str]] = {}
-    for number, one in enumerate(row_groups, start=1):
-        if one.not_combined_because is not None:
-            whys.setdefault(one.not_combined_because, []).append(str(number))
+    for number, look in enumerate(row_groups, start=1):
+        if look.not_combined_because is not None:
+            whys.setdefault(look.not_combined_because, []).append(str(number))
     for why, numbers in whys.items():
         where = f" in pass {listed(numbers)}" if len(numbers) < len(row_groups) else ""
         lines += ["", f"Events of these files are not combined before the shuffle{where}: {why}."]
@@ -90,13 +90,13 @@ def facts(
     plan: Plan, sample: Sample | None = None, sharing: Sharing = Sharing.DYNAMIC
 ) -> dict[str, Any]:
     """Return the facts about a plan, as plain data."""
-    told: dict[str, Any] = {
+    of_plan: dict[str, Any] = {
         "exact": plan.workload.exact,
         "units": [unit_facts(unit) for unit in plan.units],
     }
     for kind, units, of_kind in _kinds(plan, sample, sharing):
-        told |= kind.summary(units, of_kind, sharing)
-    return told
+        of_plan |= kind.summary(units, of_kind, sharing)
+    return of_plan
 
 
 def unit_facts(unit: Unit) -> dict[str, Any]:
@@ -109,18 +109,18 @@ def unit_facts(unit: Unit) -> dict[str, Any]:
         "types": list(unit.types),
         "classes": unit.classes.size,
         "digits": {
-            one.type: [_digit(digit) for digit in one.digits]
-            for one in unit.classes.types
-            if one.digits
+            type_classes.type: [_digit(digit) for digit in type_classes.digits]
+            for type_classes in unit.classes.types
+            if type_classes.digits
         },
         "queries": [{"name": name} for name in unit.names],
     }
-    told = common | kind_for(unit).facts(unit)
-    if "not_combined_because" in told:
+    of_unit = common | kind_for(unit).facts(unit)
+    if "not_combined_because" in of_unit:
         if unit.keeps_all:
-            told["not_combined_because"] = told["not_combined_because"] or KEEPS_ALL
-        told["not_spread_because"] = _not_spread(unit)
-    return told
+            of_unit["not_combined_because"] = of_unit["not_combined_because"] or KEEPS_ALL
+        of_unit["not_spread_because"] = _not_spread(unit)
+    return of_unit
 
 
 def _not_spread(unit: Unit) -> str | None:
@@ -155,11 +155,11 @@ def _between_kinds(plan: Plan) -> list[str]:
     named: dict[str, list[str]] = {}
     for unit in plan.units:
         named.setdefault(kind_for(unit).name, []).extend(unit.names)
-    told = [f"{listed(names, MOST_NAMES)} ({kind})" for kind, names in named.items()]
+    kinds = [f"{listed(names, MOST_NAMES)} ({kind})" for kind, names in named.items()]
     lines = [
-        f"  No sharing of {one} with {other}: queries of these kinds can share a pass over the "
+        f"  No sharing of {first} with {second}: queries of these kinds can share a pass over the "
         "events, but no computation."
-        for one, other in itertools.combinations(told, 2)
+        for first, second in itertools.combinations(kinds, 2)
     ]
     return ["", "Sharing between kinds of query", *lines] if lines else []
 
@@ -172,17 +172,19 @@ def _kinds(
     A sample comes from a run that records, which may have made one unit of several.
     """
     ran = plan.units if sample is None else gathered(plan, sharing, record=True).units
-    found: list[tuple[Kind, Sequence[Unit], Sample | None]] = []
+    kinds: list[tuple[Kind, Sequence[Unit], Sample | None]] = []
     for module in dict.fromkeys(unit.kind for unit in plan.units):
         units = [unit for unit in plan.units if unit.kind == module]
         of_kind = None
         if sample is not None:
             counted = zip(ran, sample.statistics, strict=True)
             of_kind = Sample(
-                sample.events, sample.total, tuple(one for u, one in counted if u.kind == module)
+                sample.events,
+                sample.total,
+                tuple(counts for u, counts in counted if u.kind == module),
             )
-        found.append((kind_for(units[0]), units, of_kind))
-    return found
+        kinds.append((kind_for(units[0]), units, of_kind))
+    return kinds
 
 
 def _digit(digit: Digit) -> str:

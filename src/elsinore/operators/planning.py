@@ -93,12 +93,12 @@ def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> P
 def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
     """Return a plan as it is run where queries may share so (`Kind.gathered`)."""
     places = {number: place for place, unit in enumerate(plan.units) for number in unit.queries}
-    found: dict[int, Unit] = {}
+    by_place: dict[int, Unit] = {}
     for module in dict.fromkeys(unit.kind for unit in plan.units):
         units = [unit for unit in plan.units if unit.kind == module]
         for unit in kind_in(module).gathered(units, sharing, record=record):
-            found[min(places[number] for number in unit.queries)] = unit
-    return replace(plan, units=tuple(found[place] for place in sorted(found)))
+            by_place[min(places[number] for number in unit.queries)] = unit
+    return replace(plan, units=tuple(by_place[place] for place in sorted(by_place)))
 
 
 def attributes_read(plan: Plan) -> frozenset[str] | None:
@@ -129,9 +129,9 @@ def bind(workload: Workload, schema: Schema) -> None:
     fitting: set[Form] = set()  # whose queries fit: what is read has one name in all of a form
     for query in workload:
         if query.alike is None or query.alike.form not in fitting:
-            found = list(kind_in(module_for(query)).check(query, schema))
-            errors += found
-            if query.alike is not None and not found:
+            query_errors = list(kind_in(module_for(query)).check(query, schema))
+            errors += query_errors
+            if query.alike is not None and not query_errors:
                 fitting.add(query.alike.form)
     raise_errors(errors)
     workload.fitting.add(schema)

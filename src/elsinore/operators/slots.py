@@ -167,13 +167,13 @@ class KeySlots:
         """Have twice as many."""
         _, key, last, free, count = self.lent
         have = len(key)
-        more = np.arange(have, 2 * have, dtype=np.int32)[::-1]
+        new_slots = np.arange(have, 2 * have, dtype=np.int32)[::-1]
         self._take(
             KeyTable(
                 table=np.full(8 * have, EMPTY),
                 key=np.concatenate((key, np.full(have, EMPTY))),
                 last=np.concatenate((last, np.full(have, NEVER))),
-                free=np.concatenate((more, free)),
+                free=np.concatenate((new_slots, free)),
                 count=count + have,
             )
         )

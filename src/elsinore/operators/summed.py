@@ -150,10 +150,10 @@ class SumOperator:
         """Give out the sums, at the end."""
         if until is None and self.sums.num_rows:
             query = to_arrow([0] * self.sums.num_rows, pa.int32())
-            found = pa.table([query, *self.sums.columns], schema=self._kind.schema())
+            totals = pa.table([query, *self.sums.columns], schema=self._kind.schema())
             self.sums = no_table(self.sums.schema)
-            self.statistics.totals += found.num_rows
-            yield from found.combine_chunks().to_batches()
+            self.statistics.totals += totals.num_rows
+            yield from totals.combine_chunks().to_batches()
 
     def deadline(self) -> int | None:
         """Return None: nothing is final before the end."""

@@ -58,8 +58,10 @@ def approx_median(eps: float) -> Fold:
     >>> fold.finish(counted) <= 7.0 <= 1.01 * fold.finish(counted)
     True
     """
-    found = approx_quantile(0.5, eps)
-    return Fold(name=f"approx_median({eps})", init=found.init, step=found.step, finish=found.finish)
+    quantile = approx_quantile(0.5, eps)
+    return Fold(
+        name=f"approx_median({eps})", init=quantile.init, step=quantile.step, finish=quantile.finish
+    )
 
 
 @dataclass(frozen=True, slots=True)

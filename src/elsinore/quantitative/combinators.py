@@ -181,10 +181,10 @@ def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None)
         )
     fold = init if isinstance(init, Fold) and step is None else None
     start, operation = (fold.init, fold.step) if fold else (init, _step(step, init, "iterate_n"))
-    found: Query = Constant(start)
+    query: Query = Constant(start)
     for _ in range(count):
-        found = Split((found, body), operation)
-    return _finished(found, fold) if fold else found
+        query = Split((query, body), operation)
+    return _finished(query, fold) if fold else query
 
 
 def filter(predicate: object) -> Query:  # noqa: A001 - the paper's word

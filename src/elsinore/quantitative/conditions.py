@@ -72,8 +72,8 @@ class Conditions:
             table[present] = [self._bits_of([d[e] for d in digits]) for e in event[present]]
             return table[code]
         _, events, places = np.unique(code, return_index=True, return_inverse=True)
-        found = [self._bits_of([d[e] for d in digits]) for e in events]
-        return np.array(found, kind)[places]
+        bits_of = [self._bits_of([d[e] for d in digits]) for e in events]
+        return np.array(bits_of, kind)[places]
 
     def _bits_of(self, digits: Sequence[int]) -> int:
         kind, *truths = digits
@@ -82,8 +82,8 @@ class Conditions:
             for part, truth in enumerate(truths)
         }
         known[TYPE] = NO_TYPE if kind == 0 else self.types[kind - 1]
-        held = (is_true(condition, lambda read: known[read.name or ""]) for condition in self.told)
-        return sum(1 << place for place, holds in enumerate(held) if holds)
+        verdicts = (is_true(condition, lambda read: known[read.name or ""]) for condition in self.told)
+        return sum(1 << place for place, holds in enumerate(verdicts) if holds)
 
     def types_of(self, classes: Any, given: pa.Array | None) -> pa.Array:
         """Return events' types as text: as given, or as far as classes tell them."""

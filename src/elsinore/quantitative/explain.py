@@ -100,14 +100,14 @@ def _stages(query: Runnable | Keyed | Chain) -> list[Query]:
 
 
 def _told(query: Runnable | Keyed | Chain) -> str:
-    told = []
+    lines = []
     for place, (keys, part) in enumerate(_parts(query)):
         if place:
-            told.append(">> over the values in order of time")
+            lines.append(">> over the values in order of time")
         if keys:
-            told.append(f"by {', '.join(keys)}")
-        told.append(_text(part))
-    return "\n".join(told)
+            lines.append(f"by {', '.join(keys)}")
+        lines.append(_text(part))
+    return "\n".join(lines)
 
 
 def _text(query: Runnable) -> str:
@@ -115,27 +115,27 @@ def _text(query: Runnable) -> str:
 
     lines: list[str] = []
 
-    def add(box: Box, first: str, rest: str) -> None:
+    def add(box: Box, first: str, indent: str) -> None:
         lines.append(f"{first}{box.title}: {box.rate}")
         for place, part in enumerate(box.below):
             final = place == len(box.below) - 1
-            add(part, rest + ("└─ " if final else "├─ "), rest + ("   " if final else "│  "))
+            add(part, indent + ("└─ " if final else "├─ "), indent + ("   " if final else "│  "))
 
     stages = stages_of(query)
     for place, stage in enumerate(stages):
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
         add(tree(stage), "", "")
-    told = reasons(stages)
-    whole = all(reason is None for reason in told)
-    for place, reason in enumerate(told):
-        who = f"stage {place + 1}" if len(stages) > 1 else "the machine"
+    whys = reasons(stages)
+    whole = all(reason is None for reason in whys)
+    for place, reason in enumerate(whys):
+        subject = f"stage {place + 1}" if len(stages) > 1 else "the machine"
         how = (
             "is compiled where attributes are numbers, or texts that are only kept and compared"
             if whole
             else f"runs in Python: {reason or 'a later stage does'}"
         )
-        lines.append(f"{who} {how}")
+        lines.append(f"{subject} {how}")
     lines += [f"warning: {text}" for text in query.warnings]
     return "\n".join(lines)
 

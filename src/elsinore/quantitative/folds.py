@@ -97,12 +97,12 @@ class Merging:
 
     def __call__(self, total: Mapping[Any, int], counts: Mapping[Any, int]) -> Counts:
         """Return the sums, without those that are 0."""
-        found = dict(plain(total))
+        counted = dict(plain(total))
         for key, number in plain(counts).items():
-            found[key] = found.get(key, 0) + self.sign * number
-            if not found[key]:
-                del found[key]
-        return Counts.owning(found)
+            counted[key] = counted.get(key, 0) + self.sign * number
+            if not counted[key]:
+                del counted[key]
+        return Counts.owning(counted)
 
 
 def count() -> Fold:
@@ -111,7 +111,7 @@ def count() -> Fold:
         name="count",
         init=0,
         step=lambda number, value: number + 1,
-        combine=lambda one, other: one + other,
+        combine=lambda left, right: left + right,
         inverse=lambda number, value: number - 1,
     )
 
@@ -126,7 +126,7 @@ def sum(init: Any = 0) -> Fold:  # noqa: A001 - the word for it
         name="sum",
         init=init,
         step=lambda total, value: total + value,
-        combine=(lambda one, other: one + other) if _is_nothing(init) else None,
+        combine=(lambda left, right: left + right) if _is_nothing(init) else None,
     )
 
 
@@ -167,7 +167,7 @@ def mean() -> Fold:
         init=(0, 0.0),
         step=lambda state, value: (state[0] + 1, state[1] + value),
         finish=lambda state: state[1] / state[0] if state[0] else None,
-        combine=lambda one, other: (one[0] + other[0], one[1] + other[1]),
+        combine=lambda left, right: (left[0] + right[0], left[1] + right[1]),
     )
 
 
@@ -246,7 +246,7 @@ def first() -> Fold:
         init=(False, None),
         step=lambda state, value: state if state[0] else (True, value),
         finish=lambda state: state[1] if state[0] else None,
-        combine=lambda one, other: one if one[0] else other,
+        combine=lambda left, right: left if left[0] else right,
     )
 
 
@@ -257,7 +257,7 @@ def last() -> Fold:
         init=(False, None),
         step=lambda state, value: (True, value),
         finish=lambda state: state[1] if state[0] else None,
-        combine=lambda one, other: other if other[0] else one,
+        combine=lambda left, right: right if right[0] else left,
     )
 
 
@@ -274,7 +274,7 @@ def top(k: int, key: Callable[[Any], Any] | None = None) -> Fold:
         init=(),
         step=lambda kept, value: ranked((*kept, value)),
         finish=list,
-        combine=lambda one, other: ranked((*one, *other)),
+        combine=lambda left, right: ranked((*left, *right)),
     )
 
 
@@ -330,16 +330,16 @@ def median() -> Fold:
     return Fold(name="median", init=exact.init, step=exact.step, finish=exact.finish)
 
 
-def _lesser(one: Any, other: Any) -> Any:
-    if not one[0]:
-        return other
-    return other if other[0] and other[1] < one[1] else one
+def _lesser(left: Any, right: Any) -> Any:
+    if not left[0]:
+        return right
+    return right if right[0] and right[1] < left[1] else left
 
 
-def _greater(one: Any, other: Any) -> Any:
-    if not one[0]:
-        return other
-    return other if other[0] and other[1] > one[1] else one
+def _greater(left: Any, right: Any) -> Any:
+    if not left[0]:
+        return right
+    return right if right[0] and right[1] > left[1] else left
 
 
 def _welford(state: Any, value: Any) -> Any:
@@ -349,15 +349,15 @@ def _welford(state: Any, value: Any) -> Any:
     return number, mean_now, state[2] + off * (value - mean_now)
 
 
-def _welford_joined(one: Any, other: Any) -> Any:
-    number = one[0] + other[0]
+def _welford_joined(left: Any, right: Any) -> Any:
+    number = left[0] + right[0]
     if number == 0:
-        return one
-    off = other[1] - one[1]
+        return left
+    off = right[1] - left[1]
     return (
         number,
-        one[1] + off * (other[0] / number),
-        one[2] + other[2] + off * off * (one[0] * other[0] / number),
+        left[1] + off * (right[0] / number),
+        left[2] + right[2] + off * off * (left[0] * right[0] / number),
     )
 
 

@@ -53,8 +53,8 @@ class Quantitative(Kind):
         from elsinore.quantitative.target import resolved  # noqa: PLC0415 - the engine
 
         assert isinstance(query, PythonQuery)
-        found, by, after = resolved(query)
-        return unit_of(found, by, name=query.name, number=number, after=after)
+        runnable, by, after = resolved(query)
+        return unit_of(runnable, by, name=query.name, number=number, after=after)
 
     def tells_attributes(self, unit: Unit) -> bool:
         """Return False: what functions read may be known only by the attributes there are."""
@@ -149,8 +149,8 @@ class Quantitative(Kind):
         """Return what runs the rest of a chain over the values of its first query."""
         from elsinore.quantitative.runnable import after  # noqa: PLC0415 - the engine
 
-        rest = spec_of(unit).after
-        return partial(after, stages=rest) if rest else None
+        stages = spec_of(unit).after
+        return partial(after, stages=stages) if stages else None
 
     def adds_up(self, unit: Unit) -> bool:
         """Return False: each value is a row of the result by itself."""
@@ -194,11 +194,11 @@ class Quantitative(Kind):
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""
-        told = []
+        lines = []
         for query in facts["queries"]:
-            told.append(f"  {query['name']}: {self.name}")
-            told += [f"    {line}" for line in query["tree"].splitlines()]
-        return told
+            lines.append(f"  {query['name']}: {self.name}")
+            lines += [f"    {line}" for line in query["tree"].splitlines()]
+        return lines
 
 
 def unit_of(

@@ -90,22 +90,22 @@ class QuantitativeOperator:
         spec = self._spec
         classes = to_numpy(batch.column("class"))
         truths = [batch.column(f"{PART}{n}") for n in range(len(spec.conditions.parts))]
-        told = spec.conditions.bits(classes, truths)
+        bits = spec.conditions.bits(classes, truths)
         columns = {name: _typed(batch.column(f"{ITEM}{name}"), kind) for name, kind in spec.types}
         if TYPE in spec.items:
             columns[TYPE] = spec.conditions.types_of(classes, columns.get(TYPE))
         table = pa.table(columns) if columns else _bare(batch.num_rows)
         codes, count = self._codes(to_numpy(batch.column("key")))
-        found = self._runs.run(table, told, codes, count)
+        outputs = self._runs.run(table, bits, codes, count)
         if self._one_slot:
             self._runs.keep_only(int(codes[-1]))
         self.statistics.events += batch.num_rows
-        self.statistics.matched += int(np.count_nonzero(told))
-        self.statistics.totals += len(found.places)
-        if found.values is None or not len(found.places):
+        self.statistics.matched += int(np.count_nonzero(bits))
+        self.statistics.totals += len(outputs.places)
+        if outputs.values is None or not len(outputs.places):
             return
-        rows = to_arrow(found.places)
-        values = found.values
+        rows = to_arrow(outputs.places)
+        values = outputs.values
         if spec.value is None:
             values = to_arrow([pickle.dumps(value) for value in values.to_pylist()], pa.binary())
         elif values.type != spec.value:
@@ -147,11 +147,11 @@ class QuantitativeOperator:
             one_slot, last, streams = _Plain(io.BytesIO(blob[len(MAGIC) :])).load()
         except (pickle.UnpicklingError, EOFError, ValueError, TypeError) as error:
             raise StateError(f"The saved state is damaged: {error}") from error
-        found = cls(unit, OperatorOptions(one_slot=one_slot))
-        found._last, found._keys = last, len(streams)
+        operator = cls(unit, OperatorOptions(one_slot=one_slot))
+        operator._last, operator._keys = last, len(streams)
         for code, state in streams.items():
-            found._runs.put(code, Stream.load(found._spec.query, state))
-        return found
+            operator._runs.put(code, Stream.load(operator._spec.query, state))
+        return operator
 
     def _codes(self, keys: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the numbers of rows' streams: those of keys, or of runs of one key."""

@@ -55,8 +55,8 @@ class Query(Runnable):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in a query that can be run: rates that never match, and why."""
-        found = [never(self.rate), *(text for part in self.parts for text in part.warnings)]
-        return tuple(dict.fromkeys(text for text in found if text is not None))
+        texts = [never(self.rate), *(text for part in self.parts for text in part.warnings)]
+        return tuple(dict.fromkeys(text for text in texts if text is not None))
 
     def __str__(self) -> str:
         return described(self)
@@ -142,10 +142,10 @@ class Either(Query):
     def _check_types(self) -> None:
         declared = {kind: n for n, part in enumerate(self.choices, 1) if (kind := output(part))}
         if len(declared) > 1:
-            told = " and ".join(
+            types = " and ".join(
                 f"part {n} gives {getattr(kind, '__name__', kind)}" for kind, n in declared.items()
             )
-            raise QuerySemanticError(f"{shortly(self)}: {told}; the parts must give values alike.")
+            raise QuerySemanticError(f"{shortly(self)}: {types}; the parts must give values alike.")
 
     @property
     def parts(self) -> tuple[Query, ...]:
@@ -229,13 +229,13 @@ def spread(over: Regex, sync: Predicate, expression: str) -> Regex:
             return before
         match regex:
             case Concatenation(parts):
-                found: list[Regex] = []
-                rest = list(parts)
-                while rest:
-                    whole = len(rest) > 1 and seq(*rest[:2]) == before
-                    found.append(before if whole else put(rest[0]))
-                    del rest[: 2 if whole else 1]
-                return seq(*found)
+                parts_found: list[Regex] = []
+                remaining = list(parts)
+                while remaining:
+                    whole = len(remaining) > 1 and seq(*remaining[:2]) == before
+                    parts_found.append(before if whole else put(remaining[0]))
+                    del remaining[: 2 if whole else 1]
+                return seq(*parts_found)
             case Union(parts):
                 return union(*map(put, parts))
             case Star(inner):

@@ -222,8 +222,8 @@ def predicate(condition: object, name: str | None = None) -> Predicate:
     >>> predicate(event("M").val > 5, "high").name
     'high'
     """
-    found = as_predicate(condition)
-    return found if name is None else found.named(name)
+    made = as_predicate(condition)
+    return made if name is None else made.named(name)
 
 
 def as_predicate(item: object) -> Predicate:
@@ -270,24 +270,24 @@ def seq(*parts: object) -> Regex:
     >>> str(seq(B, M.star(), M))
     'B M+'
     """
-    found: list[Regex] = []
+    merged: list[Regex] = []
     for part in map(as_regex, parts):
-        if found and part != EMPTY and found[-1] == Star(part):
-            found[-1] = Plus(part)
-        elif found and isinstance(part, Star) and found[-1] == part.inner:
-            found[-1] = Plus(part.inner)
+        if merged and part != EMPTY and merged[-1] == Star(part):
+            merged[-1] = Plus(part)
+        elif merged and isinstance(part, Star) and merged[-1] == part.inner:
+            merged[-1] = Plus(part.inner)
         else:
-            found += part.parts if isinstance(part, Concatenation) else [part]
-    found = [part for part in found if part != EMPTY]
-    return found[0] if len(found) == 1 else Concatenation(tuple(found)) if found else EMPTY
+            merged += part.parts if isinstance(part, Concatenation) else [part]
+    merged = [part for part in merged if part != EMPTY]
+    return merged[0] if len(merged) == 1 else Concatenation(tuple(merged)) if merged else EMPTY
 
 
 def union(*parts: object) -> Regex:
     """Return the union of regular expressions."""
-    found: list[Regex] = []
+    alternatives: list[Regex] = []
     for part in map(as_regex, parts):
-        found += part.parts if isinstance(part, Union) else [part]
-    return found[0] if len(found) == 1 else Union(tuple(dict.fromkeys(found)))
+        alternatives += part.parts if isinstance(part, Union) else [part]
+    return alternatives[0] if len(alternatives) == 1 else Union(tuple(dict.fromkeys(alternatives)))
 
 
 def predicates(regex: Regex) -> tuple[Predicate, ...]:

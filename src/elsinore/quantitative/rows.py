@@ -51,7 +51,7 @@ class Found:
 
 
 def take(
-    stream: Stream, table: pa.Table, told: Any, idle: Any = None, reads: set[str] | None = None
+    stream: Stream, table: pa.Table, truths: Any, idle: Any = None, reads: set[str] | None = None
 ) -> tuple[list[int], list[Any]]:
     """Give the rows of a table to a stream; return after which there are values, and which.
 
@@ -63,7 +63,7 @@ def take(
     places: list[int] = []
     values: list[Any] = []
     for start in range(0, table.num_rows, CHUNK):
-        part, bits = table.slice(start, CHUNK), told[start : start + CHUNK]
+        part, bits = table.slice(start, CHUNK), truths[start : start + CHUNK]
         rows = None if idle is None else np.flatnonzero(~idle[bits])
         few = part.select(names)
         if rows is not None and len(rows) < part.num_rows:
@@ -73,16 +73,18 @@ def take(
         items = list(map(record, *columns)) if columns else [record()] * len(bits)
         try:
             if rows is None:
-                found, more = stream.extend_records(items, bits.tolist())
+                rows_of_values, more_values = stream.extend_records(items, bits.tolist())
             else:
                 at = rows.tolist()
-                found, more = stream.extend_among(items, bits.tolist(), at, part.num_rows)
+                rows_of_values, more_values = stream.extend_among(
+                    items, bits.tolist(), at, part.num_rows
+                )
         except OperationError as error:
             if len(stream.stages) == 1:  # else it may be a later stage's item
                 show_whole(error, part, error.position - begin)
             raise
-        places += [place + start for place in found]
-        values += more
+        places += [place + start for place in rows_of_values]
+        values += more_values
     return places, values
 
 
@@ -143,7 +145,7 @@ class Runs:
         """How many bytes the states take that compiled machines hold."""
         return sum(memory.nbytes for memory in self._memories)
 
-    def run(self, table: pa.Table, told: Any, codes: Any, count: int) -> Found:
+    def run(self, table: pa.Table, bits: Any, codes: Any, count: int) -> Found:
         """Take rows, row i of the stream `codes[i]` of `count`; return where there are values.
 
         Raises OperationError where a user's function does.
@@ -151,9 +153,9 @@ class Runs:
         if table.num_rows == 0:
             return Found(np.zeros(0, np.int64), None)
         self._forget_texts()
-        arrays = self._arrays(table, told) if self._memories else None
+        arrays = self._arrays(table, bits) if self._memories else None
         if arrays is None:
-            places, values = self._interpreted(table, told, codes, 0)
+            places, values = self._interpreted(table, bits, codes, 0)
             if isinstance(values, Made):
                 return Found(places, values.column() if len(places) else None)
             if not any(memory.machine.has_objects for memory in self._memories):
@@ -161,21 +163,21 @@ class Runs:
             return Found(places, as_array(values) if values else None)
         self._grow(count)
         if self._plain:  # streams that compiled code cannot hold go on apart
-            return self._mixed(table, told, codes, arrays)
-        return self._lowered(table, told, codes, arrays)
+            return self._mixed(table, bits, codes, arrays)
+        return self._lowered(table, bits, codes, arrays)
 
-    def run_alone(self, stream: Stream, table: pa.Table, told: Any) -> Found:
+    def run_alone(self, stream: Stream, table: pa.Table, bits: Any) -> Found:
         """Give rows to a stream of the same query that is held elsewhere.
 
         Its values are told here only; `stream.value` stays behind until its next item.
         """
         self._plain = {}
-        own = self._first.again()
-        for mine, theirs in zip(own.stages, stream.stages, strict=True):
+        alone = self._first.again()
+        for mine, theirs in zip(alone.stages, stream.stages, strict=True):
             mine.state, mine.position = theirs.state, theirs.position
-        self.put(0, own)
+        self.put(0, alone)
         try:
-            return self.run(table, told, np.zeros(table.num_rows, np.int32), 1)
+            return self.run(table, bits, np.zeros(table.num_rows, np.int32), 1)
         finally:
             for mine, theirs in zip(self.stream(0).stages, stream.stages, strict=True):
                 theirs.state, theirs.position = mine.state, mine.position
@@ -192,17 +194,17 @@ class Runs:
         """Return a stream, in the state that it is in."""
         if code in self._plain:
             return self._plain[code]
-        found = self._first.again()
+        stream = self._first.again()
         if self._flat is not None and code < self._flat.count:
-            (stage,) = found.stages
+            (stage,) = stream.stages
             stage.state = self._flat.state(code) or stage.state
             stage.position = int(self._flat.taken[code])
-        for stage, memory in zip(found.stages, self._memories, strict=False):
+        for stage, memory in zip(stream.stages, self._memories, strict=False):
             if code < memory.count:
                 state = memory.state(code)
                 stage.state = stage.state if state is None else state
                 stage.position = int(memory.taken[code])
-        return found
+        return stream
 
     def put(self, code: int, stream: Stream) -> None:
         """Take a stream over, in the state that it is in."""
@@ -263,7 +265,7 @@ class Runs:
                     memory.taken[code] = stage.position
                 del self._plain[code]
 
-    def _arrays(self, table: pa.Table, told: Any) -> list[Any] | None:
+    def _arrays(self, table: pa.Table, bits: Any) -> list[Any] | None:
         """Return the columns that the first machine reads; None where it must not read them."""
         machine = self._memories[0].machine
         columns = {name: whole(table[name]) for name in machine.columns}
@@ -274,7 +276,7 @@ class Runs:
             for name, column in columns.items()
             if name not in machine.nullable
             and column.null_count
-            and machine.meets_null(name, told[~present(column)])
+            and machine.meets_null(name, bits[~present(column)])
         )
         if nulls:
             if not self._allow(machine.nullable | nulls):
@@ -310,21 +312,23 @@ class Runs:
             self._go_over(self._memories_of([memory.machine for memory in self._memories]))
             self._few = max(MOST_TEXTS, 4 * len(self._memories[0].texts))
 
-    def _lowered(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
+    def _lowered(self, table: pa.Table, bits: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         if len(self._memories) > 1:
-            return self._piped(table, told, codes, arrays)
+            return self._piped(table, bits, codes, arrays)
         (memory,) = self._memories
-        places, _, values, stopped = memory.run(told, codes, arrays)
+        places, _, values, stopped = memory.run(bits, codes, arrays)
         if stopped is None:
             return Found(places, concatenated(values))
-        more, found = self._interpreted(table, told, codes, stopped)
+        later_places, later_values = self._interpreted(table, bits, codes, stopped)
         self._take_in()
-        return Found(np.concatenate([places, more]), concatenated(joined(values, found)))
+        return Found(
+            np.concatenate([places, later_places]), concatenated(joined(values, later_values))
+        )
 
-    def _piped(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
+    def _piped(self, table: pa.Table, truths: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         """Run all stages, one after another; where one raises, the interpreter does all again."""
         before = [memory.copy() for memory in self._memories]
-        rows, bits, of_rows = np.arange(len(told)), told, codes
+        rows, bits, of_rows = np.arange(len(truths)), truths, codes
         values: list[pa.Array] = []
         for stage, memory in zip(self._first.stages, self._memories, strict=True):
             if values:
@@ -334,9 +338,9 @@ class Runs:
             if stopped is not None:
                 for each, state in zip(self._memories, before, strict=True):
                     each.go_back(state)
-                found, more = self._interpreted(table, told, codes, 0)
+                rows_of_values, plain_values = self._interpreted(table, truths, codes, 0)
                 self._take_in()
-                return Found(found, as_array(more) if more else None)
+                return Found(rows_of_values, as_array(plain_values) if plain_values else None)
             rows, arrays = rows[places], [np.concatenate(words).reshape(-1)]
         return Found(rows, concatenated(values))
 
@@ -350,54 +354,54 @@ class Runs:
             return self._tell(bits, pa.table(dict(zip(names, values.flatten(), strict=True))))
         return self._tell(bits, pa.table({VALUE: values}))
 
-    def _mixed(self, table: pa.Table, told: Any, codes: Any, arrays: Sequence[Any]) -> Found:
+    def _mixed(self, table: pa.Table, bits: Any, codes: Any, arrays: Sequence[Any]) -> Found:
         plain = np.isin(codes, np.fromiter(self._plain, np.int64))
-        rest = np.flatnonzero(~plain)
+        compiled = np.flatnonzero(~plain)
         before = self._plain
         self._plain = {}
-        few = table.take(to_arrow(rest))
-        fast = self._lowered(few, told[rest], codes[rest], [a[rest] for a in arrays])
+        few = table.take(to_arrow(compiled))
+        fast = self._lowered(few, bits[compiled], codes[compiled], [a[compiled] for a in arrays])
         self._plain |= before
         rows = np.flatnonzero(plain)
-        places, values = self._interpreted(table.take(to_arrow(rows)), told[rows], codes[rows], 0)
+        places, values = self._interpreted(table.take(to_arrow(rows)), bits[rows], codes[rows], 0)
         self._take_in()
-        found = np.concatenate([rest[fast.places], rows[places]])
-        order = np.argsort(found, kind="stable")
+        row_of_value = np.concatenate([compiled[fast.places], rows[places]])
+        order = np.argsort(row_of_value, kind="stable")
         every = joined([] if fast.values is None else [fast.values], values)
         if not every:
-            return Found(found, None)
-        return Found(found[order], pa.concat_arrays(every).take(to_arrow(order)))
+            return Found(row_of_value, None)
+        return Found(row_of_value[order], pa.concat_arrays(every).take(to_arrow(order)))
 
     # --- the interpreter ------------------------------------------------------------------------
 
-    def _take(self, stream: Stream, table: pa.Table, told: Any) -> tuple[list[int], list[Any]]:
-        return take(stream, table, told, self.idle, self._reads)
+    def _take(self, stream: Stream, table: pa.Table, bits: Any) -> tuple[list[int], list[Any]]:
+        return take(stream, table, bits, self.idle, self._reads)
 
-    def _interpreted(self, table: pa.Table, told: Any, codes: Any, begin: int) -> tuple[Any, Any]:
+    def _interpreted(self, table: pa.Table, bits: Any, codes: Any, begin: int) -> tuple[Any, Any]:
         """Give rows from a place on to the interpreter's machine, stream by stream."""
         if self._is_flat and not self._memories and begin == 0 and (
             self._flat is not None or table.num_rows >= FLAT
         ):  # fmt: skip
             with suppress(NotFlat):
-                return self._flattened(table, told, codes)
+                return self._flattened(table, bits, codes)
             self._leave_flat()
-        rest = codes[begin:]
-        if len(rest) and rest[0] == rest[-1] and (rest == rest[0]).all():
-            code = int(rest[0])
+        keys = codes[begin:]
+        if len(keys) and keys[0] == keys[-1] and (keys == keys[0]).all():
+            code = int(keys[0])
             stream = self._plain[code] = self.stream(code)
-            few, values = self._take(stream, table.slice(begin), told[begin:])
+            few, values = self._take(stream, table.slice(begin), bits[begin:])
             return np.array(few, np.int64) + begin, values
         places: list[int] = []
-        found: list[Any] = []
+        all_values: list[Any] = []
         for start in range(begin, table.num_rows, CHUNK):
             part = table.slice(start, CHUNK)
-            given = told[start : start + CHUNK], codes[start : start + CHUNK]
-            more, values = self._by_code(part, *given)
-            places += [place + start for place in more]
-            found += values
-        return np.array(places, np.int64), found
+            given = bits[start : start + CHUNK], codes[start : start + CHUNK]
+            rows_of_values, values = self._by_code(part, *given)
+            places += [place + start for place in rows_of_values]
+            all_values += values
+        return np.array(places, np.int64), all_values
 
-    def _flattened(self, table: pa.Table, told: Any, codes: Any) -> tuple[Any, list[Any] | Made]:
+    def _flattened(self, table: pa.Table, bits: Any, codes: Any) -> tuple[Any, list[Any] | Made]:
         """Give rows to flat loops; those at which a function raises to the interpreter."""
         self._flatten(int(codes.max()) + 1)
         flat, columns = self._flat, _Columns(table)
@@ -406,23 +410,23 @@ class Runs:
         values: list[Any] = []
         begin = 0
         while begin < table.num_rows:
-            rest = columns if begin == 0 else _Columns(table.slice(begin))
-            few, more, stopped = flat.run(told[begin:], codes[begin:], rest)
-            if isinstance(more, Made):
+            of_part = columns if begin == 0 else _Columns(table.slice(begin))
+            few, part_values, stopped = flat.run(bits[begin:], codes[begin:], of_part)
+            if isinstance(part_values, Made):
                 if begin == 0 and stopped is None:
                     flat.taken += np.bincount(codes, minlength=flat.count)
-                    return few, more
-                more = more.records()
+                    return few, part_values
+                part_values = part_values.records()
             places.append(few + begin)
-            values += more
+            values += part_values
             end = table.num_rows if stopped is None else begin + stopped
             flat.taken += np.bincount(codes[begin:end], minlength=flat.count)
             if stopped is None:
                 break
             code, row = int(codes[end]), table.slice(end, 1)
             stream = self.stream(code)
-            one, given = take(stream, row, told[end : end + 1])  # raises what is to be told
-            places.append(np.array(one, np.int64) + end)
+            row_places, given = take(stream, row, bits[end : end + 1])  # raises what is to be told
+            places.append(np.array(row_places, np.int64) + end)
             values += given
             self.put(code, stream)
             begin = end + 1
@@ -449,9 +453,9 @@ class Runs:
             self._flat, self._plain = None, streams | self._plain
         self._is_flat = False
 
-    def _by_code(self, table: pa.Table, told: Any, codes: Any) -> tuple[list[int], list[Any]]:
+    def _by_code(self, table: pa.Table, truths: Any, codes: Any) -> tuple[list[int], list[Any]]:
         """Give rows of several streams to the interpreter's machine."""
-        kept = np.ones(len(told), bool) if self.idle is None else ~self.idle[told]
+        kept = np.ones(len(truths), bool) if self.idle is None else ~self.idle[truths]
         names = tuple(n for n in table.column_names if self._reads is None or n in self._reads)
         columns = [table[name].filter(to_arrow(kept)).to_pylist() for name in names]
         record = record_type(names)
@@ -459,14 +463,14 @@ class Runs:
         number = np.cumsum(kept) - 1  # of a row's item
         order = np.argsort(codes, kind="stable")
         edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
-        found: list[tuple[int, Any]] = []
+        rows_and_values: list[tuple[int, Any]] = []
         for start, stop in itertools.pairwise(edges.tolist()):
             rows = order[start:stop]
             code = int(codes[rows[0]])
             stream = self._plain[code] = self.stream(code)
             at = np.flatnonzero(kept[rows])
             few = [items[n] for n in number[rows[at]].tolist()]
-            bits = told[rows[at]].tolist()
+            bits = truths[rows[at]].tolist()
             begin = stream.position
             try:
                 if self.idle is None:
@@ -477,9 +481,9 @@ class Runs:
                 if len(stream.stages) == 1:
                     show_whole(error, table, int(rows[error.position - begin]))
                 raise
-            found += zip(rows[places].tolist(), values, strict=True)
-        found.sort(key=lambda pair: pair[0])
-        return [row for row, _ in found], [value for _, value in found]
+            rows_and_values += zip(rows[places].tolist(), values, strict=True)
+        rows_and_values.sort(key=lambda pair: pair[0])
+        return [row for row, _ in rows_and_values], [value for _, value in rows_and_values]
 
 
 class _Columns(dict[str, pa.Array]):
@@ -498,12 +502,12 @@ def joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
     """Return columns of a machine's values, and more values of the interpreter's."""
     if not values:
         return list(parts)
-    more = as_array(values)
-    if parts and more.type != parts[0].type:
+    made = as_array(values)
+    if parts and made.type != parts[0].type:
         with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return [*parts, more.cast(parts[0].type)]
+            return [*parts, made.cast(parts[0].type)]
         return [as_array([v for part in parts for v in part.to_pylist()] + values)]
-    return [*parts, more]
+    return [*parts, made]
 
 
 def concatenated(parts: Sequence[pa.Array]) -> pa.Array:
@@ -533,11 +537,11 @@ def codes_of(table: pa.Table, by: Sequence[str]) -> tuple[Any, int]:
         return np.zeros(table.num_rows, np.int32), 1
     codes: Any = None
     for name in by:
-        own, size = _numbers_of(whole(table[name]))
+        numbers, size = _numbers_of(whole(table[name]))
         if codes is None:
-            codes = own
+            codes = numbers
             continue
-        both = codes.astype(np.int64) * size + own
+        both = codes.astype(np.int64) * size + numbers
         _, codes = np.unique(both, return_inverse=True)
     return codes.astype(np.int32, copy=False), int(codes.max(initial=-1)) + 1
 

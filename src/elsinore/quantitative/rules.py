@@ -49,24 +49,24 @@ class RateError(QuerySemanticError):
 def check_concatenable(expression: str, rates: Sequence[Regex]) -> None:
     """Raise RateError unless a sequence falls into parts of the rates in one way only."""
     automata = [automaton(rate) for rate in rates]
-    rest = automata[-1]
+    last = automata[-1]
     for place in range(len(rates) - 2, -1, -1):
-        cuts = ambiguous_concatenation(automata[place], rest)
+        cuts = ambiguous_concatenation(automata[place], last)
         if cuts is not None:
             leaves = _leaves(rates)
             before = f"part {place + 1}, {written(rates[place])},"
             after = " ".join(f"({written(rate)})" for rate in rates[place + 1 :])
-            one, other = (_cut(parts, leaves) for parts in cuts.parts())
+            first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
             witness = write_word(cuts.word, leaves)
             raise RateError(
                 f"{expression}: where {before} ends and {after} begins is not always clear: "
-                f"'{witness}' is {one} or {other}.{_reason(leaves)}",
+                f"'{witness}' is {first_cut} or {second_cut}.{_reason(leaves)}",
                 rule="split",
                 expression=expression,
                 witness=witness,
             )
         if place:
-            rest = automaton(seq(*rates[place:]))
+            last = automaton(seq(*rates[place:]))
 
 
 def check_iterable(expression: str, rate: Regex) -> None:
@@ -83,11 +83,11 @@ def check_iterable(expression: str, rate: Regex) -> None:
     cuts = ambiguous_iteration(nfa)
     if cuts is not None:
         leaves = _leaves([rate])
-        one, other = (_cut(parts, leaves) for parts in cuts.parts())
+        first_cut, second_cut = (_cut(parts, leaves) for parts in cuts.parts())
         witness = write_word(cuts.word, leaves)
         raise RateError(
             f"{expression}: where one part of {written(rate)} ends and the next begins is not "
-            f"always clear: '{witness}' is {one} or {other}.{_reason(leaves)}",
+            f"always clear: '{witness}' is {first_cut} or {second_cut}.{_reason(leaves)}",
             rule="iterate",
             expression=expression,
             witness=witness,
@@ -97,9 +97,9 @@ def check_iterable(expression: str, rate: Regex) -> None:
 def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
     """Raise RateError where two of the rates share a sequence."""
     automata = [automaton(rate) for rate in rates]
-    for second, other in enumerate(automata):
-        for first, one in enumerate(automata[:second]):
-            word = disjoint(one, other)
+    for second, right in enumerate(automata):
+        for first, left in enumerate(automata[:second]):
+            word = disjoint(left, right)
             if word is not None:
                 leaves = _leaves(rates)
                 witness = write_word(word, leaves)
@@ -119,15 +119,15 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
     for place, rate in enumerate(rates[1:], start=2):
         if rate == rates[0]:
             continue
-        other = automaton(rate)
-        word = differing(first, other)
+        automaton_of_part = automaton(rate)
+        word = differing(first, automaton_of_part)
         if word is not None:
             leaves = _leaves(rates)
             witness = write_word(word, leaves)
-            who, whom = (1, place) if first.accepts(word) else (place, 1)
+            matching, refusing = (1, place) if first.accepts(word) else (place, 1)
             raise RateError(
-                f"{expression}: part {who} matches '{witness}' and part {whom} does not; the rates "
-                f"{written(rates[0])} and {written(rate)} differ.{_reason(leaves)}",
+                f"{expression}: part {matching} matches '{witness}' and part {refusing} does not; the "
+                f"rates {written(rates[0])} and {written(rate)} differ.{_reason(leaves)}",
                 rule="combine",
                 expression=expression,
                 witness=witness,
@@ -177,9 +177,9 @@ def _name(letter: Letter, leaves: Sequence[Predicate]) -> str:
     return f"~({' | '.join(named)})" if named else ANY.name
 
 
-def _within(leaf: Predicate, other: Predicate) -> bool:
+def _within(leaf: Predicate, wider: Predicate) -> bool:
     """Return whether every item that one predicate holds for satisfies the other."""
-    unless = ex.Binary(ex.Operator.OR, ex.Not(other.condition), ex.IsNull(other.condition))
+    unless = ex.Binary(ex.Operator.OR, ex.Not(wider.condition), ex.IsNull(wider.condition))
     return contradictory([leaf.condition, unless])
 
 

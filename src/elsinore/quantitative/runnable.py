@@ -125,8 +125,8 @@ class Keyed:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in a query that can be run."""
-        found: tuple[str, ...] = self.query.warnings
-        return found
+        texts: tuple[str, ...] = self.query.warnings
+        return texts
 
     def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
         """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
@@ -158,9 +158,9 @@ class Chain:
         **options: Any,
     ) -> Any:
         """Return the last query's values over the events in `data`, as that query's `run` does."""
-        first, *others = self.stages
-        found = first.run(data, time=time, type=type, compiled=compiled)
-        return after(found, others, time=time, compiled=compiled, **options)
+        first, *later = self.stages
+        result = first.run(data, time=time, type=type, compiled=compiled)
+        return after(result, later, time=time, compiled=compiled, **options)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ class Chain:
 
 
 def after(
-    found: Any, stages: Sequence[Runnable | Keyed], *, time: str = "time", **options: Any
+    result: Any, stages: Sequence[Runnable | Keyed], *, time: str = "time", **options: Any
 ) -> Any:
     """Return the last stage's values over `found`, the values of what stands before them all.
 
@@ -190,14 +190,14 @@ def after(
     """
     given = {"compiled": options.pop("compiled", None)}
     for number, stage in enumerate(stages, start=1):
-        items, time = driver(found).values_as_events(found, time)
+        items, time = driver(result).values_as_events(result, time)
         if items is None:  # nobody can tell what attributes they would have
             keys = stage.attributes if isinstance(stage, Keyed) else ()
-            found = driver(found).no_values(found, keys, time)
+            result = driver(result).no_values(result, keys, time)
             continue
         last = options if number == len(stages) else {}
-        found = stage.run(items, time=time, **given, **last)
-    return found
+        result = stage.run(items, time=time, **given, **last)
+    return result
 
 
 def warn_of(query: Runnable) -> None:

@@ -103,9 +103,9 @@ def sketch(error: float = 0.01) -> Fold:
     return Fold(
         name=f"sketch({error})",
         init=start,
-        step=lambda found, value: found.add(value),
+        step=lambda summary, value: summary.add(value),
         finish=bytes,
-        combine=lambda one, other: one.joined(other),
+        combine=lambda left, right: left.joined(right),
     )
 
 
@@ -125,8 +125,8 @@ def sketched_quantile(sketches: Iterable[bytes], fraction: float) -> float | Non
     True
     """
     _check_fraction(fraction)
-    found = [sketch_of(data) for data in sketches]
-    return found[0].joined(*found[1:]).quantile(fraction) if found else None
+    joined = [sketch_of(data) for data in sketches]
+    return joined[0].joined(*joined[1:]).quantile(fraction) if joined else None
 
 
 def sketch_quantile(fraction: float, error: float = 0.01) -> Fold:
@@ -135,9 +135,9 @@ def sketch_quantile(fraction: float, error: float = 0.01) -> Fold:
     return Fold(
         name=f"sketch_quantile({fraction}, {error})",
         init=Sketch.empty(_checked(error)),
-        step=lambda found, value: found.add(value),
-        finish=lambda found: found.quantile(fraction),
-        combine=lambda one, other: one.joined(other),
+        step=lambda summary, value: summary.add(value),
+        finish=lambda summary: summary.quantile(fraction),
+        combine=lambda left, right: left.joined(right),
     )
 
 

@@ -129,7 +129,7 @@ class Machine:
         values: list[Any] = []
         bits = bits if isinstance(bits, Sequence) else list(bits)
         try:
-            found = self.program.run(state, items, bits, self.serial, places, values)
+            state_after = self.program.run(state, items, bits, self.serial, places, values)
         except ItemError as error:
             self.program.failures.serials.add(self.serial + error.place + 1)
             self.serial += error.place + 1
@@ -142,7 +142,7 @@ class Machine:
             named.partial = Partial(before, places, values, error.place)
             raise named from error.__cause__
         self.serial += len(items)
-        return found, places, values
+        return state_after, places, values
 
     def _named(self, error: ItemError, item: Any, position: int) -> OperationError:
         cause = error.__cause__
@@ -163,12 +163,12 @@ class Machine:
     def _label(self, cause: BaseException) -> str:
         """Return the function that raised and its sub-expression: of the innermost machine."""
         programs = {program.filename: program for program in _programs(self.program)}
-        found = described(self.query)
+        label = described(self.query)
         for frame in traceback.extract_tb(cause.__traceback__):
             program = programs.get(frame.filename)
             if program is not None:
-                found = program.labels.get(frame.lineno or 0, found)
-        return found
+                label = program.labels.get(frame.lineno or 0, label)
+        return label
 
 
 @dataclass(slots=True)
@@ -231,10 +231,10 @@ class Stream:
     @property
     def size(self) -> int:
         """About how many values the state holds: keys, and values in windows."""
-        held = [value for stage in self.stages for value in stage.state]
-        grown = [part for value in held if isinstance(value, tuple) for part in value]
+        states = [value for stage in self.stages for value in stage.state]
+        grown = [part for value in states if isinstance(value, tuple) for part in value]
         kinds = list, KeyThreads, Mapping
-        return sum(len(value) for value in (*held, *grown) if isinstance(value, kinds))
+        return sum(len(value) for value in (*states, *grown) if isinstance(value, kinds))
 
     def push(self, item: Any) -> Any:
         """Take one item; return the value after it, UNDEFINED where there is none.
@@ -297,8 +297,8 @@ class Stream:
         {'position': 2, 'value': 6}
         """
         rows = import_module("elsinore.local.streams")
-        found: pa.Table = rows.take_rows(self, data, type=type, compiled=compiled)
-        return found
+        table: pa.Table = rows.take_rows(self, data, type=type, compiled=compiled)
+        return table
 
     def over(self, data: Any, *, type: str = "type") -> Iterator[tuple[int, Any]]:  # noqa: A002
         """Yield positions and values over the rows of a table, taking them a batch at a time.
@@ -318,12 +318,14 @@ class Stream:
         values: list[Any] = []
         for place, item in enumerate(items):
             try:
-                _, found = self._extend((item,), None if bits is None else bits[place : place + 1])
+                _, new_values = self._extend(
+                    (item,), None if bits is None else bits[place : place + 1]
+                )
             except OperationError as error:
                 error.taken = places, values
                 raise
-            places += [place] * len(found)
-            values += found
+            places += [place] * len(new_values)
+            values += new_values
         return places, values
 
     def _extend(
@@ -336,12 +338,12 @@ class Stream:
         places = list(range(len(items)))
         before = [(stage.state, stage.value, stage.position) for stage in self.stages]
         for number, stage in enumerate(self.stages):
-            told = bits if number == 0 else None
-            if told is None:
-                told = [stage.machine.bits.of(item) for item in items]
+            truths = bits if number == 0 else None
+            if truths is None:
+                truths = [stage.machine.bits.of(item) for item in items]
             try:
-                state, found, values = stage.machine.run(
-                    stage.state, items, told, stage.position, at
+                state, rows_of_values, values = stage.machine.run(
+                    stage.state, items, truths, stage.position, at
                 )
             except OperationError as error:
                 partial = error.partial
@@ -360,9 +362,9 @@ class Stream:
                 raise
             stage.state, stage.position = state, stage.position + len(items)
             if items:
-                last = bool(found) and found[-1] == len(items) - 1
+                last = bool(rows_of_values) and rows_of_values[-1] == len(items) - 1
                 stage.value = values[-1] if last else UNDEFINED
-            places = [places[place] for place in found]
+            places = [places[place] for place in rows_of_values]
             items = values
         return places, list(items)
 
@@ -404,8 +406,8 @@ class Stream:
             )
         stream = cls.of(query)
         try:
-            found = _Unpickler(io.BytesIO(data[size + length :]), stream).load()
-            for stage, (state, value, position) in zip(stream.stages, found, strict=True):
+            states = _Unpickler(io.BytesIO(data[size + length :]), stream).load()
+            for stage, (state, value, position) in zip(stream.stages, states, strict=True):
                 stage.state, stage.value, stage.position = state, value, position
         except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, IndexError) as error:
             raise StateError(f"The saved state is damaged: {error}") from error

@@ -39,24 +39,24 @@ def resolved(query: PythonQuery) -> tuple[Runnable, tuple[str, ...], Stages]:
     What follows takes the values of all keys, as in `f.by(...) >> g`. Raises QuerySemanticError
     where it names something else.
     """
-    found = query.target
+    target = query.target
     span = query.places.get("FROM", query.span)
-    if found is not None and callable(found) and not isinstance(found, Runnable | Keyed | Chain):
+    if target is not None and callable(target) and not isinstance(target, Runnable | Keyed | Chain):
         try:
-            found = found()
+            target = target()
         except Exception as error:
             raise QuerySemanticError(
                 f"{query.source}() fails: {type(error).__name__}: {error}", span=span
             ) from error
     after: Stages = ()
-    if isinstance(found, Chain):
-        found, *rest = found.stages
-        after = tuple(rest)
-    if isinstance(found, Keyed) and isinstance(found.query, Runnable):
-        return found.query, found.attributes, after
-    if isinstance(found, Runnable):
-        return found, (), after
-    shown = type(found).__name__
+    if isinstance(target, Chain):
+        target, *later = target.stages
+        after = tuple(later)
+    if isinstance(target, Keyed) and isinstance(target.query, Runnable):
+        return target.query, target.attributes, after
+    if isinstance(target, Runnable):
+        return target, (), after
+    shown = type(target).__name__
     raise QuerySemanticError(
         f"{query.source} is a {shown}, and no query of elsinore.quantitative, nor a function "
         "without arguments that returns one.",
@@ -134,8 +134,8 @@ def _declared(kind: Any) -> pa.DataType | None:
         return _struct({field.name: hints[field.name] for field in dataclasses.fields(kind)})
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in {Union, python.UnionType}:
-        rest = [a for a in arguments if a is not type(None)]
-        return _declared(rest[0]) if len(rest) == 1 else None
+        kinds = [a for a in arguments if a is not type(None)]
+        return _declared(kinds[0]) if len(kinds) == 1 else None
     if origin in {list, set, frozenset} and arguments:
         inner = _declared(arguments[0])
         return None if inner is None else pa.list_(inner)

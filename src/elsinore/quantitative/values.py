@@ -48,9 +48,9 @@ def as_array(values: Sequence[Any]) -> pa.Array:
     """
     if values and type(values[0]) in PLAIN:  # and so are all, as a rule
         with suppress(OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
-            found = to_arrow(values)
-            if not pa.types.is_nested(found.type):
-                return found
+            array = to_arrow(values)
+            if not pa.types.is_nested(array.type):
+                return array
     kinds = _kinds(values)
     if len(kinds) > 1:
         raise _mixed(kinds)
@@ -67,11 +67,11 @@ def as_array(values: Sequence[Any]) -> pa.Array:
 def _kinds(values: Sequence[Any]) -> set[str]:
     """Return the kinds of values; told by their types, plain tuples by their lengths as well."""
     examples = {type(value): value for value in values}
-    found = {_kind(value) for value in examples.values() if value is not None}
+    kinds = {_kind(value) for value in examples.values() if value is not None}
     if tuple in examples:
         lengths = {len(value): value for value in values if type(value) is tuple}
-        found |= {_kind(value) for value in lengths.values()}
-    return found
+        kinds |= {_kind(value) for value in lengths.values()}
+    return kinds
 
 
 def _plain_array(values: Sequence[Any]) -> pa.Array:
@@ -124,8 +124,8 @@ def _structs(values: Sequence[Any]) -> pa.Array:
     for place, name in enumerate(names):
         parts = _field(some, place, name)
         if absent:
-            rest = iter(parts)
-            parts = [None if value is None else next(rest) for value in values]
+            there = iter(parts)
+            parts = [None if value is None else next(there) for value in values]
         columns.append(as_array(parts))
     if not names:
         return to_arrow([None if value is None else {} for value in values], pa.struct([]))

@@ -37,9 +37,9 @@ class Counts(Mapping[Any, int]):
     @classmethod
     def owning(cls, counts: dict[Any, int]) -> Counts:
         """Return counts that take over a dict, which nobody else changes then."""
-        found = cls()
-        found._counts = counts
-        return found
+        owner = cls()
+        owner._counts = counts
+        return owner
 
     def add(self, value: Any) -> Counts:
         """Return the counts with one more of a value. Raises TypeError for an unhashable one."""

@@ -51,11 +51,11 @@ def as_arrow(words: Any, kind: Any, entries: Any, texts: Texts) -> pa.Array:
     if isinstance(kind, types.Optional):
         absent = words[:, 0] == 0
         if kind.type in SCALARS - {TEXT}:
-            found = as_arrow(words[:, 1:], kind.type, entries, texts)
-            return pc.if_else(to_arrow(absent), to_scalar(None, found.type), found)
+            values = as_arrow(words[:, 1:], kind.type, entries, texts)
+            return pc.if_else(to_arrow(absent), to_scalar(None, values.type), values)
         places = np.cumsum(~absent) - 1  # the words of what is absent were never written
-        found = as_arrow(words[~absent][:, 1:], kind.type, entries, texts)
-        return found.take(to_arrow(places, mask=absent))
+        values = as_arrow(words[~absent][:, 1:], kind.type, entries, texts)
+        return values.take(to_arrow(places, mask=absent))
     if isinstance(kind, types.BaseTuple):
         parts, at = [], 0
         for part in kind.types:
@@ -97,11 +97,11 @@ def _none(stride: int) -> Any:
 def _sortable(rows: Any, kind: Any, texts: Texts) -> list[Any]:
     """Return the columns of keys as numbers that are in their order."""
     if isinstance(kind, types.BaseTuple):
-        found, at = [], 0
+        keys, at = [], 0
         for part in kind.types:
-            found += _sortable(rows[:, at:], part, texts)
+            keys += _sortable(rows[:, at:], part, texts)
             at += out_size(part)
-        return found
+        return keys
     column = np.ascontiguousarray(rows[:, 0])
     if kind == TEXT:
         return [texts.places(column)]

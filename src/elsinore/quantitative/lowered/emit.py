@@ -68,15 +68,15 @@ class Shapes:
 
     def array(self) -> Any:
         """Return the kinds as kernels read them."""
-        found = np.zeros(len(self.rows) * heap.SHAPE, np.int64)
+        shapes = np.zeros(len(self.rows) * heap.SHAPE, np.int64)
         lists: list[int] = []
         for number, (shape, stride, words, head, entry) in enumerate(self.rows):
             row = [shape, stride, words]
             for handles in (head, entry):
-                row += [len(found) + len(lists), len(handles)]
+                row += [len(shapes) + len(lists), len(handles)]
                 lists += [word for handle in handles for word in handle]
-            found[number * heap.SHAPE : number * heap.SHAPE + len(row)] = row
-        return np.concatenate([found, np.array(lists, np.int64)])
+            shapes[number * heap.SHAPE : number * heap.SHAPE + len(row)] = row
+        return np.concatenate([shapes, np.array(lists, np.int64)])
 
 
 @dataclass(slots=True)
@@ -303,9 +303,9 @@ class Compiled(Emitter):
             self._line(text)
 
     def _assign(self, value: str) -> str:
-        found = self._temporary()
-        self._line(f"{found} = {value}")
-        return found
+        name = self._temporary()
+        self._line(f"{name} = {value}")
+        return name
 
     # --- results --------------------------------------------------------------------------------
 
@@ -381,24 +381,24 @@ class Compiled(Emitter):
         parent = self._places[id(node)].parent
         told_of = isinstance(parent, Combine) and isinstance(parent.op, AtFraction)
         if role == "op" and told_of and not self._joins(node):
-            found = self._assign(numbers)  # nobody keeps the collection with one more
-            self._one_more[found] = word
-            return found
+            grown = self._assign(numbers)  # nobody keeps the collection with one more
+            self._one_more[grown] = word
+            return grown
         fraction = double(kind.fraction, self.context.names)
         parts = f"{number}, {numbers}, {shared}, {fraction}, {word}"
         return self._assign(f"add_in_order(H, J, T, {parts})")
 
     def _in_front(self, kind: Ordered, numbers: str) -> str:
-        more = self._one_more.get(numbers)
-        if more is None:
+        one_more = self._one_more.get(numbers)
+        if one_more is None:
             word = self._assign(f"H[{numbers} + IN_ORDER]")
         else:
             fraction = double(kind.fraction, self.context.names)
-            word = self._assign(f"front_with(H, {numbers}, {fraction}, {more})")
+            word = self._assign(f"front_with(H, {numbers}, {fraction}, {one_more})")
         if kind.value == types.float64:
             self._line(f"{word} ^= ({word} >> 63) & {GREATEST_WORD}")
             word = self._assign(f"double_of({word})")
-        least = "> 0" if more is None else ">= 0"
+        least = "> 0" if one_more is None else ">= 0"
         return self._assign(f"{word} if {numbers} {least} else None")
 
     def _cell_at(self, node: Query, function: CellAt, table: str) -> str:
@@ -440,9 +440,9 @@ class Compiled(Emitter):
 
     def _is_held(self, kind: Any, value: str) -> str:
         """Return the expression of whether another thread of the record has the same object."""
-        found: list[str] = []
-        for name, (at, other) in self.record.values.items():
-            if other != kind:
+        tests: list[str] = []
+        for name, (at, kind_of_it) in self.record.values.items():
+            if kind_of_it != kind:
                 continue
             atom = name.partition("_")[0]
             number = int(atom[1:])
@@ -451,16 +451,16 @@ class Compiled(Emitter):
                 (node,) = (n for n in self.nodes if self.number(n) == number)
                 condition = node.predicate.condition  # type: ignore[attr-defined]
                 test += "" if condition == ALWAYS else f" and ({self._masks[condition]}) != 0"
-            found.append(f"({test})")
+            tests.append(f"({test})")
         for node in self.nodes:
             number = self.number(node)
             if id(node) in self._open:
-                found += [f"(j{number} and {name} == {value})" for name, other in
-                          self._joined(node) if other == kind]  # fmt: skip
+                tests += [f"(j{number} and {name} == {value})" for name, kind_of_it in
+                          self._joined(node) if kind_of_it == kind]  # fmt: skip
             if isinstance(node, Combine) and len(node.parallel) > 1:
-                found += [f"{name} == {value}" for name, other in self._gathered(node)
-                          if other == kind]  # fmt: skip
-        return f"(1 if {' or '.join(found)} else 0)" if found else "False"
+                tests += [f"{name} == {value}" for name, kind_of_it in self._gathered(node)
+                          if kind_of_it == kind]  # fmt: skip
+        return f"(1 if {' or '.join(tests)} else 0)" if tests else "False"
 
     def _joined(self, node: Query) -> Iterator[tuple[str, Any]]:
         """Yield the variables of a join, and their types."""
@@ -639,8 +639,8 @@ class Compiled(Emitter):
         self._level += 1
         to = self._assign(f"{at} + {head} + H[{at} + DONE] * {whole}")
         older = self._assign(self._read("H", to, 0, kind.accumulator))
-        found = self._of(node, "combine", fold.combine, [older, total])
-        self._line(f"{oldest} = {found}")
+        total_name = self._of(node, "combine", fold.combine, [older, total])
+        self._line(f"{oldest} = {total_name}")
         self._level -= 1
         return at, oldest
 
@@ -680,15 +680,15 @@ class Compiled(Emitter):
             at, _ = self.record.values[name]
             word = f"{self._word(self.base, at)}"
             slots.setdefault(id(node), (node, []))[1].append((atom, word))
-        for node, held in slots.values():
-            self._feed_one(node, held)
+        for node, slots_of_node in slots.values():
+            self._feed_one(node, slots_of_node)
 
-    def _feed_one(self, node: MapCollect, held: list[tuple[str, str]]) -> None:
+    def _feed_one(self, node: MapCollect, slots: list[tuple[str, str]]) -> None:
         number, inner = self.number(node), self.inner[id(node)]
         _, _, words, stride = self.kinds_of_keys(node)
         keys, first, count, entry = (f"{name}{number}" for name in ("h", "u", "m", "e"))
         table, start = f"d{number}", f"st{number}"
-        places = ", ".join(f"{word} * {atom}" for atom, word in held)  # no branches
+        places = ", ".join(f"{word} * {atom}" for atom, word in slots)  # no branches
         self._line(f"for {keys} in ({places},):")
         self._level += 1
         self._line(f"if {keys} == 0 or H[{keys} + SERIAL] == s: continue")
@@ -696,7 +696,7 @@ class Compiled(Emitter):
             self._line(f"if H[{keys} + SHARED] != 0:")
             self._level += 1
             copy = self._assign(f"owned(H, J, T, {keys}, True)")
-            for atom, word in held:
+            for atom, word in slots:
                 self._line(f"if {atom} and {word} == {keys}: {word} = {copy}")
             self._line(f"{keys} = {copy}")
             self._level -= 1
@@ -720,8 +720,8 @@ class Compiled(Emitter):
         self._line(f"{start} = {table} + ENTRIES + H[{table} + CAPACITY] + {words - stride}")
         self._line(f"for {entry} in range({count}):")
         self._level += 1
-        own = f"{start} + {entry} * {stride}"
-        self._line(f"{inner.base} = {first} if {entry} == 0 else {own}")
+        place = f"{start} + {entry} * {stride}"
+        self._line(f"{inner.base} = {first} if {entry} == 0 else {place}")
         flags = " and ".join(
             f"{inner._word(inner.base, word)} == 0" for word in range(inner.record.flag_words)
         )
@@ -744,11 +744,11 @@ class Compiled(Emitter):
         self._line(f"{at} = find(H, {table}, {stride}, {words})")
         self._line(f"if {at} == 0:")
         self._level += 1
-        found = self._assign(f"with_room(H, {table}, {stride}, {words}, False)")
-        self._line(f"if {found} != {table}:")
+        roomier = self._assign(f"with_room(H, {table}, {stride}, {words}, False)")
+        self._line(f"if {roomier} != {table}:")
         self._line(f"{INDENT}keep(H, J, {keys} + TABLE, 1)")
-        self._line(f"{INDENT}H[{keys} + TABLE] = {found}")
-        self._line(f"{INDENT}{table} = {found}")
+        self._line(f"{INDENT}H[{keys} + TABLE] = {roomier}")
+        self._line(f"{INDENT}{table} = {roomier}")
         self._line(f"{at} = add_entry(H, J, {table}, {stride}, {words})")
         for offset, flags, bit in inner.record.handles():
             idle = f"H[{keys} + IDLE + {offset}]"

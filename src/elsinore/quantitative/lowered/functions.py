@@ -60,10 +60,10 @@ def jitted(function: Any, known: dict[int, Any] | None = None) -> Any:
     known[id(function)] = None  # while the functions that it calls are compiled
     code = function.__code__.replace(co_filename=FILE)
     _check_constants(code, name_of(function))
-    found = {name: _value(_global(function, name), known) for name in globals_read(code)}
-    found |= {"__name__": HOME, "__builtins__": function.__globals__.get("__builtins__")}
+    names = {name: _value(_global(function, name), known) for name in globals_read(code)}
+    names |= {"__name__": HOME, "__builtins__": function.__globals__.get("__builtins__")}
     cells = tuple(CellType(_value(c.cell_contents, known)) for c in function.__closure__ or ())
-    copy = FunctionType(code, found, function.__name__, function.__defaults__, cells)
+    copy = FunctionType(code, names, function.__name__, function.__defaults__, cells)
     copy.__module__ = HOME
     copy.__qualname__ = function.__qualname__
     known[id(function)] = checked(copy)
@@ -100,7 +100,7 @@ def returned(function: Any, arguments: tuple[Any, ...], name: str) -> Any:
 
 def attributes_read(functions: Any) -> set[str]:
     """Return the names that functions may read as attributes, with the functions they call."""
-    found: set[str] = set()
+    attributes: set[str] = set()
     pending = [f for f in functions if isinstance(f, FunctionType)]
     seen: set[int] = set()
     while pending:
@@ -108,22 +108,22 @@ def attributes_read(functions: Any) -> set[str]:
         if id(function) in seen:
             continue
         seen.add(id(function))
-        found |= _names(function.__code__)
+        attributes |= _names(function.__code__)
         inner = [cell.cell_contents for cell in function.__closure__ or ()]
         inner += [function.__globals__.get(name) for name in globals_read(function.__code__)]
         pending += [value for value in inner if isinstance(value, FunctionType)]
-    return found
+    return attributes
 
 
 def texts_of(functions: Any) -> frozenset[str]:
     """Return the texts that functions, and those that they call, spell out."""
-    found: set[str] = set()
+    texts: set[str] = set()
     pending = [f.__code__ for f in captured(functions) if isinstance(f, FunctionType)]
     while pending:
         constants = pending.pop().co_consts
-        found |= {constant for constant in constants if isinstance(constant, str)}
+        texts |= {constant for constant in constants if isinstance(constant, str)}
         pending += [constant for constant in constants if isinstance(constant, CodeType)]
-    return frozenset(found)
+    return frozenset(texts)
 
 
 def captured(functions: Any) -> list[Any]:
@@ -131,7 +131,7 @@ def captured(functions: Any) -> list[Any]:
 
     Where these are the same objects, the same machine code is made of them.
     """
-    found: list[Any] = []
+    values: list[Any] = []
     pending = list(functions)
     seen: set[int] = set()
     while pending:
@@ -139,12 +139,12 @@ def captured(functions: Any) -> list[Any]:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        found.append(value)
+        values.append(value)
         if isinstance(value, FunctionType):
             pending += [cell.cell_contents for cell in value.__closure__ or ()]
             names = sorted(globals_read(value.__code__))
             pending += [value.__globals__[name] for name in names if name in value.__globals__]
-    return found
+    return values
 
 
 def globals_read(code: CodeType) -> set[str]:
@@ -153,9 +153,9 @@ def globals_read(code: CodeType) -> set[str]:
     >>> sorted(globals_read((lambda item: len(item.name)).__code__))
     ['len']
     """
-    found = {i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_GLOBAL")}
+    names = {i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_GLOBAL")}
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return found.union(*map(globals_read, inner))
+    return names.union(*map(globals_read, inner))
 
 
 def as_named_tuple(kind: type) -> Any:
@@ -178,7 +178,7 @@ def _global(function: FunctionType, name: str) -> Any:
         return function.__globals__[name]
     value = getattr(builtins, name, None)
     known = (*CHECKED, *AS_THEY_ARE)
-    if not any(value is one for one in known):
+    if not any(value is value_known for value_known in known):
         raise CannotCompile(f"{name_of(function)} reads {name}, which is not compiled")
     return value
 

@@ -32,9 +32,9 @@ trunc = rounding("trunc", "llvm.trunc")
 
 def _of_one(function: Any) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
-    def checked(typing: Any, one: Any) -> Any:
-        if not is_number(one):
-            raise TypingError(f"{function.__name__} is not for {one}")
+    def checked(typing: Any, argument: Any) -> Any:
+        if not is_number(argument):
+            raise TypingError(f"{function.__name__} is not for {argument}")
         signature, generate = as_it_is(typing, function, (types.float64,))
 
         def code(target: Any, builder: Any, given: Any, values: Any) -> Any:
@@ -42,33 +42,33 @@ def _of_one(function: Any) -> Any:
             found = generate(target, builder, signature, doubles)
             return as_of_python(target, builder, found, doubles)
 
-        return types.float64(one), code
+        return types.float64(argument), code
 
     return checked
 
 
 def _of_two(function: Any) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
-    def checked(typing: Any, one: Any, other: Any) -> Any:
-        if not (is_number(one) and is_number(other)):
-            raise TypingError(f"{function.__name__} is not for {one} and {other}")
+    def checked(typing: Any, first: Any, second: Any) -> Any:
+        if not (is_number(first) and is_number(second)):
+            raise TypingError(f"{function.__name__} is not for {first} and {second}")
         signature, generate = as_it_is(typing, function, (types.float64, types.float64))
 
         def code(target: Any, builder: Any, given: Any, values: Any) -> Any:
             doubles = numbers(target, builder, given, values, types.float64)
             return generate(target, builder, signature, doubles)
 
-        return types.float64(one, other), code
+        return types.float64(first, second), code
 
     return checked
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def pow(_: Any, one: Any, other: Any) -> Any:  # noqa: A001 - the name in `math`
+def pow(_: Any, base: Any, exponent: Any) -> Any:  # noqa: A001 - the name in `math`
     """Return a power of doubles."""
-    if not (is_number(one) and is_number(other)):
-        raise TypingError(f"pow is not for {one} and {other}")
-    return types.float64(one, other), double_power
+    if not (is_number(base) and is_number(exponent)):
+        raise TypingError(f"pow is not for {base} and {exponent}")
+    return types.float64(base, exponent), double_power
 
 
 sqrt, exp, expm1 = _of_one(math.sqrt), _of_one(math.exp), _of_one(math.expm1)

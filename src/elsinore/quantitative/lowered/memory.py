@@ -63,10 +63,10 @@ class Memory:
         """Make room for streams with codes below `count`."""
         had = self.count
         if had < count:
-            more = max(count, 2 * had) - had
+            added = max(count, 2 * had) - had
             kept = self._records[: had * self._words]
-            self._records = np.concatenate([kept, self._fresh(more + 1)])
-            self.taken = np.concatenate([self.taken, np.zeros(more, np.int64)])
+            self._records = np.concatenate([kept, self._fresh(added + 1)])
+            self.taken = np.concatenate([self.taken, np.zeros(added, np.int64)])
 
     def keep_only(self, code: int) -> None:
         """Let go of all streams but one, which gets the code 0."""
@@ -206,9 +206,9 @@ class Memory:
         self._heap = fresh
 
     def _fresh(self, count: int) -> Words:
-        found: Words = np.zeros((count, self._words), np.int64)
-        found[:, 0] = FRESH
-        return found.reshape(-1)
+        records: Words = np.zeros((count, self._words), np.int64)
+        records[:, 0] = FRESH
+        return records.reshape(-1)
 
     def _states(self) -> States:
         heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes, self.texts)

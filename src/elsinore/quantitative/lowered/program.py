@@ -117,10 +117,10 @@ class Lowered:
         else:
             self.run(arrays, begin, stop)
 
-    def meets_null(self, name: str, told: Any) -> bool:
+    def meets_null(self, name: str, bits: Any) -> bool:
         """Return whether a function may read an attribute of one of some items, by their bits."""
         place = {leaf.condition: 1 << n for n, leaf in enumerate(self.bits.told)}
-        some, every = int(np.bitwise_or.reduce(told)), int(np.bitwise_and.reduce(told))
+        some, every = int(np.bitwise_or.reduce(bits)), int(np.bitwise_and.reduce(bits))
         for node, keeps in _nodes_kept(self.machine):
             if isinstance(node, Atom):
                 reads = keeps if node.op is None else name in attributes_read([node.op])
@@ -141,12 +141,12 @@ class Lowered:
         The values in place of nulls are any: nobody reads them.
         """
         if is_text(column.type):
-            found = [texts.numbers(column)]
+            arrays = [texts.numbers(column)]
         else:
-            found = [np.ascontiguousarray(stored(column), dtype=ARRAYS[kind_of(column.type)])]
+            arrays = [np.ascontiguousarray(stored(column), dtype=ARRAYS[kind_of(column.type)])]
         if name in self.nullable:
-            found.append(present(column))
-        return found
+            arrays.append(present(column))
+        return arrays
 
     def values(self, outputs: Words, texts: Texts, entries: Words | None = None) -> pa.Array:
         """Return the values of outputs, a row of words each, as an Arrow array."""
@@ -180,20 +180,20 @@ def reasons(
         used = attributes_read(value for node in nodes for value in _functions(node))
         keys = {_attribute(node.key) for node in nodes if isinstance(node, MapCollect)} - {None}
         schema = dict.fromkeys(sorted(used), pa.float64()) | dict.fromkeys(keys, pa.int64())
-    found: list[str | None] = []
+    whys: list[str | None] = []
     value: Any = None
     for stage in stages:
         try:
-            if found:
+            if whys:
                 check_conditions(stage, value)
-            machine = _machine(stage, None if found else schema, frozenset(), value)[3]
+            machine = _machine(stage, None if whys else schema, frozenset(), value)[3]
             value = as_item_type(machine.value) if stage is not stages[-1] else None
-            found.append(None)
+            whys.append(None)
         except CannotCompile as reason:
-            return [*found, str(reason)] + [f"stage {len(found) + 1} does"] * (
-                len(stages) - len(found) - 1
+            return [*whys, str(reason)] + [f"stage {len(whys) + 1} does"] * (
+                len(stages) - len(whys) - 1
             )
-    return found
+    return whys
 
 
 def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
@@ -231,7 +231,7 @@ def _lowered(
     text = _source(machine, bits, columns, nullable if value is None else None)
     names = context.names
     exec(compile(text, FILE, "exec"), names)
-    found = Lowered(
+    lowered = Lowered(
         query=query,
         bits=bits,
         source=text,
@@ -245,8 +245,8 @@ def _lowered(
         spelled_out=context.spelled_out
         | texts_of(value for node in _nodes(query) for value in _functions(node)),
     )
-    _compile(found)
-    return found
+    _compile(lowered)
+    return lowered
 
 
 _KEPT: dict[Any, tuple[Lowered, list[Any]]] = {}
@@ -289,9 +289,9 @@ def has_names(value: Any) -> bool:
 
 def check_conditions(query: Query, value: Any) -> None:
     """Raise CannotCompile where a query asks conditions of items that have no names for them."""
-    told = bits_of(query).told
-    if told and not has_names(value):
-        raise CannotCompile(f"{told[0].name} is asked of a {value}, which has no attributes")
+    predicates = bits_of(query).told
+    if predicates and not has_names(value):
+        raise CannotCompile(f"{predicates[0].name} is asked of a {value}, which has no attributes")
 
 
 def is_kept(query: Query, schema: Mapping[str, pa.DataType]) -> bool:
@@ -343,10 +343,10 @@ def _machine(
     return query, bits, columns, machine, kinds
 
 
-def _compile(found: Lowered) -> None:
+def _compile(lowered: Lowered) -> None:
     """Compile the kernel, so that what cannot be is known before any item is taken."""
     try:
-        found.run.compile((types.Array(types.int64, 1, "C"), types.int64, types.int64))  # type: ignore[attr-defined]
+        lowered.run.compile((types.Array(types.int64, 1, "C"), types.int64, types.int64))  # type: ignore[attr-defined]
     except (NumbaError, TypeError, NotImplementedError) as error:
         raise CannotCompile(f"the machine: {' '.join(str(error).split())[:REASON]}") from error
 
@@ -465,11 +465,13 @@ def _nodes_kept(machine: Compiled) -> list[tuple[Query, bool]]:
 
 
 def _functions(node: Query) -> list[Any]:
-    found = [value for name in READERS if callable(value := getattr(node, name, None))]
+    functions = [value for name in READERS if callable(value := getattr(node, name, None))]
     if isinstance(node, Window):
         fold = node.window.fold
-        found += [f for f in (fold.step, fold.finish, fold.combine, fold.inverse) if f is not None]
-    return [_written_out(function) for function in found]
+        functions += [
+            f for f in (fold.step, fold.finish, fold.combine, fold.inverse) if f is not None
+        ]
+    return [_written_out(function) for function in functions]
 
 
 def _written_out(function: Any) -> Any:
@@ -498,7 +500,7 @@ def _holds(kind: Any, item: Any) -> bool:
 
 def _dataclasses(query: Query) -> set[type]:
     """Return the dataclasses that a query's constants and functions name."""
-    found: set[type] = set()
+    classes: set[type] = set()
     for node in _nodes(query):
         for function in _functions(node):
             scope = getattr(function, "__globals__", {})
@@ -506,9 +508,9 @@ def _dataclasses(query: Query) -> set[type]:
             for name in code.co_names if code is not None else ():
                 value = scope.get(name)
                 if isinstance(value, type) and dataclasses.is_dataclass(value):
-                    found.add(value)
+                    classes.add(value)
         init = node.window.fold.init if isinstance(node, Window) and hasattr(
             node.window, "fold") else getattr(node, "init", None)  # fmt: skip
         if dataclasses.is_dataclass(init) and not isinstance(init, type):
-            found.add(type(init))
-    return found
+            classes.add(type(init))
+    return classes

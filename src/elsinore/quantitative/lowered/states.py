@@ -95,18 +95,18 @@ class States:
     def state(self, memory: Any, at: int) -> tuple[Any, ...]:
         """Return the state that the words at a place are, none of which is fresh."""
         record = self._machine.record
-        found: list[Any] = []
+        values: list[Any] = []
         for name in self._machine.source.variables:
             word, bit = record.flags[name.partition("_")[0]]
             waiting = bool(memory[at + word] & bit)
             if name in record.flags:
-                found.append(waiting)
+                values.append(waiting)
             elif waiting:
                 offset, kind = record.values[name]
-                found.append(self._load(memory, at + offset, kind))
+                values.append(self._load(memory, at + offset, kind))
             else:
-                found.append(None)
-        return tuple(found)
+                values.append(None)
+        return tuple(values)
 
     def _load(self, memory: Any, at: int, kind: Any) -> Any:
         return load(memory, at, kind, self.heaped.classes, self._grown)
@@ -136,12 +136,12 @@ class States:
         states = States(inner, program, self.heaped)
         _, _, words, stride = self._machine.kinds_of_keys(node)
         kind = self._machine.types.key(node)
-        found: dict[Any, Any] = {}
+        threads_by_key: dict[Any, Any] = {}
         for entry in self.heaped.entries(int(heap[at + h.TABLE]), stride):
             key = load(heap, entry, kind, self.heaped.classes, self._grown)
-            found[key] = states.alive(heap, entry + words)
+            threads_by_key[key] = states.alive(heap, entry + words)
         self._known[at] = threads = make()
-        threads.restore(states.alive(heap, at + h.IDLE), found)
+        threads.restore(states.alive(heap, at + h.IDLE), threads_by_key)
         return threads
 
     def alive(self, memory: Any, at: int) -> tuple[Any, ...] | None:
@@ -154,12 +154,12 @@ class States:
         if at == 0:
             return Counts()
         words, heap = size(key), self.heaped.heap
-        found = {}
+        counts = {}
         for entry in self.heaped.entries(at, words + 1):
             if heap[entry + words]:
-                one = load(heap, entry, key, self.heaped.classes, self._grown)
-                found[one] = int(heap[entry + words])
-        return Counts(found)
+                counted = load(heap, entry, key, self.heaped.classes, self._grown)
+                counts[counted] = int(heap[entry + words])
+        return Counts(counts)
 
     def _in_order(self, kind: Ordered, at: int) -> Bag:
         if at == 0:
@@ -195,12 +195,12 @@ class States:
         window, heap = self._windows[kind], self.heaped.heap
         if at == 0:
             return window.empty
-        whole, one = size(kind.accumulator), size(kind.value)
+        whole, width = size(kind.accumulator), size(kind.value)
         capacity = int(heap[at + h.CAPACITY])
         if kind.how == "ring":
             first, filled = int(heap[at + h.FIRST]), int(heap[at + h.FILLED])
             begin = at + h.RING + whole
-            slots = [begin + (first + n) % capacity * one for n in range(filled)]
+            slots = [begin + (first + n) % capacity * width for n in range(filled)]
             values = [self._load(heap, slot, kind.value) for slot in slots]
             return values, 0, filled, self._load(heap, at + h.RING, kind.accumulator)
         begin = at + h.STACKS + whole
@@ -209,7 +209,7 @@ class States:
         places = range(begin + done * whole, begin + older * whole, whole)
         totals = [self._load(heap, place, kind.accumulator) for place in places]
         begin += capacity * whole
-        values = [self._load(heap, begin + n * one, kind.value) for n in range(newer)]
+        values = [self._load(heap, begin + n * width, kind.value) for n in range(newer)]
         return totals, 0, values, newer, joined
 
     def _marks(self, kind: Marks, at: int) -> tuple[Any, ...]:
@@ -230,14 +230,14 @@ class States:
     def words(self, state: tuple[Any, ...]) -> list[int]:
         """Return the words of a state. Raises OverflowError for what compiled code cannot hold."""
         record = self._machine.record
-        found = [0] * record.words
+        words = [0] * record.words
         values = dict(zip(self._machine.source.variables, state, strict=True))
         for name, (word, bit) in record.flags.items():
-            found[word] |= bit if values[name] else 0
+            words[word] |= bit if values[name] else 0
         for name, (offset, kind) in record.values.items():
             if values[name.partition("_")[0]]:
-                found[offset : offset + size(kind)] = words_of(values[name], kind, self._place)
-        return found
+                words[offset : offset + size(kind)] = words_of(values[name], kind, self._place)
+        return words
 
     def _place(self, kind: Any, value: Any) -> int:
         match kind:
@@ -264,14 +264,14 @@ class States:
         key = self._machine.types.key(node)
         idle, states = threads.states()
         heaped = self.heaped
-        own = States(inner, program, heaped)
+        inner_states = States(inner, program, heaped)
         table = heaped.new_table(of_table, len(states), stride)
         for value, state in states.items():
-            placed = own.words_alive(state)
+            placed = inner_states.words_alive(state)
             entry = heaped.add_entry(table, stride, words_of(value, key, self._place))
             heaped.heap[entry + words : entry + words + len(placed)] = placed
             heaped.heap[entry + words + inner.told] = -1
-        placed = own.words_alive(idle)
+        placed = inner_states.words_alive(idle)
         at = heaped.allocate(kind, h.IDLE + inner.total)
         heaped.heap[at + h.SERIAL] = -1
         heaped.heap[at + h.TABLE] = table
@@ -295,7 +295,7 @@ class States:
         return table
 
     def _place_panes(self, kind: Panes, state: tuple[Any, ...]) -> int:
-        whole, one, heaped = size(kind.accumulator), size(kind.value), self.heaped
+        whole, width, heaped = size(kind.accumulator), size(kind.value), self.heaped
         number = self._machine.kind_of(kind)
         if kind.how == "ring":
             values, first, beyond, total = state
@@ -304,12 +304,12 @@ class States:
                 return 0
             joined = words_of(total, kind.accumulator, self._place)
             capacity = min(kind.size, max(h.LEAST, len(kept)))
-            at = heaped.allocate(number, h.RING + whole + capacity * one)
+            at = heaped.allocate(number, h.RING + whole + capacity * width)
             heaped.heap[at + h.CAPACITY], heaped.heap[at + h.FILLED] = capacity, len(kept)
             heaped.heap[at + h.RING : at + h.RING + whole] = joined
             begin = at + h.RING + whole
             for n, part in enumerate(kept):
-                heaped.heap[begin + n * one : begin + (n + 1) * one] = part
+                heaped.heap[begin + n * width : begin + (n + 1) * width] = part
             return at
         older, first, newer, count, joined = state
         totals = [words_of(v, kind.accumulator, self._place) for v in older[first:]]
@@ -317,7 +317,7 @@ class States:
         if not totals and not kept:
             return 0
         capacity = min(kind.size, max(h.LEAST, len(totals), len(kept)))
-        at = heaped.allocate(number, h.STACKS + whole + capacity * (whole + one))
+        at = heaped.allocate(number, h.STACKS + whole + capacity * (whole + width))
         heaped.heap[at + h.CAPACITY] = capacity
         heaped.heap[at + h.OLDER], heaped.heap[at + h.NEWER] = len(totals), len(kept)
         if kept:
@@ -328,7 +328,7 @@ class States:
             heaped.heap[begin + n * whole : begin + (n + 1) * whole] = part
         begin += capacity * whole
         for n, part in enumerate(kept):
-            heaped.heap[begin + n * one : begin + (n + 1) * one] = part
+            heaped.heap[begin + n * width : begin + (n + 1) * width] = part
         return at
 
     def _place_marks(self, kind: Marks, state: tuple[Any, ...]) -> int:

@@ -79,8 +79,8 @@ def _is_text(kind: Any) -> bool:
 def _equality(_: Any) -> Any:
     """Return the type of comparing texts, of which some may be missing or be spelled out."""
 
-    def compared(one: Any, other: Any) -> Any:
-        both = one, other
+    def compared(left: Any, right: Any) -> Any:
+        both = left, right
         texts = [a for a in both if a == TEXT or (isinstance(a, types.Optional) and a.type == TEXT)]
         return types.boolean if texts and all(map(_is_text, both)) else None
 
@@ -100,12 +100,12 @@ def _parts(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]
 
 
 def _equal(context: Any, builder: Any, given: Any, values: Any) -> Any:
-    (one_is, one), (other_is, other) = (
+    (left_is, left), (right_is, right) = (
         _parts(context, builder, kind, value)
         for kind, value in zip(given.args, values, strict=True)
     )
-    alike = builder.icmp_signed("==", one_is, other_is)
-    return builder.and_(alike, builder.icmp_signed("==", one, other))
+    alike = builder.icmp_signed("==", left_is, right_is)
+    return builder.and_(alike, builder.icmp_signed("==", left, right))
 
 
 def _unequal(context: Any, builder: Any, given: Any, values: Any) -> Any:

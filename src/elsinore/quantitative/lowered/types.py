@@ -109,10 +109,10 @@ class Types:
                 return self._of(op, tuple(map(self.value, parts)))
             case Either(parts):
                 kinds = [self.value(part) for part in parts]
-                found = kinds[0]
+                common = kinds[0]
                 for kind in kinds[1:]:
-                    found = unified(found, kind)
-                return found
+                    common = unified(common, kind)
+                return common
             case Iterate(body, init, step):
                 return self._folded(self._start_of(init, step, self.value(body)), step, body)
             case Window(_, window):
@@ -229,8 +229,8 @@ class Types:
         given = tuple(
             kind if reads(function, place) else types.none for place, kind in enumerate(arguments)
         )
-        found = returned(self.kernel(function), given, name_of(function))
+        result = returned(self.kernel(function), given, name_of(function))
         try:
-            return normal(found)
+            return normal(result)
         except CannotCompile as reason:
             raise CannotCompile(f"{name_of(function)}: {reason}") from reason

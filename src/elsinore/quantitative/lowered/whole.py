@@ -49,9 +49,9 @@ def fits(value: Any) -> bool:
 def refuse_if(context: Any, builder: Any, condition: Any) -> None:
     """Write that compiled code raises where a condition holds."""
     with builder.if_then(condition, likely=False):
-        more = shortcuts()
-        assert more is not None  # else nothing is lowered
-        more.write_error(context, builder, OverflowError, BEYOND)
+        undocumented = shortcuts()
+        assert undocumented is not None  # else nothing is lowered
+        undocumented.write_error(context, builder, OverflowError, BEYOND)
 
 
 def within(context: Any, builder: Any, number: Any) -> Any:
@@ -61,7 +61,7 @@ def within(context: Any, builder: Any, number: Any) -> Any:
     return number
 
 
-def as_of_python(context: Any, builder: Any, found: Any, given: Any) -> Any:
+def as_of_python(context: Any, builder: Any, result: Any, given: Any) -> Any:
     """Write that only NaN may give NaN, and finite numbers give a finite one; return it.
 
     Everything else Python's functions refuse, with an error that says what is wrong.
@@ -70,10 +70,10 @@ def as_of_python(context: Any, builder: Any, found: Any, given: Any) -> Any:
     for number in given:
         any_nan = builder.or_(any_nan, _is_nan(builder, number))
         any_odd = builder.or_(any_odd, _is_odd(builder, number))
-    of_nan = builder.and_(_is_nan(builder, found), builder.not_(any_nan))
-    of_finite = builder.and_(_is_odd(builder, found), builder.not_(any_odd))
+    of_nan = builder.and_(_is_nan(builder, result), builder.not_(any_nan))
+    of_finite = builder.and_(_is_odd(builder, result), builder.not_(any_odd))
     refuse_if(context, builder, builder.or_(of_nan, of_finite))
-    return found
+    return result
 
 
 def _is_nan(builder: Any, number: Any) -> Any:
@@ -121,8 +121,8 @@ def as_it_is(context: Any, function: Any, arguments: tuple[Any, ...]) -> tuple[A
 
     def generate(target: Any, builder: Any, given: Any, values: Any) -> Any:
         cast = [
-            target.cast(builder, value, one, other)
-            for value, one, other in zip(values, given.args, signature.args, strict=True)
+            target.cast(builder, value, source, target_type)
+            for value, source, target_type in zip(values, given.args, signature.args, strict=True)
         ]
         return target.get_function(kind, signature)(builder, cast)
 
@@ -134,8 +134,8 @@ def numbers(
 ) -> list[Any]:
     """Write the arguments of an intrinsic as numbers of one type."""
     return [
-        target.cast(builder, value, one, kind)
-        for value, one in zip(values, given.args, strict=True)
+        target.cast(builder, value, source, kind)
+        for value, source in zip(values, given.args, strict=True)
     ]
 
 
@@ -179,28 +179,28 @@ def _checked(function: Any, generate: Generate) -> Any:
     """Return an operator for whole numbers; for others it is what it was."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def checked(typing: Any, one: Any, other: Any) -> Any:
-        truths = all(isinstance(plain(kind), types.Boolean) for kind in (one, other))
+    def checked(typing: Any, left: Any, right: Any) -> Any:
+        truths = all(isinstance(plain(kind), types.Boolean) for kind in (left, right))
         bitwise = function in {operator.and_, operator.or_, operator.xor}
-        if not (is_whole(one) and is_whole(other)) or (truths and bitwise):
-            return as_it_is(typing, function, (one, other))
+        if not (is_whole(left) and is_whole(right)) or (truths and bitwise):
+            return as_it_is(typing, function, (left, right))
 
         def code(target: Any, builder: Any, given: Any, values: Any) -> Any:
             return generate(target, builder, *numbers(target, builder, given, values))
 
-        return types.int64(one, other), code
+        return types.int64(left, right), code
 
     return checked
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def power(typing: Any, one: Any, other: Any) -> Any:
+def power(typing: Any, base: Any, exponent: Any) -> Any:
     """Return a power as Python has it: whole numbers of whole ones, doubles of others."""
-    if not (is_number(one) and is_number(other)):
-        return as_it_is(typing, operator.pow, (one, other))
-    if is_whole(one) and is_whole(other):
-        return types.int64(one, other), _whole_power
-    return types.float64(one, other), double_power
+    if not (is_number(base) and is_number(exponent)):
+        return as_it_is(typing, operator.pow, (base, exponent))
+    if is_whole(base) and is_whole(exponent):
+        return types.int64(base, exponent), _whole_power
+    return types.float64(base, exponent), double_power
 
 
 def double_power(target: Any, builder: Any, given: Any, values: Any) -> Any:
@@ -209,8 +209,8 @@ def double_power(target: Any, builder: Any, given: Any, values: Any) -> Any:
     kind = target.typing_context.resolve_value_type(operator.pow)
     target.typing_context.resolve_function_type(kind, signature.args, {})
     doubles = numbers(target, builder, given, values, types.float64)
-    found = target.get_function(kind, signature)(builder, [hidden(builder, d) for d in doubles])
-    return as_of_python(target, builder, found, doubles)
+    result = target.get_function(kind, signature)(builder, [hidden(builder, d) for d in doubles])
+    return as_of_python(target, builder, result, doubles)
 
 
 def _whole_power(target: Any, builder: Any, given: Any, values: Any) -> Any:
@@ -255,18 +255,18 @@ def rounding(name: str, how: str) -> Any:
     """Return a function of one number that gives a whole one; `how`: LLVM's name for it."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def rounded(_: Any, one: Any) -> Any:
-        if is_whole(one):
-            return types.int64(one), lambda *given: numbers(*given)[0]
-        if not is_number(one):
-            raise TypingError(f"{name} is not for {one}")
+    def rounded(_: Any, argument: Any) -> Any:
+        if is_whole(argument):
+            return types.int64(argument), lambda *given: numbers(*given)[0]
+        if not is_number(argument):
+            raise TypingError(f"{name} is not for {argument}")
 
         def code(target: Any, builder: Any, given: Any, values: Any) -> Any:
             (number,) = numbers(target, builder, given, values, types.float64)
             call = builder.module.declare_intrinsic(how, [DOUBLE])
             return as_whole(target, builder, builder.call(call, [number]))
 
-        return types.int64(one), code
+        return types.int64(argument), code
 
     return rounded
 
@@ -286,11 +286,11 @@ UNARY = {operator.neg, operator.pos, operator.invert}  # of truth values those o
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def as_number(_: Any, one: Any) -> Any:
+def as_number(_: Any, argument: Any) -> Any:
     """Return a truth value as 0 or 1, all else as it is."""
-    if isinstance(plain(one), types.Boolean):
-        return types.int64(one), lambda *given: numbers(*given)[0]
-    return one(one), lambda target, builder, given, values: values[0]
+    if isinstance(plain(argument), types.Boolean):
+        return types.int64(argument), lambda *given: numbers(*given)[0]
+    return argument(argument), lambda target, builder, given, values: values[0]
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -309,9 +309,9 @@ class CheckNumbers(FunctionPass):  # type: ignore[misc]
             for statement in block.body:
                 body += _rewritten(statement, block.scope)
             block.body[:] = body
-        more = shortcuts()
-        assert more is not None  # else nothing is lowered
-        more.define_anew(state.func_ir)
+        undocumented = shortcuts()
+        assert undocumented is not None  # else nothing is lowered
+        undocumented.define_anew(state.func_ir)
         return True
 
 

@@ -226,28 +226,28 @@ def normal(kind: Any) -> Any:
     raise CannotCompile(f"values of type {kind} are not compiled")
 
 
-def unified(one: Any, other: Any) -> Any:
+def unified(left: Any, right: Any) -> Any:
     """Return the type that holds values of both; CannotCompile where there is none."""
-    if one == other:
-        return one
-    if isinstance(one, Dynamic) or isinstance(other, Dynamic):
-        raise CannotCompile(f"one value is {one} and another {other}")
-    if types.none in {one, other}:
-        kind = other if one == types.none else one
+    if left == right:
+        return left
+    if isinstance(left, Dynamic) or isinstance(right, Dynamic):
+        raise CannotCompile(f"one value is {left} and another {right}")
+    if types.none in {left, right}:
+        kind = right if left == types.none else left
         return kind if isinstance(kind, types.Optional) else types.Optional(kind)
-    optional = [kind for kind in (one, other) if isinstance(kind, types.Optional)]
+    optional = [kind for kind in (left, right) if isinstance(kind, types.Optional)]
     if optional:
-        inner = [kind.type if isinstance(kind, types.Optional) else kind for kind in (one, other)]
+        inner = [kind.type if isinstance(kind, types.Optional) else kind for kind in (left, right)]
         return types.Optional(unified(*inner))
-    tuples = isinstance(one, types.BaseTuple) and isinstance(other, types.BaseTuple)
-    if tuples and len(one.types) == len(other.types):
-        parts = [unified(a, b) for a, b in zip(one.types, other.types, strict=True)]
-        if isinstance(one, types.BaseNamedTuple):
-            return types.NamedTuple(parts, one.instance_class)
+    tuples = isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)
+    if tuples and len(left.types) == len(right.types):
+        parts = [unified(a, b) for a, b in zip(left.types, right.types, strict=True)]
+        if isinstance(left, types.BaseNamedTuple):
+            return types.NamedTuple(parts, left.instance_class)
         return types.Tuple(parts)
-    if one not in NUMBERS or other not in NUMBERS:
-        raise CannotCompile(f"one value is {one} and another {other}")
-    return max(one, other, key=NUMBERS.index)
+    if left not in NUMBERS or right not in NUMBERS:
+        raise CannotCompile(f"one value is {left} and another {right}")
+    return max(left, right, key=NUMBERS.index)
 
 
 def size(kind: Any) -> int:
@@ -426,8 +426,8 @@ def words_of(value: Any, kind: Any, grown: Callable[[Any, Any], int]) -> list[in
         if value is None:
             return [0] * size(kind)
         return [1, *words_of(value, kind.type, grown)]
-    found: list[int] = []
+    words: list[int] = []
     if isinstance(kind, types.BaseTuple):
-        for part, one in zip(kind.types, value, strict=True):
-            found += words_of(one, part, grown)
-    return found
+        for part, part_value in zip(kind.types, value, strict=True):
+            words += words_of(part_value, part, grown)
+    return words

@@ -132,20 +132,20 @@ class Automaton:
         if is_inner and program.keyed:
             raise NotFlat("keys within keys")
         tracer = Tracer(program, windows=not is_inner)
-        found = cls(program, tracer)
+        automaton = cls(program, tracer)
         names = [n for n in tracer.functions if n.startswith("keys")]
         for name, inner, make in zip(names, program.keyed, program.keys, strict=True):
             number = int(name.removeprefix("keys"))
-            found.inner[number] = cls.of(inner, is_inner=True)
-            found.samples[number] = make()
-            if found.samples[number].test is not None:
+            automaton.inner[number] = cls.of(inner, is_inner=True)
+            automaton.samples[number] = make()
+            if automaton.samples[number].test is not None:
                 raise NotFlat("a synchronization predicate in plain Python")
         state = tracer.begin()
-        found.first_ops = tuple(tracer.ops)
-        if any(op.role not in {"keys", "call", "collect"} for op in found.first_ops):
+        automaton.first_ops = tuple(tracer.ops)
+        if any(op.role not in {"keys", "call", "collect"} for op in automaton.first_ops):
             raise NotFlat("a window with values at the beginning")
-        _, found.begins = found._state(state)
-        return found
+        _, automaton.begins = automaton._state(state)
+        return automaton
 
     def meet(self, classes: Iterable[int]) -> bool:
         """Find the states that items of classes lead to; return whether anything is new."""
@@ -168,26 +168,27 @@ class Automaton:
 
     def idle(self, bits: int) -> bool:
         """Return whether items of a class change nothing, in whatever state."""
-        found = (self.outcomes[n, bits] for n in range(len(self.states)))
+        outcomes = (self.outcomes[n, bits] for n in range(len(self.states)))
         return all(
-            isinstance(one, Outcome) and one.changes_nothing(n) for n, one in enumerate(found)
+            isinstance(outcome, Outcome) and outcome.changes_nothing(n)
+            for n, outcome in enumerate(outcomes)
         )
 
     def shown(self) -> set[Kind]:
         """Return the counts that are read other than in passing, so that old ones must last."""
-        found: set[Kind] = set()
+        kinds: set[Kind] = set()
         for (_, bits), outcome in self.outcomes.items():
             for each in outcomes_of(outcome):
-                found |= _shown(each, self.tracer.windows)
+                kinds |= _shown(each, self.tracer.windows)
                 for op in each.ops:
                     if op.role == "feed":
                         number = op.given[0].kind.number
                         if bits & self.samples[number].mask:  # its effect must be put off
                             inner = self.inner[number]
                             for place in range(len(inner.states)):
-                                for one in outcomes_of(inner.outcomes[place, bits]):
-                                    found |= {o.result.kind for o in one.ops if o.role == "count"}
-        return found.union(*(inner.shown() for inner in self.inner.values()))
+                                for each_outcome in outcomes_of(inner.outcomes[place, bits]):
+                                    kinds |= {o.result.kind for o in each_outcome.ops if o.role == "count"}
+        return kinds.union(*(inner.shown() for inner in self.inner.values()))
 
     def place(self, waiting: tuple[bool, ...], values: tuple[Any, ...]) -> tuple[int, list[Any]]:
         """Return a state that variables can be in, and the values of its registers.
@@ -196,41 +197,43 @@ class Automaton:
         """
         best: tuple[int, list[Any]] | None = None
         for number, state in enumerate(self.states):
-            held = self._held(state, values) if state.waiting == waiting else None
-            if held is not None and (best is None or len(held) < len(best[1])):
-                best = number, held
+            fitting = self._held(state, values) if state.waiting == waiting else None
+            if fitting is not None and (best is None or len(fitting) < len(best[1])):
+                best = number, fitting
         if best is not None:
             return best
         if self.tracer.windows or self.program.threads:
             raise NotFlat("a state that none of the items so far leads to")
-        held, place = [], []
+        fitting, place = [], []
         for value in values:
-            known = next((n for n, each in enumerate(held) if is_same(each, value)), len(held))
+            known = next(
+                (n for n, each in enumerate(fitting) if is_same(each, value)), len(fitting)
+            )
             place.append(None if value is NOTHING else known)
-            held += [value] if value is not NOTHING and known == len(held) else []
-        return self._number(State(waiting, tuple(place), (PLAIN,) * len(held))), held
+            fitting += [value] if value is not NOTHING and known == len(fitting) else []
+        return self._number(State(waiting, tuple(place), (PLAIN,) * len(fitting))), fitting
 
     @staticmethod
     def _held(state: State, values: tuple[Any, ...]) -> list[Any] | None:
-        held: list[Any] = [NOTHING] * len(state.kinds)
+        registers: list[Any] = [NOTHING] * len(state.kinds)
         for register, value in zip(state.registers, values, strict=True):
             if register is None:
                 continue
-            if held[register] is not NOTHING and not is_same(held[register], value):
+            if registers[register] is not NOTHING and not is_same(registers[register], value):
                 return None
-            held[register] = value
-        return held
+            registers[register] = value
+        return registers
 
     # --- one item -------------------------------------------------------------------------------
 
     def _outcome(self, place: int, bits: int, truths: dict[str, bool]) -> Outcome | Choice:
-        found = self.tracer.step(self._marks(self.states[place]), bits, truths)
-        if isinstance(found, Asked):
-            yes, no = ({**truths, found.name: truth} for truth in (True, False))
+        result = self.tracer.step(self._marks(self.states[place]), bits, truths)
+        if isinstance(result, Asked):
+            yes, no = ({**truths, result.name: truth} for truth in (True, False))
             return Choice(
-                found.name, self._outcome(place, bits, yes), self._outcome(place, bits, no)
+                result.name, self._outcome(place, bits, yes), self._outcome(place, bits, no)
             )
-        after, has, value = found
+        after, has, value = result
         ops = tuple(self.tracer.ops)
         self._check(ops, bits)
         if after is None:
@@ -263,19 +266,19 @@ class Automaton:
         """Return the number of a state of the machine in symbols, and what its registers hold."""
         names = self.program.variables
         flags = dict(zip(names, values, strict=True))
-        held: list[Any] = []
+        registers: list[Any] = []
         place: list[int | None] = []
         for name, value in zip(names, values, strict=True):
             if "_" not in name or not flags[name.partition("_")[0]]:
                 place.append(None)
                 continue
-            known = next((n for n, one in enumerate(held) if one is value), None)
-            place.append(len(held) if known is None else known)
+            known = next((n for n, register in enumerate(registers) if register is value), None)
+            place.append(len(registers) if known is None else known)
             if known is None:
-                held.append(value)
+                registers.append(value)
         waiting = tuple("_" not in n and bool(v) for n, v in zip(names, values, strict=True))
-        kinds = tuple(v.kind if isinstance(v, Symbol) else PLAIN for v in held)
-        return self._number(State(waiting, tuple(place), kinds)), tuple(held)
+        kinds = tuple(v.kind if isinstance(v, Symbol) else PLAIN for v in registers)
+        return self._number(State(waiting, tuple(place), kinds)), tuple(registers)
 
     def _number(self, state: State) -> int:
         if state not in self._places:

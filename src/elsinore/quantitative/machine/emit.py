@@ -174,13 +174,13 @@ class Emitter:
 
     def thread_slots(self) -> list[tuple[str, str, MapCollect]]:
         """Return the atoms at which keys' threads wait, and the variables that hold these."""
-        found = []
+        slots = []
         for node in self.source.collectors.values():
             slot = self._places[id(node)].depth
             for atom in atoms(self._rates[id(node)]):
                 flag = f"a{self._numbers[id(atom)]}"
-                found.append((flag, f"{flag}_{slot}", node))
-        return found
+                slots.append((flag, f"{flag}_{slot}", node))
+        return slots
 
     # --- threads that start ---------------------------------------------------------------------
 
@@ -256,18 +256,18 @@ class Emitter:
                 depth = self._places[id(parent)].depth
                 outer, values = stack[:depth], iter(stack[depth:])
                 if op is unit:
-                    found = "None"
+                    result = "None"
                 elif op is right:
-                    found = value
+                    result = value
                 elif op is left:
-                    found = next(values, "None")
+                    result = next(values, "None")
                 else:
                     given = [
                         next(values) if self.is_kept(op, n, piece) else "None"
                         for n, piece in enumerate(parts[:-1])
                     ]
-                    found = self._call(parent, "op", op, [*given, value])
-                self._end(parent, found, outer)
+                    result = self._call(parent, "op", op, [*given, value])
+                self._end(parent, result, outer)
             case Iterate(body, _, step):
                 if step is unit:
                     self._start(body, stack)
@@ -281,9 +281,9 @@ class Emitter:
                 self._start(body, [*stack[:-1], total])
                 self._end(parent, total, stack[:-1])
             case Window(body):
-                state, found = self._push(parent, stack[-1], value)
+                state, result = self._push(parent, stack[-1], value)
                 self._start(body, [*stack[:-1], state])
-                self._end(parent, found, stack[:-1])
+                self._end(parent, result, stack[:-1])
             case Combine(parts, op):
                 self._end_abreast(parent, place.part, value, stack)
             case MapCollect():
@@ -301,8 +301,8 @@ class Emitter:
             self._line(f"g{number}_{part} = {value}")
             if part == len(node.parallel) - 1:
                 self._line(f"g{number} = True")
-                for slot, held in enumerate(stack):
-                    self._line(f"g{number}_c{slot} = {held}")
+                for slot, context in enumerate(stack):
+                    self._line(f"g{number}_c{slot} = {context}")
 
     # --- an item --------------------------------------------------------------------------------
 
@@ -339,8 +339,8 @@ class Emitter:
                 self._level += 1
                 given = [f"g{number}_{place}" for place in range(len(parts))]
                 depth = self._places[id(node)].depth
-                found = self._call(node, "op", op, given)
-                self._end(node, found, [f"g{number}_c{slot}" for slot in range(depth)])
+                result = self._call(node, "op", op, given)
+                self._end(node, result, [f"g{number}_c{slot}" for slot in range(depth)])
                 self._level -= 1
             case MapCollect():
                 self._item(self._rates[id(node)])
@@ -387,10 +387,10 @@ class Emitter:
         number, window = self._numbers[id(node)], node.window
         after = self._call(node, "push", window.push, [state, value])
         self.source.names[f"f{number}value"] = window.value
-        found = self._temporary()
-        self._line(f"{found} = f{number}value({after})")
+        name = self._temporary()
+        self._line(f"{name} = f{number}value({after})")
         self._label(node, window.fold.name)
-        return after, found
+        return after, name
 
     def _keys(self, node: MapCollect) -> str:
         """Write new threads of keys; return the variable that holds them."""
@@ -407,9 +407,9 @@ class Emitter:
     def _collect(self, node: MapCollect, keys: str) -> str:
         """Write that the keys' values are collected; return the variable that holds the map."""
         del node
-        found = self._temporary()
-        self._line(f"{found} = {keys}.collect()")
-        return found
+        name = self._temporary()
+        self._line(f"{name} = {keys}.collect()")
+        return name
 
     def _line(self, text: str) -> None:
         self.source.lines.append(INDENT * self._level + text)
@@ -438,10 +438,10 @@ class Emitter:
         arguments = [a if reads(function, n) else "None" for n, a in enumerate(arguments)]
         name = f"f{self._numbers[id(node)]}{role}"
         self.source.names[name] = function
-        found = self._temporary()
-        self._line(f"{found} = {name}({', '.join(arguments)})")
+        result = self._temporary()
+        self._line(f"{result} = {name}({', '.join(arguments)})")
         self._label(node, name_of(function) if role != "push" else "step")
-        return found
+        return result
 
 
 @functools.cache

@@ -46,11 +46,11 @@ class FlatStates:
 
     def grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
-        more = count - self.count
-        if more > 0:
+        added = count - self.count
+        if added > 0:
             for place, cell in enumerate(self._cells):
-                cell.extend([None if place else -1] * more)
-            self.taken = np.concatenate([self.taken, np.zeros(more, np.int64)])
+                cell.extend([None if place else -1] * added)
+            self.taken = np.concatenate([self.taken, np.zeros(added, np.int64)])
 
     def keep_only(self, code: int) -> None:
         """Let go of all streams but one, which gets the code 0."""
@@ -109,8 +109,8 @@ class FlatStates:
         if not many:
             for cell, state in zip(self._cells, states, strict=True):
                 cell[0] = state
-        found: Any = values[0] if machine.made is None else Made(values, machine.made)
-        return np.concatenate(places), found, stopped
+        made: Any = values[0] if machine.made is None else Made(values, machine.made)
+        return np.concatenate(places), made, stopped
 
     def _begin(self, machine: Loops) -> None:
         """Begin streams that have not, and make room for the registers of the loops."""
@@ -195,11 +195,11 @@ class FlatStates:
         if len(self._order) >= IDLE:
             raise NotFlat("too many classes of items")
         if bits.dtype == object or (len(bits) and int(bits.max()) >= CHUNK):
-            numbers = {told: n for n, told in enumerate(self._order)}
-            return np.array([numbers.get(int(told), IDLE) for told in bits], np.uint8)
+            numbers = {word: n for n, word in enumerate(self._order)}
+            return np.array([numbers.get(int(word), IDLE) for word in bits], np.uint8)
         table = np.full(CHUNK, IDLE, np.uint8)
-        table[[told for told in self._order if told < CHUNK]] = [
-            n for n, told in enumerate(self._order) if told < CHUNK
+        table[[word for word in self._order if word < CHUNK]] = [
+            n for n, word in enumerate(self._order) if word < CHUNK
         ]
         return table[bits]
 
@@ -224,14 +224,14 @@ def interpreted(
 ) -> tuple[Any, ...]:
     """Return a state as the machine that is interpreted has it."""
     control = automaton.states[state[0]]
-    held: list[Any] = []
+    registers: list[Any] = []
     at = 1
     for kind in control.kinds:
         parts = state[at : at + cells(kind)]
-        held.append(_as_interpreted(automaton, kind, parts, shown))
+        registers.append(_as_interpreted(automaton, kind, parts, shown))
         at += cells(kind)
     return tuple(
-        waits if "_" not in name else None if register is None else held[register]
+        waits if "_" not in name else None if register is None else registers[register]
         for name, waits, register in zip(
             automaton.program.variables, control.waiting, control.registers, strict=True
         )
@@ -259,8 +259,8 @@ def alive(
     automaton: Automaton, state: Sequence[Any], shown: frozenset[Kind]
 ) -> tuple[Any, ...] | None:
     """Return a key's state as the interpreter has it, None where nothing can follow."""
-    found = interpreted(automaton, state, shown)
-    return found if any(automaton.states[state[0]].waiting) else None
+    state_alive = interpreted(automaton, state, shown)
+    return state_alive if any(automaton.states[state[0]].waiting) else None
 
 
 def flattened(
@@ -276,26 +276,26 @@ def flattened(
         v if "_" in n and flags[n.partition("_")[0]] else NOTHING
         for n, v in zip(names, state, strict=True)
     )
-    number, held = automaton.place(waiting, values)
-    found: list[Any] = [number]
-    for kind, value in zip(automaton.states[number].kinds, held, strict=True):
+    number, registers = automaton.place(waiting, values)
+    cells: list[Any] = [number]
+    for kind, value in zip(automaton.states[number].kinds, registers, strict=True):
         if kind.of == VALUE or kind in shown:
-            found.append(value)
+            cells.append(value)
         elif kind.of == "counts":
-            found.append(dict(value))
+            cells.append(dict(value))
         elif kind.of == "tuple":
-            found += value
+            cells += value
         elif kind.of == "window":
             kept, first, beyond, total = value
             size = automaton.tracer.windows[kind.number].size
-            found += [deque(kept[first:beyond], size), total]
+            cells += [deque(kept[first:beyond], size), total]
         else:
             assert isinstance(value, KeyThreads)
             idle, states = value.states()
             inner = automaton.inner[kind.number]
-            found.append({key: flattened(inner, each, shown) for key, each in states.items()})
-            found.append(flattened(inner, idle, shown))
-    return found
+            cells.append({key: flattened(inner, each, shown) for key, each in states.items()})
+            cells.append(flattened(inner, idle, shown))
+    return cells
 
 
 def kind_of(column: pa.Array) -> type | None:

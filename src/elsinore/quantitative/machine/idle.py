@@ -74,7 +74,7 @@ def idle_bits(program: Program, predicates: int) -> Any:
             after, has, _ = step(marks, object(), bits, 0)
             if after is None:
                 after = tuple(False if place in active else None for place in range(len(marks)))
-            found = tuple(bool(after[place]) for place in flags)
+            alive = tuple(bool(after[place]) for place in flags)
             kept = all(
                 bool(after[place]) == active[place]
                 if place in active
@@ -83,7 +83,7 @@ def idle_bits(program: Program, predicates: int) -> Any:
             )
             if has or calls.count or not kept:
                 idle[bits] = False
-            if found not in seen:
-                seen.add(found)
-                pending.append(found)
+            if alive not in seen:
+                seen.add(alive)
+                pending.append(alive)
     return idle

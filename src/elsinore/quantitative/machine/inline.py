@@ -81,9 +81,9 @@ class _Writer(ast.NodeTransformer):
             if text is None:
                 raise _CannotWrite
             return _parsed(text)
-        found = self.generic_visit(node)
-        assert isinstance(found, ast.expr)
-        return found
+        written = self.generic_visit(node)
+        assert isinstance(written, ast.expr)
+        return written
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Write the expression of a function in the place of its call with parameters."""
@@ -100,14 +100,14 @@ class _Writer(ast.NodeTransformer):
                         *(inner, given, self._attribute, item, self._name),
                         *(self._handed, self._depth - 1),
                     )
-                    found = writer.visit(_copy(inner.body))
-                    assert isinstance(found, ast.expr)
-                    return found
+                    written = writer.visit(_copy(inner.body))
+                    assert isinstance(written, ast.expr)
+                    return written
         if isinstance(called, FunctionType) and names == [self._item] and len(node.args) == 1:
             return ast.Call(_parsed(self._name(called)), [_parsed(self._handed(called))], [])
-        found = self.generic_visit(node)
-        assert isinstance(found, ast.expr)
-        return found
+        written = self.generic_visit(node)
+        assert isinstance(written, ast.expr)
+        return written
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self._given:
@@ -234,21 +234,21 @@ def expression_of(function: Any) -> Expression | None:
 def _around(function: FunctionType, body: ast.expr) -> dict[str, Any]:
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Name) and node.id not in code.co_varnames[: code.co_argcount]:
             if node.id in code.co_varnames:
                 raise KeyError(node.id)  # a name for a part that is read later than next
             if node.id in cells:
                 try:
-                    found[node.id] = cells[node.id].cell_contents
+                    values[node.id] = cells[node.id].cell_contents
                 except ValueError:  # not there yet
                     raise KeyError(node.id) from None
             elif node.id in function.__globals__:
-                found[node.id] = function.__globals__[node.id]
+                values[node.id] = function.__globals__[node.id]
             else:
-                found[node.id] = vars(builtins)[node.id]
-    return found
+                values[node.id] = vars(builtins)[node.id]
+    return values
 
 
 def _body(node: ast.AST) -> ast.expr | None:
@@ -259,7 +259,7 @@ def _body(node: ast.AST) -> ast.expr | None:
     body = list(node.body)
     if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         del body[0]
-    found: ast.expr | None = None
+    expression: ast.expr | None = None
     name: str | None = None  # which the expression so far is called by
     for statement in body:
         match statement:
@@ -269,12 +269,12 @@ def _body(node: ast.AST) -> ast.expr | None:
                 next_name = None
             case _:
                 return None
-        if found is not None:
+        if expression is not None:
             if name is None or not _reads_once(value, name):
                 return None
-            value = _Named(name, found).visit(_copy(value))
-        found, name = value, next_name
-    return found if name is None else None
+            value = _Named(name, expression).visit(_copy(value))
+        expression, name = value, next_name
+    return expression if name is None else None
 
 
 def _reads_once(expression: ast.expr, name: str) -> bool:
@@ -313,12 +313,12 @@ def _file(name: str) -> dict[CodeType, list[ast.AST]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda | ast.FunctionDef):
             nodes.setdefault(getattr(node, "name", "<lambda>"), []).append(node)
-    found: dict[CodeType, list[ast.AST]] = {}
+    by_code: dict[CodeType, list[ast.AST]] = {}
     for code in _codes(whole):
         around = [node for node in nodes.get(code.co_name, ()) if _is_of(node, code)]
         if around:  # the innermost of functions within one another
-            found.setdefault(code, []).append(min(around, key=_innermost))
-    return {code: nodes for code, nodes in found.items() if len(nodes) == 1}
+            by_code.setdefault(code, []).append(min(around, key=_innermost))
+    return {code: nodes for code, nodes in by_code.items() if len(nodes) == 1}
 
 
 def _is_of(node: ast.AST, code: CodeType) -> bool:

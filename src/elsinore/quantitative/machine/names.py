@@ -56,18 +56,18 @@ class Names:
 
     def _constant(self, symbol: Symbol) -> None:
         """Give a constant of the machine a name; a window without values is made where it goes."""
-        held = self.tracer.functions[symbol.name]
+        parts = self.tracer.functions[symbol.name]
         if symbol.kind.of == "window":
             size = self.tracer.windows[symbol.kind.number].size
-            self._give(symbol, f"deque((), {size})", self.writer.name_of(held[3]))
+            self._give(symbol, f"deque((), {size})", self.writer.name_of(parts[3]))
             return
         if symbol.kind.of == "counts" and symbol.kind not in self.writer.shown:
             self._give(symbol, "{}")
             return
         if symbol.kind.of == "tuple":
-            self._give_parts(symbol, [self._value_text(part) for part in held])
+            self._give_parts(symbol, [self._value_text(part) for part in parts])
             return
-        self._give(symbol, self._value_text(held))
+        self._give(symbol, self._value_text(parts))
 
     def _value_text(self, value: Any) -> str:
         plain = type(value) in {int, bool} or value is None
@@ -129,9 +129,9 @@ class Names:
     def _assign(self, text: str) -> str:
         if text.isidentifier() or CONSTANT.fullmatch(text):
             return text
-        found = self.writer.temporary()
-        self.writer.line(f"{found} = {text}")
-        return found
+        name = self.writer.temporary()
+        self.writer.line(f"{name} = {text}")
+        return name
 
 
 def is_name(name: str) -> bool:

@@ -60,12 +60,12 @@ class ItemError(Exception):
 
 def bits_of(query: Query) -> Bits:
     """Return the predicates of a query, each once."""
-    found: dict[Expression, Predicate] = {}
+    by_condition: dict[Expression, Predicate] = {}
     for leaf in _predicates(query):
         if leaf.condition != ALWAYS:
-            found.setdefault(leaf.condition, leaf)
-    told = tuple(leaf for leaf in found.values() if not leaf.tests)
-    return Bits(told, tuple(leaf for leaf in found.values() if leaf.tests))
+            by_condition.setdefault(leaf.condition, leaf)
+    without_tests = tuple(leaf for leaf in by_condition.values() if not leaf.tests)
+    return Bits(without_tests, tuple(leaf for leaf in by_condition.values() if leaf.tests))
 
 
 _KEPT: dict[int, tuple[Query, Program]] = {}  # by the identities of queries, which live as long
@@ -145,15 +145,15 @@ def lookup_of(item: Any) -> Callable[[Attribute], Any]:
 
 
 def _predicates(query: Query) -> Sequence[Predicate]:
-    found: list[Predicate] = []
+    read: list[Predicate] = []
     if isinstance(query, MapCollect):
-        found += predicates(query.rate)
-        found.append(query.sync)
+        read += predicates(query.rate)
+        read.append(query.sync)
     if not query.parts:
-        found += predicates(query.rate)
+        read += predicates(query.rate)
     for part in query.parts:
-        found += _predicates(part)
-    return found
+        read += _predicates(part)
+    return read
 
 
 def emitted(query: Query, bits: Bits) -> tuple[Emitter, Source]:

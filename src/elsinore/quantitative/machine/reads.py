@@ -15,7 +15,7 @@ from elsinore.quantitative.regex import predicates
 def attributes_read_of(query: Query) -> set[str] | None:
     """Return the attributes that functions may read of items, of a query with fresh nodes."""
     emitter = Emitter(query, _Nothing(), {}, {})
-    found: set[str] = set()
+    attributes: set[str] = set()
     pending = list(emitter.nodes)
     functions: list[Any] = []
     while pending:
@@ -28,20 +28,20 @@ def attributes_read_of(query: Query) -> set[str] | None:
                 functions += [test for _, test in predicate.tests]
             case MapCollect(sync, key, body, over):
                 if isinstance(key, Key):
-                    found.add(key.attribute)
+                    attributes.add(key.attribute)
                 else:
                     functions.append(key)
                 functions += [t for leaf in (sync, *predicates(over)) for _, t in leaf.tests]
                 inner = attributes_read_of(body)
                 if inner is None:
                     return None
-                found |= inner
+                attributes |= inner
     for function in functions:
         read = item_reads(function)
         if read is None:
             return None
-        found |= read
-    return found
+        attributes |= read
+    return attributes
 
 
 class _Nothing(dict[Any, str]):
@@ -63,7 +63,7 @@ def item_reads(function: Any) -> set[str] | None:
     name = code.co_varnames[0]
     if name in code.co_cellvars:
         return None
-    found: set[str] = set()
+    attributes: set[str] = set()
     instructions = list(dis.get_instructions(code))
     for place, instruction in enumerate(instructions):
         if instruction.argval != name or not instruction.opname.endswith("_FAST"):
@@ -73,5 +73,5 @@ def item_reads(function: Any) -> set[str] | None:
         after = instructions[place + 1] if place + 1 < len(instructions) else None
         if instruction.opname != "LOAD_FAST" or after is None or after.opname != "LOAD_ATTR":
             return None
-        found.add(after.argval)
-    return found
+        attributes.add(after.argval)
+    return attributes

@@ -55,11 +55,11 @@ class Scope(Names):
 
     def copy(self) -> Scope:
         """Return a scope that goes on by itself."""
-        other = Scope(self.writer, self.automaton, self.state, self.form, self.made_item)
-        other.texts, other.seconds = dict(self.texts), dict(self.seconds)
-        other.outs, other.parts = dict(self.outs), dict(self.parts)
-        other.held, other.after = self.held, list(self.after)
-        return other
+        copied = Scope(self.writer, self.automaton, self.state, self.form, self.made_item)
+        copied.texts, copied.seconds = dict(self.texts), dict(self.seconds)
+        copied.outs, copied.parts = dict(self.outs), dict(self.parts)
+        copied.held, copied.after = self.held, list(self.after)
+        return copied
 
     def choose(
         self,
@@ -83,11 +83,11 @@ class Scope(Names):
                 if each is outcome.yes:
                     writer.line("else:")
             return
-        own = [op for op in outcome.ops if op.role == "feed" and not self._is_sync(op, bits)]
+        feeds = [op for op in outcome.ops if op.role == "feed" and not self._is_sync(op, bits)]
         for op in outcome.ops:
-            if op not in own:
+            if op not in feeds:
                 self._operation(op, outcome, bits)
-        for op in own:
+        for op in feeds:
             self._feed_own(op, bits)
         for line in self.after:
             writer.line(line)
@@ -163,12 +163,12 @@ class Scope(Names):
         writer = self.writer
         old, value = op.given
         window = self.automaton.tracer.windows[op.result.kind.number]
-        held = [*outcome.values, outcome.value, *(g for o in outcome.ops if o is not op
+        values = [*outcome.values, outcome.value, *(g for o in outcome.ops if o is not op
                                                    for g in o.given)]  # fmt: skip
         ours = isinstance(old, Symbol) and old.name.startswith("r")
         given = self._assign(self.text(value))
         kept, total = self.text(old), self._second(old)
-        if not ours or any(other is old for other in held):
+        if not ours or any(there is old for there in values):
             kept = writer.temporary()
             writer.line(f"{kept} = {self.text(old)}" + (".copy()" if ours else ""))
         after = writer.temporary()
@@ -217,14 +217,14 @@ class Scope(Names):
         writer.line("if u is None:")
         idle = self._second(op.given[0])
         grows = any(kind.of == "counts" for state in inner.states for kind in state.kinds)
-        own = f"forked({idle})" if grows else f"{idle}[:]"
-        writer.line(f"{INDENT}u = {states}[{key}] = {own}")
+        fork = f"forked({idle})" if grows else f"{idle}[:]"
+        writer.line(f"{INDENT}u = {states}[{key}] = {fork}")
         writer.line(f"{INDENT}fresh = left(), {states}, {key}")
-        found = [
+        cases = [
             n for n in range(len(inner.states))
             if not _changes_nothing(inner.outcomes[n, bits], n)
         ]  # fmt: skip
-        if not found:
+        if not cases:
             return
 
         def write(state: int) -> None:
@@ -237,7 +237,7 @@ class Scope(Names):
             if len(writer.lines) == begin:
                 writer.line("pass")
 
-        writer.chain(found, write, "u[0]")
+        writer.chain(cases, write, "u[0]")
 
     def _feed_all(self, op: Op, outcome: Outcome, bits: int) -> None:
         """Write that an item goes to all keys, into a new dict; and the keys' values then."""
@@ -245,7 +245,7 @@ class Scope(Names):
         inner = self.automaton.inner[threads.kind.number]
         states = self.text(threads)
         lives = any(value is threads for value in outcome.values)
-        found = [
+        cases = [
             n for n in range(len(inner.states))
             if not _changes_nothing(inner.outcomes[n, bits], n)
         ]  # fmt: skip
@@ -269,12 +269,12 @@ class Scope(Names):
                 writer.line("pass")
 
         begin = len(writer.lines)
-        if found:
-            writer.chain(found, write, "u[0]")
+        if cases:
+            writer.chain(cases, write, "u[0]")
         if lives:
-            if found:
+            if cases:
                 writer.line("else:")
-            writer.line(f"{INDENT if found else ''}{after}[y] = u")
+            writer.line(f"{INDENT if cases else ''}{after}[y] = u")
         elif len(writer.lines) == begin:
             writer.line("pass")
         writer.level -= 1
@@ -286,17 +286,17 @@ class Scope(Names):
     # --- the state after an item ----------------------------------------------------------------
 
     def _sources(self, outcome: Outcome) -> list[str]:
-        found: list[str] = []
+        texts: list[str] = []
         kinds = self.automaton.states[outcome.target].kinds
         for value, kind in zip(outcome.values, kinds, strict=True):
             text = self.text(value)
             if kind.of == "tuple":
-                found += self.parts[id(value)]
+                texts += self.parts[id(value)]
                 continue
-            found.append(text)
+            texts.append(text)
             if cells(kind) > 1:
-                found.append(self._second(value))
-        return found
+                texts.append(self._second(value))
+        return texts
 
     def assign_variables(self, outcome: Outcome) -> None:
         """Write what the registers hold, where they are variables."""
@@ -339,13 +339,13 @@ class Scope(Names):
 
 def window_sizes(automaton: Automaton, state: State) -> list[tuple[str, int]]:
     """Return the variables that hold the values of windows in a state, with the windows' sizes."""
-    found: list[tuple[str, int]] = []
+    sizes: list[tuple[str, int]] = []
     place = 0
     for kind in state.kinds:
         if kind.of == "window":
-            found.append((f"r{place}", automaton.tracer.windows[kind.number].size))
+            sizes.append((f"r{place}", automaton.tracer.windows[kind.number].size))
         place += cells(kind)
-    return found
+    return sizes
 
 
 def is_full(name: str) -> str:
