@@ -106,11 +106,11 @@ def user_aggregates(
         if isinstance(node, Call)
     }
     made = {}
-    for name, one in given.items():
+    for name, methods in given.items():
         query = named.get(name.upper())
         if query is not None:
             try:
-                made[name.upper()] = UserAggregate(name, one)
+                made[name.upper()] = UserAggregate(name, methods)
             except QuerySemanticError as error:
                 error.query = query.name
                 raise
@@ -129,18 +129,19 @@ def no_function(name: str, aggregates: Aggregates) -> str:
 
 def _digest(given: object) -> str:
     """Return what tells aggregates of one name apart: their code, and what an object holds."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for method in PROTOCOL:
         function = getattr(given, method)
         code = getattr(getattr(function, "__func__", function), "__code__", None)
-        told.update(_of_code(code) if isinstance(code, CodeType) else repr(method).encode())
-    held = getattr(given, "__dict__", {})
-    told.update(repr(sorted((name, repr(value)) for name, value in held.items())).encode())
-    return told.hexdigest()[:16]
+        digest.update(_of_code(code) if isinstance(code, CodeType) else repr(method).encode())
+    attributes = getattr(given, "__dict__", {})
+    digest.update(repr(sorted((name, repr(value)) for name, value in attributes.items())).encode())
+    return digest.hexdigest()[:16]
 
 
 def _of_code(code: CodeType) -> bytes:
     constants = b"".join(
-        _of_code(one) if isinstance(one, CodeType) else repr(one).encode() for one in code.co_consts
+        _of_code(constant) if isinstance(constant, CodeType) else repr(constant).encode()
+        for constant in code.co_consts
     )
     return code.co_code + constants + repr(code.co_names).encode()

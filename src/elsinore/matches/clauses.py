@@ -60,11 +60,11 @@ class Clauses:
             return self._known[clauses]
         # events of the longest clauses first: what begins chains, not what ends them
         event = min(clauses, key=lambda clause: (-len(clause), clause))[0][0]
-        others, mine = [], []
+        foreign, mine = [], []
         for clause in clauses:
             place = next((n for n, part in enumerate(clause) if part[0] == event), -1)
             if place < 0:
-                others.append(clause)
+                foreign.append(clause)
             else:
                 mine.append((place, clause))
         times = self.times(event)
@@ -73,7 +73,7 @@ class Clauses:
         for time, odds in times:
             left = self._after(mine, time)
             if left is not None:
-                kept = widest(left.union(others))
+                kept = widest(left.union(foreign))
                 chances[kept] = chances.get(kept, 0.0) + odds
         chance = sum(odds * self.chance_of_none(kept) for kept, odds in chances.items())
         if len(self._known) >= MOST_KNOWN:
@@ -127,8 +127,8 @@ def connected(clauses: Iterable[Clause]) -> list[list[Clause]]:
         joined = [clause]
         for part in {id(parts[e]): parts[e] for e, _, _ in clause if e in parts}.values():
             joined = part + joined
-        for other in joined:
-            parts.update((event, joined) for event, _, _ in other)
+        for neighbour in joined:
+            parts.update((event, joined) for event, _, _ in neighbour)
     return list({id(part): part for part in parts.values()}.values())
 
 
@@ -148,11 +148,11 @@ def widest(clauses: set[Clause]) -> frozenset[Clause]:
         for alike in of_events.values()
         for clause in alike
         if not any(
-            other != clause
+            wider != clause
             and all(
                 after <= a and b <= before
-                for (_, after, before), (_, a, b) in zip(other, clause, strict=True)
+                for (_, after, before), (_, a, b) in zip(wider, clause, strict=True)
             )
-            for other in alike
+            for wider in alike
         )
     )

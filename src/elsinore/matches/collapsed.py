@@ -138,12 +138,12 @@ class CollapsedSearch:
                 begins.setdefault(name, []).append(edge.target)
         for states in begins.values():
             mine = rows[fits[states[0]][rows[:, im.BEGINS]]]
-            found = [
+            of_paths = [
                 self._paths.listed(self.tables, operands, negatives, mine, state, window)
                 for state in states
             ]
             listed = tuple(
-                np.concatenate([getattr(part, name) for part in found])
+                np.concatenate([getattr(part, name) for part in of_paths])
                 for name in ("rows", "events", "states")
             )
             kept, listed_rows = np.unique(listed[0], return_inverse=True)
@@ -159,10 +159,10 @@ class CollapsedSearch:
         for number, at in enumerate(self.states.at.tolist()):
             taken[lists[at + 1 : at + 1 + lists[at]], 1 + number] = at > 0
         places = classes + 1
-        found = np.empty((states, len(classes)), dtype=np.bool_)
+        fitting = np.empty((states, len(classes)), dtype=np.bool_)
         for state in range(states):
-            np.take(taken[state], places, out=found[state], mode="clip")
-        return found
+            np.take(taken[state], places, out=fitting[state], mode="clip")
+        return fitting
 
     def _sets(self, reach: _Reach, state: int, rows: Ints) -> _Sets:
         """Return the sets of all matches that begin with events in `state`; without any: no row."""
@@ -175,19 +175,21 @@ class CollapsedSearch:
             if source == target != state:
                 continue  # what follows is later
             before = begins if source == state else first[source]
-            found = reach.first(target, reach.after[before])
-            first[target] = np.minimum(first[target], np.where(found > ends, reach.count, found))
+            nearest = reach.first(target, reach.after[before])
+            first[target] = np.minimum(
+                first[target], np.where(nearest > ends, reach.count, nearest)
+            )
         last = [np.full(len(begins), -1) for _ in range(states)]
         for end in self.template.ends:
             last[end.state] = reach.last(end.state, ends)
         for _, (source, target) in itertools.product(range(passes), reversed(moves)):
             if source != target:
-                found = reach.last(source, reach.before[last[target]])
-                last[source] = np.maximum(last[source], found)
+                nearest = reach.last(source, reach.before[last[target]])
+                last[source] = np.maximum(last[source], nearest)
         kept = last[state] >= begins
         low = [reach.place(s, row[kept]) for s, row in enumerate(first)]
         high = [reach.place(s, row[kept] + 1) for s, row in enumerate(last)]
-        high = [np.maximum(one, other) for one, other in zip(low, high, strict=True)]
+        high = [np.maximum(lowest, highest) for lowest, highest in zip(low, high, strict=True)]
         return _Sets(rows[kept], state, reach.events, reach.until, low, high)
 
     # --- what is returned -----------------------------------------------------------------------
@@ -296,9 +298,9 @@ class CollapsedSearch:
             return np.bincount(rows, minlength=count)
         if register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}:
             is_first = register.kind is RegisterKind.FIRST
-            found = np.full(count, EVER if is_first else -1)
-            (np.minimum if is_first else np.maximum).at(found, rows, events)
-            return np.where(found == EVER, -1, found)
+            of_rows = np.full(count, EVER if is_first else -1)
+            (np.minimum if is_first else np.maximum).at(of_rows, rows, events)
+            return np.where(of_rows == EVER, -1, of_rows)
         if register.aggregate is not None:
             return self._stepped(register, place, states, rows, events, count, operands)
         name = register.attribute or ""
@@ -318,10 +320,10 @@ class CollapsedSearch:
         if register.kind is RegisterKind.GREATEST:
             ranked = -ranked
         order = np.lexsort((events, ranked, rows))
-        held, at = np.unique(rows[order], return_index=True)
-        found = np.full(count, -1, dtype=np.int64)
-        found[held] = events[order][at]
-        return found
+        present, at = np.unique(rows[order], return_index=True)
+        of_rows = np.full(count, -1, dtype=np.int64)
+        of_rows[present] = events[order][at]
+        return of_rows
 
     def _stepped(
         self,
@@ -342,15 +344,15 @@ class CollapsedSearch:
         given = header[header[Header.INIT_AT] + 1 :][: header[header[Header.INIT_AT]]]
         values = {int(n): self.tables.constants[at] for n, at in given.reshape(-1, 2)}
         initial = np.array([values.get(place + n, 0.0) for n in range(register.width)])
-        found = np.full(count, np.nan)
+        results = np.full(count, np.nan)
         work = np.zeros((1, register.width))
         enter(
             im.step_sets, STEP_SECONDS * len(rows), header, int(step), initial, rows[order],
-            events[order], operands.doubles, work, found,
+            events[order], operands.doubles, work, results,
         )  # fmt: skip
         if header[Header.FAILED] > 0:
             raise failure_of(self.template, self.tables)
-        return found
+        return results
 
 
 def _rows(keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: Any) -> Ints:
@@ -365,16 +367,16 @@ def _rows(keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: Any) -> 
         none = np.empty((0, 3), dtype=np.int64)
         seconds = ROW_SECONDS * count * (1 + within // slide)
         total = enter(slides, seconds, keys, wholes, within, slide, origin, mask, none)
-        found = np.empty((total, 3), dtype=np.int64)
-        enter(slides, seconds, keys, wholes, within, slide, origin, mask, found)
+        rows = np.empty((total, 3), dtype=np.int64)
+        enter(slides, seconds, keys, wholes, within, slide, origin, mask, rows)
     else:
         ends = np.empty(count, dtype=np.int64)
         ready = np.empty(count, dtype=np.uint8)
         enter(window_ends, ROW_SECONDS * count, keys, wholes, within, ends, ready)
         begins = np.flatnonzero(fits & (ready == 1))
-        found = np.stack([begins, np.zeros(len(begins), dtype=np.int64), ends[begins]], axis=1)
-    key = np.searchsorted(keys[:, FIRST_ROW], found[:, im.BEGINS], side="right") - 1
-    return np.concatenate([found, keys[key, FIRST_ROW][:, None]], axis=1)
+        rows = np.stack([begins, np.zeros(len(begins), dtype=np.int64), ends[begins]], axis=1)
+    key = np.searchsorted(keys[:, FIRST_ROW], rows[:, im.BEGINS], side="right") - 1
+    return np.concatenate([rows, keys[key, FIRST_ROW][:, None]], axis=1)
 
 
 def _cut(rows: Ints) -> Iterator[Ints]:
@@ -436,20 +438,20 @@ class _Reach:
 
 def _first(sets: _Sets, states: list[int]) -> Ints:
     """Return the first event of the sets of some states, -1 of empty ones."""
-    found = np.full(len(sets), EVER)
+    first = np.full(len(sets), EVER)
     for state in states:
         if state == sets.state:
             return sets.begins
         some = sets.high[state] > sets.low[state]
-        found = np.minimum(found, np.where(some, sets.events[state][sets.low[state]], EVER))
-    return np.where(found == EVER, -1, found)
+        first = np.minimum(first, np.where(some, sets.events[state][sets.low[state]], EVER))
+    return np.where(first == EVER, -1, first)
 
 
 def _latest(sets: _Sets, states: Any) -> Ints:
-    found = np.full(len(sets), -1)
+    latest = np.full(len(sets), -1)
     for state in states:
         if state == sets.state:
-            found = np.maximum(found, sets.begins)
+            latest = np.maximum(latest, sets.begins)
         some = sets.high[state] > sets.low[state]
-        found = np.maximum(found, np.where(some, sets.until[state][sets.high[state]], -1))
-    return found
+        latest = np.maximum(latest, np.where(some, sets.until[state][sets.high[state]], -1))
+    return latest

@@ -133,14 +133,14 @@ class Conditions:
 
     def of_match(self) -> tuple[int, ...]:
         """Return the conditions on the whole match."""
-        found: dict[int, None] = {}
+        numbers: dict[int, None] = {}
         for number, predicate in enumerate(self._mine):
             if self._is_of_match(predicate):
                 resolved = _Resolved(self, predicate, None, None)
                 condition = resolved.condition()
                 self._read.add(number)
-                found[self._conditions.setdefault(condition, len(self._conditions))] = None
-        return tuple(found)
+                numbers[self._conditions.setdefault(condition, len(self._conditions))] = None
+        return tuple(numbers)
 
     def refuse_unread(self) -> None:
         """Refuse conditions that no event is looked at for.
@@ -150,7 +150,9 @@ class Conditions:
         for number, predicate in enumerate(self._mine):
             if number in self._read:
                 continue
-            names = list(dict.fromkeys(found.variable for found in ex.attributes(predicate)))
+            names = list(
+                dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
+            )
             raise QuerySemanticError(
                 f"No event of a match is one that this condition is about: {' and '.join(names)} "
                 "do not come after one another as it asks. Compare an event with earlier ones of "
@@ -170,7 +172,7 @@ class Conditions:
 
         Raises QuerySemanticError where they are of two: of one under NOT and of one beside it.
         """
-        names = dict.fromkeys(found.variable for found in ex.attributes(predicate))
+        names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
         mine = [bool(self.variables(name)) for name in names]
         if any(mine) and not all(mine):
             raise QuerySemanticError(
@@ -182,12 +184,12 @@ class Conditions:
         return all(mine)
 
     def _refuse_prefix_under_not(self, predicate: Expression) -> None:
-        for found in ex.attributes(predicate):
-            if found.reference in LATE | {Reference.EARLIER}:
+        for attribute in ex.attributes(predicate):
+            if attribute.reference in LATE | {Reference.EARLIER}:
                 raise QuerySemanticError(
-                    f"'{found.variable}' stands under NOT: conditions there are about one event or "
-                    "neighbours, not about aggregates of what was selected so far.",
-                    span=found.span or place_of(predicate),
+                    f"'{attribute.variable}' stands under NOT: conditions there are about one event "
+                    "or neighbours, not about aggregates of what was selected so far.",
+                    span=attribute.span or place_of(predicate),
                     query=self._query.name,
                 )
 
@@ -210,42 +212,42 @@ class Conditions:
                     span=node.span,
                     query=self._query.name,
                 )
-            told = over(node)
-            if isinstance(told, str):
-                raise QuerySemanticError(told, span=node.span, query=self._query.name)
+            events_or_why = over(node)
+            if isinstance(events_or_why, str):
+                raise QuerySemanticError(events_or_why, span=node.span, query=self._query.name)
             aggregated.update(id(leaf) for leaf in ex.attributes(node))
-        for found in read:
-            ranged = found.reference in {Reference.ALL, Reference.EARLIER}
-            if ranged and id(found) not in aggregated:
+        for attribute in read:
+            ranged = attribute.reference in {Reference.ALL, Reference.EARLIER}
+            if ranged and id(attribute) not in aggregated:
                 raise QuerySemanticError(
-                    f"'{found.variable}{found.reference.value}' stands for several events: "
+                    f"'{attribute.variable}{attribute.reference.value}' stands for several events: "
                     "say what of them is compared, as in MAX(b[].x).",
-                    span=found.span,
+                    span=attribute.span,
                     query=self._query.name,
                 )
-        for found in read:
-            if found.reference not in INDEXED:
+        for attribute in read:
+            if attribute.reference not in INDEXED:
                 continue
-            for other in read:
-                if other.reference in LATE or other.variable == found.variable:
+            for beside in read:
+                if beside.reference in LATE or beside.variable == attribute.variable:
                     continue
-                later = self.variables(other.variable)
+                later = self.variables(beside.variable)
                 if all(
                     goes_back(self._whole, v, w)
                     for v in later
-                    for w in self.variables(found.variable)
+                    for w in self.variables(attribute.variable)
                 ):
                     raise QuerySemanticError(
-                        f"'{other.variable}' is not bound yet when {found.variable}[i] is taken: "
-                        f"it comes later in the pattern. Compare it with {found.variable}"
-                        f"[{found.variable}.LEN], or with an aggregate such as "
-                        f"MAX({found.variable}[].x).",
-                        span=other.span or place_of(predicate),
+                        f"'{beside.variable}' is not bound yet when {attribute.variable}[i] is "
+                        f"taken: it comes later in the pattern. Compare it with {attribute.variable}"
+                        f"[{attribute.variable}.LEN], or with an aggregate such as "
+                        f"MAX({attribute.variable}[].x).",
+                        span=beside.span or place_of(predicate),
                         query=self._query.name,
                     )
 
     def _is_late(self, predicate: Expression) -> bool:
-        return any(found.reference in LATE for found in ex.attributes(predicate))
+        return any(attribute.reference in LATE for attribute in ex.attributes(predicate))
 
     def _is_of_match(self, predicate: Expression) -> bool:
         """Return whether a condition is about the match as a whole."""
@@ -255,10 +257,10 @@ class Conditions:
         """Return the names that stand for each event of a repeated variable in turn."""
         return list(
             dict.fromkeys(
-                found.variable
-                for found in ex.attributes(predicate)
-                if found.reference in INDEXED
-                or (found.reference is Reference.PLAIN and self.is_kleene(found.variable))
+                attribute.variable
+                for attribute in ex.attributes(predicate)
+                if attribute.reference in INDEXED
+                or (attribute.reference is Reference.PLAIN and self.is_kleene(attribute.variable))
             )
         )
 
@@ -275,8 +277,8 @@ class Conditions:
 
     def _of_event(self, predicate: Expression, before: str | None, later: str) -> list[Condition]:
         read = ex.attributes(predicate)
-        names = list(dict.fromkeys(found.variable for found in read))
-        if len(names) == 2 and {found.reference for found in read} <= SINGLE:
+        names = list(dict.fromkeys(attribute.variable for attribute in read))
+        if len(names) == 2 and {attribute.reference for attribute in read} <= SINGLE:
             return list(self._of_two(predicate, names, before, later))
         triggers = self._iterating(predicate) if self._is_late(predicate) else names
         if not any(later in self.variables(name) for name in triggers):
@@ -293,11 +295,11 @@ class Conditions:
 
         The variables that a type's name stands for are compared one by one.
         """
-        found: dict[Condition, None] = {}
-        for one, other in itertools.permutations(names):
-            if later not in self.variables(other):
+        conditions: dict[Condition, None] = {}
+        for earlier_name, later_name in itertools.permutations(names):
+            if later not in self.variables(later_name):
                 continue
-            for earlier in self.variables(one):
+            for earlier in self.variables(earlier_name):
                 if goes_back(self._whole, earlier, later):
                     continue
                 near = earlier in self._kleene and (earlier, later) in self._pairs
@@ -309,15 +311,15 @@ class Conditions:
                 else:
                     number = self.registers.number(RegisterKind.LATEST, (earlier,))
                     place, bound = Slot(Moment.BEFORE, number), (number,)
-                slots = {one: place, other: Slot(Moment.CURRENT)}
+                slots = {earlier_name: place, later_name: Slot(Moment.CURRENT)}
 
                 def put(leaf: Attribute, slots: dict[str, Slot] = slots) -> Expression:
                     slot = slots[leaf.variable]
                     return slot_attribute(Slot(slot.moment, slot.register, leaf.name))
 
                 resolved = ex.with_attributes(predicate, put)
-                found[Condition(resolved, bound, (), (), predicate)] = None
-        return list(found)
+                conditions[Condition(resolved, bound, (), (), predicate)] = None
+        return list(conditions)
 
     def is_earlier(self, variables: tuple[str, ...], later: str) -> bool:
         """Return whether some of the variables may come before `later` in one round."""
@@ -419,8 +421,8 @@ class _Resolved:
     def _iterates(self, name: str) -> bool:
         """Return whether the condition reads other events of a variable than its first one."""
         return any(
-            found.variable == name and found.reference in INDEXED | SINGLE
-            for found in ex.attributes(self._predicate)
+            attribute.variable == name and attribute.reference in INDEXED | SINGLE
+            for attribute in ex.attributes(self._predicate)
         )
 
     def _aggregate(self, call: Call) -> Expression:

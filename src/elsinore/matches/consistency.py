@@ -73,8 +73,8 @@ def truth(node: Expression, leaf: Leaf) -> tuple[bool, bool]:
             true, false = truth(operand, leaf)
             return false, true
         case Binary(Operator.AND | Operator.OR, left, right):
-            one, other = truth(left, leaf), truth(right, leaf)
-            return one[0] and other[0], one[1] and other[1]
+            of_left, of_right = truth(left, leaf), truth(right, leaf)
+            return of_left[0] and of_right[0], of_left[1] and of_right[1]
         case Binary(operator, left, right) if operator.is_comparison:
             first, second = _trend(left, leaf), _trend(right, leaf)
             if first is Trend.SAME and second is Trend.SAME:
@@ -109,9 +109,9 @@ def _of_query(node: Expression, users: Aggregates) -> Trend | None:
 
 
 def _trend(node: Expression, leaf: Leaf) -> Trend:
-    own = leaf(node)
-    if own is not None:
-        return own
+    known = leaf(node)
+    if known is not None:
+        return known
     match node:
         case ex.Negative(operand):
             trend = _trend(operand, leaf)
@@ -128,23 +128,23 @@ def _trend(node: Expression, leaf: Leaf) -> Trend:
             return Trend.SAME if trends <= {Trend.SAME} else Trend.ANY
 
 
-def _sum(one: Trend, other: Trend) -> Trend:
-    if one is Trend.SAME or one is other:
-        return other
-    return one if other is Trend.SAME else Trend.ANY
+def _sum(left: Trend, right: Trend) -> Trend:
+    if left is Trend.SAME or left is right:
+        return right
+    return left if right is Trend.SAME else Trend.ANY
 
 
 def _scaled(operator: Operator, left: Expression, right: Expression, leaf: Leaf) -> Trend:
     """Return what a product or a quotient does: scaled by a constant, it keeps or turns."""
-    one, other = _trend(left, leaf), _trend(right, leaf)
-    if one is Trend.SAME and other is Trend.SAME:
+    of_left, of_right = _trend(left, leaf), _trend(right, leaf)
+    if of_left is Trend.SAME and of_right is Trend.SAME:
         return Trend.SAME
-    if operator is Operator.MUL and other is not Trend.SAME:
-        one, left, right = other, right, left
+    if operator is Operator.MUL and of_right is not Trend.SAME:
+        of_left, left, right = of_right, right, left
     match right:
         case ex.Literal(int() | float() as factor) if not isinstance(factor, bool) and factor > 0:
-            return one
+            return of_left
         case ex.Literal(int() | float() as factor) if not isinstance(factor, bool) and factor < 0:
-            return _OPPOSITE.get(one, one)
+            return _OPPOSITE.get(of_left, of_left)
         case _:
             return Trend.ANY

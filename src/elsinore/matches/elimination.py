@@ -87,7 +87,7 @@ class _Elimination:
 
     def _follow(self, cases: dict[Case, float], event: int, stage: int) -> dict[Case, float]:
         """Give an event of a stage each of its times that are later than the stage before."""
-        frame, found = self._frame, dict[Case, float]()
+        frame, following = self._frame, dict[Case, float]()
         times = self._clauses.times(event)
         times = [pair for pair in times if frame.first <= pair[0] <= frame.last]
         self._clauses.count(len(cases) * len(times))
@@ -98,15 +98,15 @@ class _Elimination:
             for time, odds in times:
                 if after < time <= latest:
                     case = (opening, after, min(first, time), max(last, time), clauses)
-                    found[case] = found.get(case, 0.0) + chance * odds
-        return found
+                    following[case] = following.get(case, 0.0) + chance * odds
+        return following
 
     def _close(self, cases: dict[Case, float], stage: int) -> dict[Case, float]:
         """End a stage: chains that would break gaps whose bounds are known become clauses.
 
         Those that share no event with gaps to come are not to come true.
         """
-        found = dict[Case, float]()
+        closed = dict[Case, float]()
         within = self._frame.within
         for (opening, after, first, last, clauses), chance in cases.items():
             begin, end = opening, self._frame.last
@@ -115,7 +115,7 @@ class _Elimination:
                 end = begin + within
                 if last > end:
                     continue
-            more = set(clauses)
+            with_new = set(clauses)
             for gap, chain in self._closed[stage]:
                 if gap == 0:
                     bounds = (self._frame.first - 1, first)
@@ -127,10 +127,10 @@ class _Elimination:
                     bounds = (after, first)
                 clause = self._clauses.snapped((event, *bounds) for event in chain)
                 if clause is not None:
-                    more.add(clause)
+                    with_new.add(clause)
             waiting: set[Clause] = set()
             free = chance
-            for part in connected(widest(more)):
+            for part in connected(widest(with_new)):
                 if any(self._turns[event] > stage for clause in part for event, _, _ in clause):
                     waiting.update(part)
                 else:
@@ -139,5 +139,5 @@ class _Elimination:
                 is_over = stage == len(self._stages) - 1  # nothing asks for its times any more
                 times = (0, 0) if is_over else (begin, last)
                 case = (*times, FAR, -FAR, frozenset(waiting))
-                found[case] = found.get(case, 0.0) + free
-        return found
+                closed[case] = closed.get(case, 0.0) + free
+        return closed

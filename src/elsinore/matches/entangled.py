@@ -155,21 +155,21 @@ class Entangled:
         """Search for what a NOT forbids, at one time or another."""
         every = keys.copy()
         every[:, NEW_ROW] = every[:, FIRST_ROW]
-        found: dict[Chain, None] = {}
+        chains: dict[Chain, None] = {}
         search = self._searches[negative]
         search.tables.set_texts(operands)
         whole = (window[0], 0, 0)  # a chain lies between events of a window
         for piece in search.matches(operands, every, window=whole, limit=MOST_CHAINS + 1):
             events = piece.paths[:, 0].tolist()
             edges = piece.starts.tolist()
-            found.update((tuple(events[a:b]), None) for a, b in itertools.pairwise(edges))
-            if len(found) > MOST_CHAINS:
+            chains.update((tuple(events[a:b]), None) for a, b in itertools.pairwise(edges))
+            if len(chains) > MOST_CHAINS:
                 raise InputError(
                     f"query {self._template.query.name}: a pattern under NOT has more than "
                     f"{MOST_CHAINS:,} matches, at one time or another. Make the window or the "
                     "intervals shorter, or add conditions to what NOT forbids."
                 )
-        return _Chains([c for c in found if not _holds_another(c, found)], keys, possible)
+        return _Chains([c for c in chains if not _holds_another(c, chains)], keys, possible)
 
     def _too_many(self, breaking: Iterable[Sequence[Chain] | None]) -> InputError:
         events = {event for chains in breaking for chain in chains or () for event in chain}
@@ -204,13 +204,13 @@ class _Chains:
         (low_after, after), (before, high_before) = bounds
         near = (self._key == key) & (self._begins[1] > low_after) & (self._ends[0] < high_before)
         inside = self._is_sure & (self._begins[0] > after) & (self._ends[1] < before)
-        found = []
+        chains = []
         for place in np.flatnonzero(near).tolist():
             if bound.isdisjoint(self._chains[place]):
                 if inside[place]:
                     return None
-                found.append(self._chains[place])
-        return found
+                chains.append(self._chains[place])
+        return chains
 
 
 def _shortened(negative: MatchTemplate, template: MatchTemplate) -> MatchTemplate:
@@ -278,7 +278,7 @@ def _with(runs: set[Run], ways: Ways, gap: int) -> set[Run]:
 
 def _least(runs: set[Run]) -> set[Run]:
     """Leave out runs that are free only where another is."""
-    return {run for run in runs if not any(other < run for other in runs)}
+    return {run for run in runs if not any(smaller < run for smaller in runs)}
 
 
 def _holds_another(chain: Chain, chains: dict[Chain, None]) -> bool:

@@ -158,17 +158,19 @@ class Matches(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
         """Return the same in words, for queries whose evaluations were weighed."""
-        found = self.summary(units, sample, sharing).get("evaluations", {})
-        weighed = {name: told for name, told in found.items() if told["steps"]}
+        evaluations = self.summary(units, sample, sharing).get("evaluations", {})
+        weighed = {name: weighing for name, weighing in evaluations.items() if weighing["steps"]}
         if not weighed or sample is None:
             return ()
         lines = [
             "",
             f"Evaluations, judged by the first {sample.events:,} of {sample.total:,} events:",
         ]
-        for name, told in weighed.items():
-            steps = ", ".join(f"{price:,.0f} by {how}" for how, price in told["steps"].items())
-            lines.append(f"  {name}: {told['evaluation']}; expected steps per beginning: {steps}")
+        for name, weighing in weighed.items():
+            steps = ", ".join(f"{price:,.0f} by {how}" for how, price in weighing["steps"].items())
+            lines.append(
+                f"  {name}: {weighing['evaluation']}; expected steps per beginning: {steps}"
+            )
         return lines
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:

@@ -67,15 +67,19 @@ class Query:
         self.within = NO_WINDOW if window is None else window.within
         self.is_contiguous = template.strategy is Strategy.CONTIGUOUS
         self.computes = any(c.kind is ColumnKind.COMPUTED for c in template.columns)
-        ordered = sorted(template.registers, key=lambda one: not one.kind.holds_event)
+        ordered = sorted(
+            template.registers, key=lambda register_of: not register_of.kind.holds_event
+        )
         known = [known_row(template, register) for register in ordered]
         self.registers = [r for r, row in zip(ordered, known, strict=True) if row is None]
         places = itertools.count(REGISTERS)
         self.columns = tuple(next(places) if row is None else row for row in known)
         self.events = sum(register.kind.holds_event for register in ordered)
-        held = sum(register.kind.holds_event for register in self.registers)
-        self.start = [-1] * (bw.SLOT + held) + [0] * (len(self.registers) - held)
-        self.layout = held, len(self.registers), self.is_contiguous
+        event_registers = sum(register.kind.holds_event for register in self.registers)
+        self.start = [-1] * (bw.SLOT + event_registers) + [0] * (
+            len(self.registers) - event_registers
+        )
+        self.layout = event_registers, len(self.registers), self.is_contiguous
         self.taken = [self._taken(state.variable) for state in template.states]
         self.pairs = {
             (edge.source, edge.target): tuple(
@@ -86,13 +90,13 @@ class Query:
 
     def _taken(self, variable: str) -> tuple[int, ...]:
         """Return what an event of a variable does to the registers (see `backwards.begin`)."""
-        found: list[int] = []
+        taken: list[int] = []
         for register in self.registers:
             if variable in register.variables:
-                found += [_FROM[register.kind], int(register.kind is RegisterKind.COUNT)]
+                taken += [_FROM[register.kind], int(register.kind is RegisterKind.COUNT)]
             else:
-                found += [NEVER, 0]
-        return tuple(found)
+                taken += [NEVER, 0]
+        return tuple(taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +180,12 @@ def _follows(queries: Sequence[Query], moves: Sequence[Ints]) -> dict[Place, lis
 
     Classes are those of `Tables.moves`, of no class first: those seen so far.
     """
-    found: dict[Place, list[tuple[int, int]]] = {}
+    follows: dict[Place, list[tuple[int, int]]] = {}
     for number, (query, table) in enumerate(zip(queries, moves, strict=True)):
         for state in sorted({edge.source for edge in query.template.edges} - {START}):
             events = np.flatnonzero(table[:, 1 + state] >= 0).tolist()
-            found[number, state] = [(event, int(table[event, 1 + state])) for event in events]
-    return found
+            follows[number, state] = [(event, int(table[event, 1 + state])) for event in events]
+    return follows
 
 
 def _kinds(
@@ -198,11 +202,11 @@ def _kinds(
         count = len(numbers)
         for (number, state), steps in follows.items():
             query = queries[number]
-            told = [
+            kinds_of_state = [
                 (event, kinds.get((number, to)), query.taken[to], query.pairs[state, to])
                 for event, to in steps
             ]
-            marks[number, state] = kinds[number, state], tuple(told)
+            marks[number, state] = kinds[number, state], tuple(kinds_of_state)
 
 
 def _slots(

@@ -160,16 +160,16 @@ class Layout:
     def _codes(self, name: str, column: pa.Array, texts: pa.Array) -> NDArray[np.int64]:
         match self._orders[name]:
             case Order.TEXT:
-                found = pc.multiply(
+                codes = pc.multiply(
                     pc.index_in(column.cast(pa.string()), texts).cast(pa.int64()), to_scalar(2)
                 )
             case Order.TIME:
-                found = self._timed(name, column)
+                codes = self._timed(name, column)
             case Order.WHOLE | Order.UNSIGNED:
                 return _codes_of_wholes(name, column)
             case _:
-                found = pc.if_else(column.is_null(), to_scalar(None, pa.int64()), to_scalar(0))
-        return to_numpy(found, NULL_CODE)
+                codes = pc.if_else(column.is_null(), to_scalar(None, pa.int64()), to_scalar(0))
+        return to_numpy(codes, NULL_CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,5 +269,5 @@ def _texts(columns: Iterable[pa.Array]) -> pa.Array:
     pieces = [pc.unique(column.cast(pa.string()).drop_null()) for column in columns]
     if not pieces:
         return to_arrow([], pa.string())
-    found = pc.unique(pa.concat_arrays(pieces))
-    return found.take(pc.sort_indices(found))
+    texts = pc.unique(pa.concat_arrays(pieces))
+    return texts.take(pc.sort_indices(texts))

@@ -109,13 +109,13 @@ class MatchOperator:
         times = latest = to_numpy(self._rows.column("time"))
         if self._spec.templates[0].uncertain is not None:
             latest = _numpy(self._rows, column_of(HIGH))
-        found = [
+        deadlines = [
             deadline
             for template in self._spec.templates
             if template.waits
             and (deadline := _next_deadline(template, times, latest, self._passed)) is not None
         ]
-        return min(found, default=None)
+        return min(deadlines, default=None)
 
     def save(self) -> bytes:
         """Return the events that are kept, and what is known to be over."""
@@ -173,8 +173,8 @@ class MatchOperator:
                 yield from self._search(number, template, operands, keys, table, events)
         self._rows = self._kept(table, order, arranged, keys)
         if self._rows is not None:
-            held = max(self.statistics.state_bytes, self._rows.nbytes)
-            self.statistics.state_bytes = held
+            most_bytes = max(self.statistics.state_bytes, self._rows.nbytes)
+            self.statistics.state_bytes = most_bytes
 
     def _set_times(self, keys: Ints, times: Ints, reached: int | None) -> None:
         """Set the times of each key that were and are known to be over."""
@@ -225,8 +225,8 @@ class MatchOperator:
         limit = EVER if template.duplicates else self._left[number]
         matches = search.matches(operands, keys, window=_window(template), limit=limit)
         if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
-            told = [piece.kept() for piece in _telling(matches, template, events)]
-            yield from self._numbered(number, told, operands, table, events)
+            pieces = [piece.kept() for piece in _telling(matches, template, events)]
+            yield from self._numbered(number, pieces, operands, table, events)
             return
         for piece in _telling(matches, template, events):
             given = piece
@@ -372,12 +372,12 @@ class _Engine:
     def operands(self, table: pa.Table, order: Ints, arranged: Ints) -> Operands:
         """Return what searches read of the rows, in the order of keys."""
         attributes = self.attributes(table)
-        found = self._layout.of(attributes, order, arranged)
+        operands = self._layout.of(attributes, order, arranged)
         if LAW in attributes:
-            found = replace(found, laws=Laws.of(attributes[LAW], order))
+            operands = replace(operands, laws=Laws.of(attributes[LAW], order))
         for search in self.searches:
-            search.tables.set_texts(found)
-        return found
+            search.tables.set_texts(operands)
+        return operands
 
     def events(self, table: pa.Table, order: Ints, keys: Ints, operands: Operands) -> Events:
         """Return what columns of matches read of the rows."""
@@ -421,12 +421,14 @@ class _Engine:
 
 def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
     """Return the queries that may be answered together."""
-    found = [
+    mergeable = [
         (place, template, search.tables)
         for place, (template, search) in enumerate(zip(spec.templates, searches, strict=True))
         if type(search) is QuerySearch and goes_back(template, search.tables)
     ]
-    return [Together(found[at : at + MOST_QUERIES]) for at in range(0, len(found), MOST_QUERIES)]
+    return [
+        Together(mergeable[at : at + MOST_QUERIES]) for at in range(0, len(mergeable), MOST_QUERIES)
+    ]
 
 
 def _longest_interval(table: pa.Table) -> int:

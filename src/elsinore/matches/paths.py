@@ -63,12 +63,15 @@ class PathSearch:
         sizes = rows[:, im.ENDS] - rows[:, im.BEGINS] + 1
         longest = int(sizes.max(initial=0))
         marks = np.zeros((longest + 1, states), dtype=np.uint8)
-        held = np.full((2, int(header[Header.EVENTS])), -1, dtype=np.int64)
+        event_registers = np.full((2, int(header[Header.EVENTS])), -1, dtype=np.int64)
         numbers: Doubles = np.zeros((2, int(header[Header.NUMBERS])))
         edges = len(self._template.edges)
         stack, wholes = np.zeros(STACK + edges), np.zeros(STACK + 2 * edges, dtype=np.int64)
         rules = Rules(tables.constants, negatives, stack, wholes)
-        sets, registers = im.Sets(rows, self._known[state], marks), Registers(held, numbers)
+        sets, registers = (
+            im.Sets(rows, self._known[state], marks),
+            Registers(event_registers, numbers),
+        )
         room = np.empty((max(longest * states, 1 << 16), 3), dtype=np.int64)
         progress = np.zeros(im.PROGRESS, dtype=np.int64)
         progress[[im.WITHIN, im.SLIDE, im.ORIGIN]] = window
@@ -83,5 +86,5 @@ class PathSearch:
                 registers, room,
             )  # fmt: skip
             pieces.append(room[: progress[im.FILLED]].copy())
-        found = np.concatenate(pieces) if pieces else room[:0]
-        return Listed(*(np.ascontiguousarray(found[:, n]) for n in range(3)))
+        triples = np.concatenate(pieces) if pieces else room[:0]
+        return Listed(*(np.ascontiguousarray(triples[:, n]) for n in range(3)))

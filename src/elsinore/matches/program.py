@@ -171,8 +171,8 @@ class Compiler:
                 raise TypeError(f"not a condition: {node}")
 
     def _comparison(self, operator: Operator, left: Expression, right: Expression) -> None:
-        one, other = self._order(left), self._order(right)
-        times = {one, other} == {Order.TIME, Order.TEXT}
+        left_order, right_order = self._order(left), self._order(right)
+        times = {left_order, right_order} == {Order.TIME, Order.TEXT}
         if (
             times
             and isinstance(left, Literal | Attribute)
@@ -180,19 +180,30 @@ class Compiler:
         ):
             literal = left if isinstance(left, Literal) else right
             if isinstance(literal, Literal):
-                one = other = Order.TIME
-        if Order.UNSIGNED in {one, other} and (_is_unsigned(left) or _is_unsigned(right)):
-            one = other = Order.UNSIGNED
-        if one is other and one in {Order.TEXT, Order.TIME, Order.WHOLE, Order.UNSIGNED}:
-            self._whole(left, one)
-            self._whole(right, other)
+                left_order = right_order = Order.TIME
+        if Order.UNSIGNED in {left_order, right_order} and (
+            _is_unsigned(left) or _is_unsigned(right)
+        ):
+            left_order = right_order = Order.UNSIGNED
+        if left_order is right_order and left_order in {
+            Order.TEXT,
+            Order.TIME,
+            Order.WHOLE,
+            Order.UNSIGNED,
+        }:
+            self._whole(left, left_order)
+            self._whole(right, right_order)
             self._emit(Code[f"WHOLE_{_BINARY[operator].name}"])
             return
         numbers = {Order.WHOLE, Order.UNSIGNED, Order.NUMBER}
-        if one is not other and not {one, other} <= numbers and Order.NULL not in {one, other}:
+        if (
+            left_order is not right_order
+            and not {left_order, right_order} <= numbers
+            and Order.NULL not in {left_order, right_order}
+        ):
             self._constant(float("nan"))  # values of two kinds: unknown
             return
-        if Order.NONE in {one, other} or Order.TEXT in {one, other}:
+        if Order.NONE in {left_order, right_order} or Order.TEXT in {left_order, right_order}:
             self._constant(float("nan"))
             return
         self._value(left)

@@ -316,10 +316,10 @@ class QuerySearch:
                 "conditions between neighbours: they rule events out early."
             )
         exact = f"more than {count:,}" if count >= HIGHEST else f"{count:,}"
-        told = exact if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
+        number_text = exact if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
         return InputError(
-            f"query {name}: a window has {told} matches. Ask for some of them with LIMIT, make the "
-            "window shorter, or count and sum over them without listing any in a trend query "
+            f"query {name}: a window has {number_text} matches. Ask for some of them with LIMIT, "
+            "make the window shorter, or count and sum over them without listing any in a trend query "
             "(RETURN COUNT(*), SUM(b.x))."
         )
 
@@ -379,9 +379,9 @@ class _Room:
 
     def widen(self) -> None:
         """Make room for twice as many matches at a time."""
-        more = 2 * self.found.shape[1]
-        self.found = np.zeros((len(self.found), more), dtype=np.int64)
-        self.counted = np.zeros((len(self.counted), more), dtype=np.float64)
+        columns = 2 * self.found.shape[1]
+        self.found = np.zeros((len(self.found), columns), dtype=np.int64)
+        self.counted = np.zeros((len(self.counted), columns), dtype=np.float64)
         self.paths = np.zeros((2 * len(self.paths), 2), dtype=np.int32)
 
 
@@ -454,22 +454,26 @@ def negative_rows(
     Beginnings are moments of the row's key, -1 where no match ended by the row.
     """
     rows = operands.wholes.shape[1]
-    found = np.full((len(template.negatives), rows if template.negatives else 0), -1, np.int64)
-    for number, (negative, own) in enumerate(
+    latest_rows = np.full(
+        (len(template.negatives), rows if template.negatives else 0), -1, np.int64
+    )
+    for number, (negative, inner_tables) in enumerate(
         zip(template.negatives, tables.negatives, strict=True)
     ):
-        inner = negative_rows(negative, own, operands, keys, within)
-        room = _Room(own)
+        inner = negative_rows(negative, inner_tables, operands, keys, within)
+        room = _Room(inner_tables)
         room.for_rows(longest(keys))
-        if own.is_path:
+        if inner_tables.is_path:
             enter(
-                sc.latest_beginnings, patience(own, keys), own.integers, room.rules(own, inner),
-                operands.values, found, keys, room.events, room.ways, room.registers, number,
+                sc.latest_beginnings, patience(inner_tables, keys), inner_tables.integers, room.rules(inner_tables, inner),
+                operands.values, latest_rows, keys, room.events, room.ways, room.registers, number,
                 within,
             )  # fmt: skip
         else:
-            found[number] = _beginnings_one_by_one(own, room, operands, inner, keys, within)
-    return found
+            latest_rows[number] = _beginnings_one_by_one(
+                inner_tables, room, operands, inner, keys, within
+            )
+    return latest_rows
 
 
 def _beginnings_one_by_one(

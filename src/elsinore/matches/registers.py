@@ -161,8 +161,8 @@ def aggregate_of(
     (name,) = names
 
     def leaf(kind: RegisterKind) -> Expression:
-        held = None if kind is RegisterKind.COUNT else name
-        number = registers.number(kind, variables, held)
+        attribute = None if kind is RegisterKind.COUNT else name
+        number = registers.number(kind, variables, attribute)
         read = name if kind.holds_event else None
         return slot_attribute(Slot(moment, number, read))
 
@@ -200,9 +200,9 @@ def over(call: Call) -> tuple[str, Reference] | str:
             return f"{call.name} is taken of attributes: write {whole[0].variable}[].x."
     events = {(leaf.variable, leaf.reference) for leaf in leaves}
     if len(events) > 1:
-        told = " and ".join(f"{v}{r.value}" for v, r in sorted(events, key=str))
+        events_text = " and ".join(f"{v}{r.value}" for v, r in sorted(events, key=str))
         return (
-            f"{call.name} is taken of one event after another of one variable, not of {told}: "
-            "write it of one of them, or aggregate each and compute with the results."
+            f"{call.name} is taken of one event after another of one variable, not of "
+            f"{events_text}: write it of one of them, or aggregate each and compute with the results."
         )
     return leaves[0].variable, leaves[0].reference

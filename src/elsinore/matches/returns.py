@@ -221,9 +221,9 @@ def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: 
 
 def _range(query: Query, call: Call) -> Attribute:
     """Return an attribute of the events that an aggregate of the complete match is over."""
-    told = over(call)
-    if isinstance(told, str):
-        raise QuerySemanticError(told, span=call.span or query.span, query=query.name)
+    events_or_why = over(call)
+    if isinstance(events_or_why, str):
+        raise QuerySemanticError(events_or_why, span=call.span or query.span, query=query.name)
     leaf = ex.attributes(call)[0]
     if leaf.reference is not Reference.ALL:
         raise QuerySemanticError(

@@ -67,7 +67,7 @@ class Rows:
             places, offsets = self._listed(column, found)
             if column.kind is ColumnKind.EVENTS:
                 fields = list(kind.value_type)
-                parts = [events.values(one.name, places).cast(one.type) for one in fields]
+                parts = [events.values(field.name, places).cast(field.type) for field in fields]
                 values = pa.StructArray.from_arrays(parts, fields=fields)
                 return pa.ListArray.from_arrays(offsets, values)
             values = events.values(column.attribute or "", places).cast(kind.value_type)

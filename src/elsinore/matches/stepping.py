@@ -184,5 +184,5 @@ def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> tuple[An
 def _cause(error: Exception) -> str:
     """Return the line of the compiler's message that tells most, without colours."""
     lines = [line for part in COLOUR.sub("", str(error)).splitlines() if (line := part.strip())]
-    told = [line for line in lines if re.match(r"(Unknown|Cannot|Use of|Untyped|No )", line)]
-    return (told or lines or [type(error).__name__])[0].rstrip(".")
+    telling = [line for line in lines if re.match(r"(Unknown|Cannot|Use of|Untyped|No )", line)]
+    return (telling or lines or [type(error).__name__])[0].rstrip(".")

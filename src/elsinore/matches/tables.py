@@ -104,8 +104,8 @@ class Tables:
         self.integers[Header.MOVES_AT] = 0
         if moves:  # those of events of no class stand before
             self.integers[Header.MOVES_AT] = where + len(at) + moves[0].shape[0] // (len(at) + 1)
-        for negative, own in zip(self.negatives, states.negatives, strict=True):
-            negative.set_classes(own)
+        for negative, states_of_negative in zip(self.negatives, states.negatives, strict=True):
+            negative.set_classes(states_of_negative)
 
     @property
     def moves(self) -> Ints:

@@ -179,7 +179,7 @@ def _updates(
     """Return what an event in a state does to registers, as `Header.UPDATE_AT` tells it."""
     every = {state.variable for state in template.states}
     begins = {edge.target for edge in template.edges if edge.source == START}
-    found = []
+    updates = []
     places = register_places(template.registers)
     for number, (place, register) in enumerate(zip(places, template.registers, strict=True)):
         if template.states[state].variable not in register.variables:
@@ -196,8 +196,8 @@ def _updates(
             row = layout.double(register.attribute or "")
         elif register.aggregate is not None:
             row = steps[register]
-        found += [int(register.kind), place, row, int(is_whole)]
-    return found
+        updates += [int(register.kind), place, row, int(is_whole)]
+    return updates
 
 
 def _put_conditions(table: _Table, program: Program, pairs: Sequence[Pair | None]) -> None:
@@ -247,8 +247,8 @@ def _put_lists_of_chains(
 def _split(updates: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
     """Return the updates of registers of events, and those of registers of numbers one by one."""
     each = [tuple(updates[at : at + 4]) for at in range(0, len(updates), 4)]
-    holds = [value for one in each if RegisterKind(one[0]).holds_event for value in one]
-    return holds, [one for one in each if not RegisterKind(one[0]).holds_event]
+    holds = [value for update in each if RegisterKind(update[0]).holds_event for value in update]
+    return holds, [update for update in each if not RegisterKind(update[0]).holds_event]
 
 
 def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:

@@ -128,25 +128,25 @@ class MatchTemplate:
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
         """The local predicates that tell events apart, by type, those of negatives included."""
-        found: dict[str, frozenset[Expression]] = {}
+        by_type: dict[str, frozenset[Expression]] = {}
         for state in self.states:
-            found[state.type] = found.get(state.type, frozenset()) | state.needs
+            by_type[state.type] = by_type.get(state.type, frozenset()) | state.needs
         for negative in self.negatives:
             for name, predicates in negative.predicates.items():
-                found[name] = found.get(name, frozenset()) | predicates
-        return found
+                by_type[name] = by_type.get(name, frozenset()) | predicates
+        return by_type
 
     @property
     def wanted(self) -> dict[str, dict[frozenset[Expression], None]]:
         """By type, the sets of local predicates of which one must hold for a state to be taken."""
-        found: dict[str, dict[frozenset[Expression], None]] = {}
+        by_type: dict[str, dict[frozenset[Expression], None]] = {}
         for template in (self, *self.negatives):
             for state in template.states:
-                found.setdefault(state.type, {})[state.needs] = None
+                by_type.setdefault(state.type, {})[state.needs] = None
             if template is not self:
                 for name, needs in template.wanted.items():
-                    found.setdefault(name, {}).update(needs)
-        return found
+                    by_type.setdefault(name, {}).update(needs)
+        return by_type
 
     @property
     def attributes(self) -> tuple[str, ...]:

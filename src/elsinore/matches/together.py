@@ -111,14 +111,14 @@ class Together:
 
 def _found(query: Query, matches: Shorts) -> Found:
     """Return a query's matches by their numbers: first and last rows, and registers."""
-    held: Any = np.empty((query.events, len(matches)), dtype=np.int32)
+    events: Any = np.empty((query.events, len(matches)), dtype=np.int32)
     numbers: Any = np.empty((len(query.columns) - query.events, len(matches)), dtype=np.int32)
-    for out, number in zip((*held, *numbers), query.columns, strict=True):
+    for out, number in zip((*events, *numbers), query.columns, strict=True):
         out[:] = matches[:, number]
     if query.computes:  # of these types expressions are compiled for
-        held, numbers = held.astype(np.int64), numbers.astype(np.float64)
+        events, numbers = events.astype(np.int64), numbers.astype(np.float64)
     return Found(
         first=np.ascontiguousarray(matches[:, 0]), last=np.ascontiguousarray(matches[:, 1]),
-        window=np.broadcast_to(_ZERO, len(matches)), events=held.T, numbers=numbers.T,
+        window=np.broadcast_to(_ZERO, len(matches)), events=events.T, numbers=numbers.T,
         starts=np.broadcast_to(_ZERO, len(matches) + 1), paths=_NO_PATHS,
     )  # fmt: skip

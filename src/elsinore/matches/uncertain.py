@@ -40,9 +40,9 @@ class UncertainSearch(QuerySearch):
         self.high = layout.whole(HIGH)
         places = register_places(template.registers)
         kinds = [register.kind for register in template.registers]
-        asked = RegisterKind.CONFIDENCE
+        confidence = RegisterKind.CONFIDENCE
         self.threshold = (template.query.confidence or 0.0) * (1.0 - ROUNDING)
-        self.register = places[kinds.index(asked)] if asked in kinds else -1
+        self.register = places[kinds.index(confidence)] if confidence in kinds else -1
         names = list(template.sets)
         self._sets: Ints = np.array(
             [names.index(s.variable) if s.variable in names else -1 for s in template.states],
@@ -56,8 +56,8 @@ class UncertainSearch(QuerySearch):
         super().learn(codes, numbers)
         names = [name for name, _ in self._uncertainty.by_type]
         if numbers and max(numbers) >= len(self._kinds) - 1:
-            more = np.zeros(max(numbers) + 1, dtype=np.int64)
-            self._kinds = np.concatenate([self._kinds, more])
+            added = np.zeros(max(numbers) + 1, dtype=np.int64)
+            self._kinds = np.concatenate([self._kinds, added])
         for code, number in zip(codes, numbers, strict=True):
             kind, _ = self._classes.decode(int(code))
             self._kinds[number] = names.index(kind) + 1 if kind in names else 0

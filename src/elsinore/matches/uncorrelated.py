@@ -43,9 +43,9 @@ def uncorrelated(query: Query) -> tuple[str, ...]:
             variable
             for variable in each
             if any(
-                order.index(other) > order.index(variable) or other in repeated
-                for other in each
-                if other != variable
+                order.index(beside) > order.index(variable) or beside in repeated
+                for beside in each
+                if beside != variable
             )
         }
     return tuple(variable for variable in repeated if variable not in correlated)

@@ -82,8 +82,8 @@ def _run(
         case Code.WHOLE_IS_NULL:
             stack.append(np.where(np.equal(stack.pop(), NULL_CODE), 1.0, 0.0))
         case _:
-            other, one = stack.pop(), stack.pop()
-            stack.append(_binary(op, one, other))
+            right, left = stack.pop(), stack.pop()
+            stack.append(_binary(op, left, right))
 
 
 def _read(column: Any, rows: Ints, missing: Any) -> Any:
@@ -94,27 +94,27 @@ def _read(column: Any, rows: Ints, missing: Any) -> Any:
     return np.where(rows >= 0, column[np.maximum(rows, 0)], missing)
 
 
-def _binary(op: int, one: Any, other: Any) -> Any:
+def _binary(op: int, left: Any, right: Any) -> Any:
     """Return what an operator gives, in three-valued logic."""
     if op in _ARITHMETIC:
-        return _ARITHMETIC[op](one, other)
+        return _ARITHMETIC[op](left, right)
     if op == Code.AND:
-        return np.where(np.equal(one, 0.0) | np.equal(other, 0.0), 0.0, one + other - 1.0)
+        return np.where(np.equal(left, 0.0) | np.equal(right, 0.0), 0.0, left + right - 1.0)
     if op == Code.OR:
-        return np.where(np.equal(one, 1.0) | np.equal(other, 1.0), 1.0, one + other)
+        return np.where(np.equal(left, 1.0) | np.equal(right, 1.0), 1.0, left + right)
     if op == Code.DIV:
-        nothing = np.equal(other, 0.0)
-        quotient = np.divide(one, other)
+        nothing = np.equal(right, 0.0)
+        quotient = np.divide(left, right)
         return np.where(nothing, np.nan, quotient) if np.any(nothing) else quotient
     if op == Code.MOD:
-        rest = np.fmod(one, other)
-        return np.where(np.equal(other, 0.0) | np.isinf(one), np.nan, rest)
+        remainder = np.fmod(left, right)
+        return np.where(np.equal(right, 0.0) | np.isinf(left), np.nan, remainder)
     whole = op >= Code.WHOLE_LT
     code = op - (Code.WHOLE_LT - Code.LT) if whole else op
-    truth = np.where(_COMPARISONS[code](one, other), 1.0, 0.0)
+    truth = np.where(_COMPARISONS[code](left, right), 1.0, 0.0)
     unknown = (
-        np.equal(one, NULL_CODE) | np.equal(other, NULL_CODE)
+        np.equal(left, NULL_CODE) | np.equal(right, NULL_CODE)
         if whole
-        else np.isnan(one) | np.isnan(other)
+        else np.isnan(left) | np.isnan(right)
     )
     return np.where(unknown, np.nan, truth)

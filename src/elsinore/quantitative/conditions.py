@@ -82,7 +82,9 @@ class Conditions:
             for part, truth in enumerate(truths)
         }
         known[TYPE] = NO_TYPE if kind == 0 else self.types[kind - 1]
-        verdicts = (is_true(condition, lambda read: known[read.name or ""]) for condition in self.told)
+        verdicts = (
+            is_true(condition, lambda read: known[read.name or ""]) for condition in self.told
+        )
         return sum(1 << place for place, holds in enumerate(verdicts) if holds)
 
     def types_of(self, classes: Any, given: pa.Array | None) -> pa.Array:

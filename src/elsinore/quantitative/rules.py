@@ -126,8 +126,8 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
             witness = write_word(word, leaves)
             matching, refusing = (1, place) if first.accepts(word) else (place, 1)
             raise RateError(
-                f"{expression}: part {matching} matches '{witness}' and part {refusing} does not; the "
-                f"rates {written(rates[0])} and {written(rate)} differ.{_reason(leaves)}",
+                f"{expression}: part {matching} matches '{witness}' and part {refusing} does not; "
+                f"the rates {written(rates[0])} and {written(rate)} differ.{_reason(leaves)}",
                 rule="combine",
                 expression=expression,
                 witness=witness,

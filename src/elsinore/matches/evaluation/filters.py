@@ -53,13 +53,13 @@ def early_filters(template: MatchTemplate) -> list[list[int]]:
             row[number] = _flags(template, condition, bound, first, is_previous_same=is_same)
         rows.append(row)
     sources = {edge.source for edge in template.edges}
-    for state, held in enumerate(template.states):
+    for state, owner in enumerate(template.states):
         row = [0] * len(template.conditions)
         bound = {n for n, states in enumerate(always) if state in states}
         latest = {
             n
             for n, register in enumerate(registers)
-            if register.kind is RegisterKind.LATEST and held.variable in register.variables
+            if register.kind is RegisterKind.LATEST and owner.variable in register.variables
         }
         for number in template.final if state not in sources else ():
             condition = template.conditions[number]

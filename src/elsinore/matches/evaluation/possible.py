@@ -25,14 +25,14 @@ class Evaluated:
     why: str
 
 
-def evaluated(template: MatchTemplate, asked: Evaluation) -> Evaluated:
+def evaluated(template: MatchTemplate, wanted: Evaluation) -> Evaluated:
     """Return how a query is evaluated: as asked, or, where that cannot be, by default."""
-    if asked is Evaluation.AUTO:
+    if wanted is Evaluation.AUTO:
         return _by_cost(template)
-    reason = why_not(template, asked)
+    reason = why_not(template, wanted)
     if reason is not None:
-        return Evaluated(Evaluation.PATHS, f"not {asked.value}: {reason}")
-    return Evaluated(asked, "as requested")
+        return Evaluated(Evaluation.PATHS, f"not {wanted.value}: {reason}")
+    return Evaluated(wanted, "as requested")
 
 
 def _by_cost(template: MatchTemplate) -> Evaluated:
@@ -59,9 +59,9 @@ def _by_cost(template: MatchTemplate) -> Evaluated:
         )
     if any(r.aggregate is not None and r.aggregate.initial is None for r in template.registers):
         return Evaluated(Evaluation.PATHS, "the state of an aggregate of your own is an object")
-    told = listed([render(template.conditions[n].source) for n in sorted(early)])
+    conditions = listed([render(template.conditions[n].source) for n in sorted(early)])
     return Evaluated(
-        Evaluation.AUTO, f"paths, or on-the-fly where {told} is expected to rule out enough"
+        Evaluation.AUTO, f"paths, or on-the-fly where {conditions} is expected to rule out enough"
     )
 
 

@@ -129,8 +129,8 @@ class _Runs:
     def resize(self, progress: Ints, *, rows: int = 0, runs: int = 0) -> None:
         """Make room for longer matches, or for more runs; those under way go on."""
         rows, runs, had = max(rows, self.rows), max(runs, len(self.runs)), len(self.runs)
-        more = np.zeros((runs - had, RUN_COLUMNS), dtype=np.int64)
-        self.runs = np.concatenate([self.runs, more])
+        added = np.zeros((runs - had, RUN_COLUMNS), dtype=np.int64)
+        self.runs = np.concatenate([self.runs, added])
         free = int(progress[co.FREE_RUNS])
         self.runs[free : free + runs - had, FREE] = np.arange(runs - 1, had - 1, -1)
         progress[co.FREE_RUNS] += runs - had
@@ -145,7 +145,7 @@ class _Runs:
 
 def _moved(array: Any, rows: int, runs: int, more_rows: int, more_runs: int) -> Any:
     """Return registers with more rows for a match and for runs."""
-    found = np.zeros((more_rows + more_runs, array.shape[1]), dtype=array.dtype)
-    found[:rows] = array[:rows]
-    found[more_rows : more_rows + runs] = array[rows : rows + runs]
-    return found
+    moved = np.zeros((more_rows + more_runs, array.shape[1]), dtype=array.dtype)
+    moved[:rows] = array[:rows]
+    moved[more_rows : more_rows + runs] = array[rows : rows + runs]
+    return moved

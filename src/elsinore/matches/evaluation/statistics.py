@@ -51,7 +51,7 @@ class QueryStatistics:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what there is to say."""
-        found = [("evaluation", self.evaluation.value)]
+        rows = [("evaluation", self.evaluation.value)]
         counted = {
             "runs": self.runs,
             "runs at once, at most": self.peak,
@@ -60,8 +60,8 @@ class QueryStatistics:
             "candidates": self.candidates,
         }
         for name, price in self.estimates.items():
-            found.append((f"expected of a beginning by {name}", f"{price:,.0f} steps"))
-        return found + [(name, f"{number:,}") for name, number in counted.items() if number]
+            rows.append((f"expected of a beginning by {name}", f"{price:,.0f} steps"))
+        return rows + [(name, f"{number:,}") for name, number in counted.items() if number]
 
 
 @dataclass(slots=True)
@@ -79,5 +79,5 @@ class MatchStatistics(OperatorStatistics):
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - the contract's
         """Return the work of each query where it was counted or weighed."""
-        told = [(query.name, query.rows()) for query in self.queries]
-        return [Detail(name, rows) for name, rows in told if len(rows) > 1]
+        of_queries = [(query.name, query.rows()) for query in self.queries]
+        return [Detail(name, rows) for name, rows in of_queries if len(rows) > 1]

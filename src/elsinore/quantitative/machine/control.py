@@ -187,7 +187,9 @@ class Automaton:
                             inner = self.inner[number]
                             for place in range(len(inner.states)):
                                 for each_outcome in outcomes_of(inner.outcomes[place, bits]):
-                                    kinds |= {o.result.kind for o in each_outcome.ops if o.role == "count"}
+                                    kinds |= {
+                                        o.result.kind for o in each_outcome.ops if o.role == "count"
+                                    }
         return kinds.union(*(inner.shown() for inner in self.inner.values()))
 
     def place(self, waiting: tuple[bool, ...], values: tuple[Any, ...]) -> tuple[int, list[Any]]:
