@@ -187,8 +187,8 @@ class Conditions:
         for attribute in ex.attributes(predicate):
             if attribute.reference in LATE | {Reference.EARLIER}:
                 raise QuerySemanticError(
-                    f"'{attribute.variable}' stands under NOT: conditions there are about one event "
-                    "or neighbours, not about aggregates of what was selected so far.",
+                    f"'{attribute.variable}' stands under NOT: conditions there are about one "
+                    "event or neighbours, not about aggregates of what was selected so far.",
                     span=attribute.span or place_of(predicate),
                     query=self._query.name,
                 )
@@ -239,9 +239,9 @@ class Conditions:
                 ):
                     raise QuerySemanticError(
                         f"'{beside.variable}' is not bound yet when {attribute.variable}[i] is "
-                        f"taken: it comes later in the pattern. Compare it with {attribute.variable}"
-                        f"[{attribute.variable}.LEN], or with an aggregate such as "
-                        f"MAX({attribute.variable}[].x).",
+                        "taken: it comes later in the pattern. Compare it with "
+                        f"{attribute.variable}[{attribute.variable}.LEN], or with an aggregate "
+                        f"such as MAX({attribute.variable}[].x).",
                         span=beside.span or place_of(predicate),
                         query=self._query.name,
                     )

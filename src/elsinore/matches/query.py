@@ -319,8 +319,8 @@ class QuerySearch:
         number_text = exact if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
         return InputError(
             f"query {name}: a window has {number_text} matches. Ask for some of them with LIMIT, "
-            "make the window shorter, or count and sum over them without listing any in a trend query "
-            "(RETURN COUNT(*), SUM(b.x))."
+            "make the window shorter, or count and sum over them without listing any in a trend "
+            "query (RETURN COUNT(*), SUM(b.x))."
         )
 
 
@@ -465,9 +465,9 @@ def negative_rows(
         room.for_rows(longest(keys))
         if inner_tables.is_path:
             enter(
-                sc.latest_beginnings, patience(inner_tables, keys), inner_tables.integers, room.rules(inner_tables, inner),
-                operands.values, latest_rows, keys, room.events, room.ways, room.registers, number,
-                within,
+                sc.latest_beginnings, patience(inner_tables, keys), inner_tables.integers,
+                room.rules(inner_tables, inner), operands.values, latest_rows, keys, room.events,
+                room.ways, room.registers, number, within,
             )  # fmt: skip
         else:
             latest_rows[number] = _beginnings_one_by_one(

@@ -203,6 +203,7 @@ def over(call: Call) -> tuple[str, Reference] | str:
         events_text = " and ".join(f"{v}{r.value}" for v, r in sorted(events, key=str))
         return (
             f"{call.name} is taken of one event after another of one variable, not of "
-            f"{events_text}: write it of one of them, or aggregate each and compute with the results."
+            f"{events_text}: write it of one of them, or aggregate each and compute with the "
+            "results."
         )
     return leaves[0].variable, leaves[0].reference

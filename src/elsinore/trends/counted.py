@@ -67,7 +67,7 @@ def as_guarded(unit: TrendUnit) -> TrendUnit:
     """Return a unit of the shared path with guarded templates for its queries."""
     if "guarded" not in unit.kept:
         guarded = tuple(guarded_template(template.query) for template in unit.templates)
-        why = tuple(f"{_WAY}: {told.partition(': ')[2]}" for told in unit.why)
+        why = tuple(f"{_WAY}: {reason.partition(': ')[2]}" for reason in unit.why)
         unit.kept["guarded"] = replace(
             unit, path=Path.GRAPH, templates=(), guarded=guarded, why=why
         )
@@ -83,7 +83,7 @@ def run_together(
     the stream apart alike, where they have states or orders of events in common.
     """
     ways = {(key, unit.path): place for place, (key, unit) in enumerate(units)}
-    found: dict[int, tuple[int, ...]] = {place: (place,) for place in range(len(units))}
+    by_first: dict[int, tuple[int, ...]] = {place: (place,) for place in range(len(units))}
     for (key, path), place in ways.items():
         beside = ways.get((key, Path.GRAPH))
         if path is not Path.SHARED or beside is None:
@@ -91,17 +91,17 @@ def run_together(
         here, there = units[place][1], units[beside][1]
         if is_counted(here, sharing, record=record) and _have_in_common(here, there):
             pair = sorted((place, beside))
-            found[pair[0]] = tuple(pair)
-            del found[pair[1]]
-    return list(found.values())
+            by_first[pair[0]] = tuple(pair)
+            del by_first[pair[1]]
+    return list(by_first.values())
 
 
 def _have_in_common(counted: TrendUnit, unit: TrendUnit) -> bool:
     """Return whether an index keeps something for queries of both, a unit of the graph path's."""
     first = as_guarded(counted).guarded
-    others = [part for template in unit.guarded for part in patterns_of(template)]
-    groups = joined([*first, *others])
-    return any(one.queries[0] < len(first) <= one.queries[-1] for one in groups)
+    of_unit = [part for template in unit.guarded for part in patterns_of(template)]
+    groups = joined([*first, *of_unit])
+    return any(group.queries[0] < len(first) <= group.queries[-1] for group in groups)
 
 
 def as_one(units: Sequence[TrendUnit]) -> TrendUnit:

@@ -94,31 +94,31 @@ class Actions:
             none = np.zeros(0, np.int64)
             return Stretches(none, none, np.zeros((0, shape.bytes), np.uint8), failed)
         columns, shifts = self._read(batch, begins, ends)
-        found: list[tuple[Ints, Doubles]] = []
+        pieces: list[tuple[Ints, Doubles]] = []
         turn, start = 0, int(begins[0])
         while turn < len(begins):  # as often as there is no more room
-            rest = begins[turn:].copy()
-            rest[0] = start
-            most = len(rest) + SPARE
+            remaining = begins[turn:].copy()
+            remaining[0] = start
+            most = len(remaining) + SPARE
             actions = np.empty((most, shape.bytes // 8))
             made = Made(
                 np.empty((most, 2), np.int64),
                 actions,
                 actions.view(np.int64),
-                np.zeros(len(rest), np.uint8),
+                np.zeros(len(remaining), np.uint8),
                 np.zeros(3, np.int64),
             )
             header, ints, doubles = self._store.entered
             memory = header, ints, doubles, shape.prepared.words
-            combine(*memory, columns, rest, ends[turn:], shape.places, made)
+            combine(*memory, columns, remaining, ends[turn:], shape.places, made)
             count, done, start = made.reached.tolist()
-            found.append((made.rows_of[:count], actions[:count]))
-            failed[turn : turn + len(rest)] |= made.failed.astype(np.bool_)
+            pieces.append((made.rows_of[:count], actions[:count]))
+            failed[turn : turn + len(remaining)] |= made.failed.astype(np.bool_)
             turn += done
-            if count < most and done < len(rest):
+            if count < most and done < len(remaining):
                 self._make_room(columns)
         bounds, actions = (
-            found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+            pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
         )
         if failed.any() or shape.unit.squared:
             run_of = np.searchsorted(begins, bounds[:, 0], side="right") - 1

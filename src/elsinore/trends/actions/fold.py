@@ -130,8 +130,8 @@ class Fold:
         first, last = both("time", "time"), both("time", "last")
         if not events.num_rows:
             self._check(key, first, last, np.ones(len(key), np.bool_))
-            held = self._moved(key, first, _bytes(actions.column("action")))
-            return Acts(key, group, first, held)
+            moved = self._moved(key, first, _bytes(actions.column("action")))
+            return Acts(key, group, first, moved)
         # Keys come in the order of their groups, then of their codes.
         order = np.lexsort((first, key, group))
         acted = order >= events.num_rows
@@ -147,16 +147,16 @@ class Fold:
         rows = np.concatenate((stretches.first, np.arange(events.num_rows, len(order))))
         in_order = np.lexsort((first[rows], key[rows], group[rows]))
         rows = rows[in_order]
-        held = self._moved(key[rows], first[rows], every[in_order])
-        return Acts(key[rows], group[rows], first[rows], held)
+        moved = self._moved(key[rows], first[rows], every[in_order])
+        return Acts(key[rows], group[rows], first[rows], moved)
 
     def _moved(self, key: Ints, time: Ints, actions: NDArray[np.uint8]) -> Actions:
         """Return what actions hold, deviations of a key and an epoch being from one shift."""
         shape = self._shape
         numbers, count = actions.view(np.float64), len(shape.places.numbers)
-        held = Actions(numbers, actions.view(np.int64)[:, count:])
+        numbered = Actions(numbers, actions.view(np.int64)[:, count:])
         if not shape.unit.squared:
-            return held
+            return numbered
         shifts = numbers[:, numbers.shape[1] - len(shape.unit.squared) :]
         numbers = numbers.copy()
         by: dict[int, NDArray[np.float64]] = {}
@@ -175,14 +175,14 @@ class Fold:
                     "combined. Run without that (combine: never)."
                 )
             numbers[:, squares], numbers[:, deviations] = squared, moved
-        return Actions(numbers, held.ranks)
+        return Actions(numbers, numbered.ranks)
 
     def _less(
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return [turn, action] by how much the shifts of epochs are less than those of actions."""
         epochs = Epochs.of(self._unit.squared[place].window)
-        found = np.zeros((2 * epochs.turns, len(key)))
+        deviations = np.zeros((2 * epochs.turns, len(key)))
         rows = Rows(
             cells=self._shifts.cells(np.full(len(key), place), key),
             times=time,
@@ -190,8 +190,8 @@ class Fold:
             present=(~np.isnan(shift)).view(np.uint8),
         )
         turns = np.arange(epochs.turns)
-        self._shifts.deviate(rows, epochs, turns + epochs.turns, turns, found)
-        return found[: epochs.turns]
+        self._shifts.deviate(rows, epochs, turns + epochs.turns, turns, deviations)
+        return deviations[: epochs.turns]
 
     def _runs(self, key: Ints, first: Ints, acted: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Return where events of one key and pane begin and end that follow one another."""
@@ -259,7 +259,9 @@ class Fold:
     def _totals(self, window: Window | None, states: States) -> list[pa.RecordBatch]:
         """Return what queries have in windows that are over, where they hold a trend of it."""
         unit, count = self._unit, len(states.key)
-        queries = [n for n, one in enumerate(unit.templates) if one.query.window == window]
+        queries = [
+            n for n, template in enumerate(unit.templates) if template.query.window == window
+        ]
         if not count or not queries:
             return []
         schema = totals_fields(unit, exact=False)
@@ -281,7 +283,7 @@ class Fold:
     ) -> dict[str, NDArray[Any]]:
         """Return the totals of windows that hold a trend of a query's."""
         shape = self._shape
-        linear = [_ints(shape.first_cell[node] + n for node, n in one) for one in ends.linear]
+        linear = [_ints(shape.first_cell[node] + n for node, n in left) for left in ends.linear]
         ended = linear if ends.pairs else linear[:1]
         there = np.zeros(len(states.key), np.bool_)
         for cell in np.concatenate(ended):
@@ -295,8 +297,8 @@ class Fold:
         columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
         sums = [add_up(states.numbers, states.powers, rows, at) for at in linear]
         if ends.pairs:
-            one, other, both = sums
-            sums = [pairs_of_rows(*one, *other, *both)]
+            left, right, both = sums
+            sums = [pairs_of_rows(*left, *right, *both)]
         for field, (cells, powers) in enumerate(sums):
             columns[f"cell{field}"], columns[f"power{field}"] = cells, powers
         for field, places in enumerate(ends.extremes):

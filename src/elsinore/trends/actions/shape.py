@@ -63,8 +63,8 @@ def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
     length = pane_length(unit.merged.windows)
     if length is None:
         return None
-    first, *others = (window.origin for window in unit.merged.windows if window is not None)
-    return math.gcd(length, *(origin - first for origin in others)), first
+    first, *origins = (window.origin for window in unit.merged.windows if window is not None)
+    return math.gcd(length, *(origin - first for origin in origins)), first
 
 
 def pane_numbers(unit: TrendUnit, times: Ints) -> Ints:
@@ -130,7 +130,7 @@ class ActionShape:
     @cached_property
     def spreads(self) -> tuple[tuple[int, int, tuple[int, int, int]], ...]:
         """Places in `unit.squared`, turns, and the cells of squares, deviations, present values."""
-        found = []
+        spreads = []
         for node, first in zip(self.unit.merged.nodes, self.first_cell, strict=False):
             for one in node.linear:
                 if one.kind is FieldKind.SQUARE and one.contributors:
@@ -139,8 +139,8 @@ class ActionShape:
                     squares, deviations, present = (int(first) + node.linear.index(s) for s in here)
                     (event_type,) = {of for _, of in one.contributors}
                     place = self.unit.place(one.attribute or "", event_type, node.window)
-                    found.append((place, one.turn, (squares, deviations, present)))
-        return tuple(found)
+                    spreads.append((place, one.turn, (squares, deviations, present)))
+        return tuple(spreads)
 
     @property
     def seeds(self) -> Ints:
@@ -176,12 +176,12 @@ class ActionShape:
         """Where the sums and extremes that rows act on are found."""
         nodes = self.unit.merged.nodes
         before = ancestors(nodes)
-        told: list[list[tuple[int, ...]]] = [[] for _ in Sources._fields]
+        of_fields: list[list[tuple[int, ...]]] = [[] for _ in Sources._fields]
         for number, (node, rows) in enumerate(zip(nodes, self.rows_of, strict=True)):
             stay = self.own_row[number] not in rows
             for signatures, first, none, (cells, entries) in (
-                (node.linear, self.first_cell, self.cells, told[:2]),
-                (node.extremes, self.first_extreme, -1, told[2:]),
+                (node.linear, self.first_cell, self.cells, of_fields[:2]),
+                (node.extremes, self.first_extreme, -1, of_fields[2:]),
             ):
                 for signature in signatures:
                     cells.append((len(entries), self.first_cell[number], stay))
@@ -192,10 +192,12 @@ class ActionShape:
                             place = field_index(nodes[source], signature, before[source])
                         same = none if place is None else first[source] + place
                         entries.append((self.first_cell[source], same))
-        for cells, entries in (told[:2], told[2:]):
+        for cells, entries in (of_fields[:2], of_fields[2:]):
             cells.append((len(entries), -1, 0))
         widths = 3, 2, 3, 2
-        return Sources(*(_ints(one).reshape(-1, n) for one, n in zip(told, widths, strict=True)))
+        return Sources(
+            *(_ints(numbers).reshape(-1, n) for numbers, n in zip(of_fields, widths, strict=True))
+        )
 
 
 def _starts(counts: Sequence[int]) -> Ints:

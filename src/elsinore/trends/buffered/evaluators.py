@@ -90,20 +90,20 @@ class _Whole:
 
     def forget(self, key: int) -> None: ...
 
-    def _of(self, found: WindowTotals, due: Due, shifts: Shifts | None = None) -> pa.RecordBatch:
+    def _of(self, totals: WindowTotals, due: Due, shifts: Shifts | None = None) -> pa.RecordBatch:
         """Return totals as they are given out; shifts: of keys."""
         columns: dict[str, NDArray[Any]] = {
-            "query": found.query,
-            "group": due.groups[found.key],
-            "window": found.window,
+            "query": totals.query,
+            "group": due.groups[totals.key],
+            "window": totals.window,
         }
         if shifts is not None:
-            of_keys = shifts.columns(found.query, due.keys[found.key], found.window)
+            of_keys = shifts.columns(totals.query, due.keys[totals.key], totals.window)
             columns |= {f"shift{k}": row for k, row in enumerate(of_keys)}
-        for f in range(found.cells.shape[1]):
-            columns[f"cell{f}"], columns[f"power{f}"] = found.cells[:, f], found.powers[:, f]
-        for x in range(found.extremes.shape[1]):
-            columns[f"extreme{x}"] = found.extremes[:, x]
+        for f in range(totals.cells.shape[1]):
+            columns[f"cell{f}"], columns[f"power{f}"] = totals.cells[:, f], totals.powers[:, f]
+        for x in range(totals.extremes.shape[1]):
+            columns[f"extreme{x}"] = totals.extremes[:, x]
         return self._totals.of([columns[name] for name in self._totals.schema.names])
 
 
@@ -144,14 +144,14 @@ class _Shared(_Whole):
     def evaluate(self, rows: Rows, due: Due) -> pa.RecordBatch:
         read = rows.read(due.wanted)
         events = _keyed(self.unit, read, due, self._shifts)
-        found = self._inner.evaluate(events, read.columns, due.staying)
-        totals = self._of(found, due, self._shifts)
+        totals = self._inner.evaluate(events, read.columns, due.staying)
+        given_out = self._of(totals, due, self._shifts)
         if self.unit.squared:
             staying = np.array(list(due.staying), np.int64)
             self._shifts.keep(np.isin(self._shifts.groups, staying))
             if len(staying):
                 self._shifts.forget(int(due.ready[np.isin(due.keys, staying)].min()))
-        return totals
+        return given_out
 
 
 class _Graph(_Whole):
@@ -215,7 +215,7 @@ class _Sets(_Whole):
         unit, table = self.unit, rows.table(due.wanted)
         values = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}
         values |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
-        found = self._inner.evaluate(
+        totals = self._inner.evaluate(
             SetEvents(
                 starts=due.starts,
                 done=due.done,
@@ -227,21 +227,21 @@ class _Sets(_Whole):
             )
         )
         schema = totals_fields(unit, exact=unit.exact)
-        shifts = np.zeros((0 if unit.exact else len(unit.squared), len(found)))
+        shifts = np.zeros((0 if unit.exact else len(unit.squared), len(totals)))
         if not unit.exact:
-            for row, total in enumerate(found):
+            for row, total in enumerate(totals):
                 for place, shift in from_means(unit, total.query, total.cells):
                     shifts[place, row] = shift
-        linear = max(len(one.aggregation.linear) for one in unit.members)
+        linear = max(len(member.aggregation.linear) for member in unit.members)
         extremes = sum(name.startswith("extreme") for name in schema.names)
-        keys = np.array([total.key for total in found], dtype=np.int64)
+        keys = np.array([total.key for total in totals], dtype=np.int64)
         columns: dict[str, list[Any]] = {
-            "query": [total.query for total in found],
+            "query": [total.query for total in totals],
             "group": due.groups[keys].tolist(),
-            "window": [total.window for total in found],
+            "window": [total.window for total in totals],
         }
         for f in range(linear):
-            numbers = [total.cells[f] if f < len(total.cells) else 0 for total in found]
+            numbers = [total.cells[f] if f < len(total.cells) else 0 for total in totals]
             if unit.exact:
                 columns[f"digits{f}"] = [encode(number) for number in numbers]
             else:
@@ -250,7 +250,7 @@ class _Sets(_Whole):
                 columns[f"power{f}"] = [power for _, power in pairs]
         for x in range(extremes):
             columns[f"extreme{x}"] = [
-                total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in found
+                total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in totals
             ]
         columns |= {f"shift{k}": of_rows for k, of_rows in enumerate(shifts.tolist())}
         return pa.RecordBatch.from_pydict(columns, schema=schema)

@@ -57,7 +57,7 @@ class BufferedTrends:
         self._evaluator: Evaluator = evaluator_of(
             unit, by_time=not ordered, sharing=sharing, record=record
         )
-        windows = [one.query.window for one in unit.members]
+        windows = [member.query.window for member in unit.members]
         self._windows = tuple({window for window in windows if window is not None})
         self._is_windowed = np.array([window is not None for window in windows])
         # [query] its first window's end, and from one of its windows to the next

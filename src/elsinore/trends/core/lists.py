@@ -23,8 +23,8 @@ class Lists:
     def put(self, lists: Iterable[Sequence[int]]) -> Ints:
         """Add lists; return where each begins, and where the last ends."""
         begins = [len(self._items)]
-        for one in lists:
-            self._items += one
+        for items in lists:
+            self._items += items
             begins.append(len(self._items))
         return np.array(begins, dtype=np.int64)
 

@@ -55,32 +55,34 @@ def shared_patterns(
     units: Units, sharing: Sharing = Sharing.DYNAMIC, *, record: bool = False
 ) -> tuple[SharedPattern, ...]:
     """Return which queries may share which Kleene sub-patterns; `record`: in a run that records."""
-    found = []
+    patterns = []
     for _, unit in units if record else as_they_run(units, sharing):
         names = [template.query.name for template in unit.members]
         for pattern, queries in burst_sets(unit, sharing):
             if len(queries) > 1:
-                told = tuple(names[query] for query in queries)
-                found.append(SharedPattern(pattern, told, unit.path is Path.GRAPH))
+                members = tuple(names[query] for query in queries)
+                patterns.append(SharedPattern(pattern, members, unit.path is Path.GRAPH))
         for pattern, queries in merged_sets(unit, sharing):
-            told = tuple(names[query] for query in queries)
-            if not any(one.pattern == pattern and {*told} <= {*one.queries} for one in found):
-                found.append(SharedPattern(pattern, told, merged=True))
+            members = tuple(names[query] for query in queries)
+            if not any(
+                known.pattern == pattern and {*members} <= {*known.queries} for known in patterns
+            ):
+                patterns.append(SharedPattern(pattern, members, merged=True))
         for pattern, queries in lane_sets(unit, sharing):
-            told = tuple(names[query] for query in queries)
-            if not any(one.whole and {*told} <= {*one.queries} for one in found):
-                found.append(SharedPattern(pattern, told, lanes=True))
-    return tuple(found)
+            members = tuple(names[query] for query in queries)
+            if not any(known.whole and {*members} <= {*known.queries} for known in patterns):
+                patterns.append(SharedPattern(pattern, members, lanes=True))
+    return tuple(patterns)
 
 
 def as_they_run(units: Units, sharing: Sharing) -> list[tuple[Partition, TrendUnit]]:
     """Return a plan's units as a run goes over them that records nothing."""
-    found = []
+    running = []
     for places in run_together(units, sharing, record=False):
         several = [units[place][1] for place in places]
-        one = as_run(several[0], sharing) if len(several) == 1 else as_one(several)
-        found.append((units[places[0]][0], one))
-    return found
+        merged_unit = as_run(several[0], sharing) if len(several) == 1 else as_one(several)
+        running.append((units[places[0]][0], merged_unit))
+    return running
 
 
 def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, ...]]]:
@@ -100,7 +102,7 @@ def _burst_sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, tuple[int, .
         return [(f"{group.type}+", group.queries) for group in groups]
     if unit.path is Path.SHARED:
         sets = sharing_sets(unit.templates, mixed=mixed)
-        return [(f"{one.type}+", one.queries) for one in sets]
+        return [(f"{sharing_set.type}+", sharing_set.queries) for sharing_set in sets]
     if unit.path is Path.GRAPH:
         whole = by_pattern(unit)
         return [
@@ -119,27 +121,27 @@ def merged_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int,
     """
     if unit.path is Path.GRAPH and sharing is not Sharing.NEVER:
         whole = by_pattern(unit)
-        told = [
+        equal_sets = [
             (_pattern(group.template, states), whole.queries(queries))
             for group in joined_queries(whole.unit)
             for queries, states in group.common
             if not group.covers(queries) and group.keeps(states)
         ] + _equal(whole)
-        return [(pattern, queries) for pattern, queries in told if len(queries) > 1]
+        return [(pattern, queries) for pattern, queries in equal_sets if len(queries) > 1]
     if unit.path is not Path.COARSE:
         return []
-    found: dict[tuple[str, tuple[int, ...]], None] = {}
+    equal_edges: dict[tuple[str, tuple[int, ...]], None] = {}
     for number, queries in enumerate(queries_through(unit.merged)):
         for edge in unit.merged.nodes[number].edges:
             if edge.source == number and len(queries) > 1:
-                found[f"{edge.type}+", tuple(sorted(queries))] = None
-    return list(found)
+                equal_edges[f"{edge.type}+", tuple(sorted(queries))] = None
+    return list(equal_edges)
 
 
 def _equal(whole: ByPattern) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have states in common in a sweep of which they are lanes."""
     unit = whole.unit
-    found: dict[tuple[int, ...], list[int]] = {}
+    states_of: dict[tuple[int, ...], list[int]] = {}
     for queries in _sweeps(unit):
         for state, row in enumerate(equal_states([unit.guarded[query] for query in queries])):
             having: dict[int, list[int]] = {}
@@ -148,10 +150,10 @@ def _equal(whole: ByPattern) -> list[tuple[str, tuple[int, ...]]]:
                     having.setdefault(number, []).append(query)
             for several in having.values():
                 if len({shape(unit.guarded[query]) for query in several}) > 1:
-                    found.setdefault(tuple(several), []).append(state)
+                    states_of.setdefault(tuple(several), []).append(state)
     return [
         (_pattern(unit.guarded[queries[0]], states), whole.queries(queries))
-        for queries, states in found.items()
+        for queries, states in states_of.items()
     ]
 
 
@@ -162,10 +164,10 @@ def _sweeps(unit: TrendUnit) -> list[list[int]]:
     """
     if "lanes" not in unit.kept:
         programs = Programs(unit, joined_queries(unit))
-        told = {number: programs.program(number, ())[0] for number in stepping(programs)}
+        ready_programs = {number: programs.program(number, ())[0] for number in stepping(programs)}
         unit.kept["lanes"] = [
             [query for number in numbers for query in programs.groups[number].queries]
-            for numbers in sweeps(programs, told)
+            for numbers in sweeps(programs, ready_programs)
             if len(numbers) > 1
         ]
     return cast("list[list[int]]", unit.kept["lanes"])
@@ -176,11 +178,11 @@ def lane_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, .
     if unit.path is not Path.GRAPH or sharing is Sharing.NEVER:
         return []
     whole = by_pattern(unit)
-    told = [
+    lanes = [
         (render(whole.patterns[queries[0]]), whole.queries(queries))
         for queries in _sweeps(whole.unit)
     ]
-    return [(pattern, queries) for pattern, queries in told if len(queries) > 1]
+    return [(pattern, queries) for pattern, queries in lanes if len(queries) > 1]
 
 
 def _pattern(template: GuardedTemplate, states: Sequence[int]) -> str:
@@ -205,5 +207,5 @@ def counted(units: Units) -> list[tuple[str, ...]]:
 
 def may_share(units: Units) -> bool:
     """Return whether some queries may share bursts in a run that records them."""
-    told = shared_patterns(units, record=True)
-    return any(not (one.whole or one.merged or one.lanes) for one in told)
+    patterns = shared_patterns(units, record=True)
+    return any(not (pattern.whole or pattern.merged or pattern.lanes) for pattern in patterns)

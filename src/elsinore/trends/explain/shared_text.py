@@ -70,31 +70,31 @@ def shown(sample: Sample | None) -> SharedSample | None:
         return None
     sets = (
         _shared_bursts(shared)
-        for one in sample.statistics
-        if isinstance(one, TrendStatistics)
-        for shared in one.sharing
+        for statistics in sample.statistics
+        if isinstance(statistics, TrendStatistics)
+        for shared in statistics.sharing
         if len(shared.queries) > 1
     )
     return SharedSample(sample.events, sample.total, tuple(sets))
 
 
-def _shared_bursts(found: SharingStatistics) -> SharedBursts:
-    shared = [record for record in found.records if record.shared > 1]
-    left = [record for record in found.records if record.shared <= 1]
+def _shared_bursts(counted: SharingStatistics) -> SharedBursts:
+    shared = [record for record in counted.records if record.shared > 1]
+    left = [record for record in counted.records if record.shared <= 1]
     return SharedBursts(
-        pattern=found.name,
-        queries=found.queries,
-        bursts=found.bursts,
-        shared=found.shared_graphlets,
-        events=sum(record.events for record in found.records),
+        pattern=counted.name,
+        queries=counted.queries,
+        bursts=counted.bursts,
+        shared=counted.shared_graphlets,
+        events=sum(record.events for record in counted.records),
         shared_events=sum(record.events for record in shared),
-        graphlet_snapshots=found.graphlet_snapshots,
-        event_snapshots=found.event_snapshots,
-        parted=found.parted_bursts,
+        graphlet_snapshots=counted.graphlet_snapshots,
+        event_snapshots=counted.event_snapshots,
+        parted=counted.parted_bursts,
         unknown=_unshared([record for record in left if record.benefit == 0.0]),
         dearer=_unshared([record for record in left if record.benefit < 0.0]),
         too_little=_unshared([record for record in left if record.benefit > 0.0]),
-        unweighed=found.unweighed,
+        unweighed=counted.unweighed,
     )
 
 
@@ -107,9 +107,9 @@ def sharing_text(
     units: Units, sample: SharedSample | None, sharing: Sharing = Sharing.DYNAMIC
 ) -> list[str]:
     """Return lines on what is shared and what is not; none if there is nothing to say."""
-    told, pairs = shared_patterns(units, sharing), apart(units, sharing)
+    patterns, pairs = shared_patterns(units, sharing), apart(units, sharing)
     sampled = () if sample is None else sample.sets
-    if not (told or pairs or sampled):
+    if not (patterns or pairs or sampled):
         return []
     lines = ["", "Sharing"]
     if sample is not None and sampled:
@@ -117,12 +117,14 @@ def sharing_text(
         lines = ["", f"Sharing, over {over} {count(sample.total, 'event')}"]
     by_index = counted(units) if sharing is Sharing.DYNAMIC else []
     indexed = {name for names in by_index for name in names}
-    for found in sampled:
-        lines += _set_lines(found, sharing, indexed=indexed.issuperset(found.queries))
-    known = {found.queries for found in sampled}
-    for one in told:
-        if one.queries not in known or one.merged:
-            lines.append(f"  {one.pattern} of {listed(one.queries, MOST_NAMES)}, {one.how}")
+    for bursts in sampled:
+        lines += _set_lines(bursts, sharing, indexed=indexed.issuperset(bursts.queries))
+    known = {bursts.queries for bursts in sampled}
+    for shared in patterns:
+        if shared.queries not in known or shared.merged:
+            lines.append(
+                f"  {shared.pattern} of {listed(shared.queries, MOST_NAMES)}, {shared.how}"
+            )
     lines += [
         f"  {listed(names, MOST_NAMES)} are few enough to use an index over their events, not "
         "bursts. They use the shared graph only with sharing: always or never, or in a run that "
@@ -137,58 +139,58 @@ def sharing_text(
     return lines if len(lines) > 2 else []  # a heading alone says nothing
 
 
-def _set_lines(found: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[str]:
+def _set_lines(bursts: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[str]:
     which = " (only in the sample, see below)" if indexed else ""
-    lines = [f"  {found.pattern} of {listed(found.queries, MOST_NAMES)}{which}"]
-    if found.bursts == 0:
+    lines = [f"  {bursts.pattern} of {listed(bursts.queries, MOST_NAMES)}{which}"]
+    if bursts.bursts == 0:
         return [*lines, "    There were no bursts."]
-    if found.shared:
+    if bursts.shared:
         lines.append(
-            f"    {found.shared:,} of {count(found.bursts, 'burst')} shared, with "
-            f"{found.shared_events:,} of their {count(found.events, 'event')}."
+            f"    {bursts.shared:,} of {count(bursts.bursts, 'burst')} shared, with "
+            f"{bursts.shared_events:,} of their {count(bursts.events, 'event')}."
         )
     else:
         lines.append(
-            f"    They could share, but none of {count(found.bursts, 'burst')}, with "
-            f"{count(found.events, 'event')}, was shared."
+            f"    They could share, but none of {count(bursts.bursts, 'burst')}, with "
+            f"{count(bursts.events, 'event')}, was shared."
         )
-    if found.shared:
+    if bursts.shared:
         lines.append(
-            f"    Snapshots: {found.graphlet_snapshots:,} of graphlets, where bursts begin or end; "
-            f"{found.event_snapshots:,} of single events, where queries diverge."
+            f"    Snapshots: {bursts.graphlet_snapshots:,} of graphlets, where bursts begin or "
+            f"end; {bursts.event_snapshots:,} of single events, where queries diverge."
         )
-    if found.parted:
+    if bursts.parted:
         lines.append(
-            f"    {count(found.parted, 'shared burst')} continued in parts, each for the queries "
+            f"    {count(bursts.parted, 'shared burst')} continued in parts, each for the queries "
             "that take the same events."
         )
-    return lines + [f"    {line}" for line in _why_unshared(found, sharing)]
+    return lines + [f"    {line}" for line in _why_unshared(bursts, sharing)]
 
 
-def _why_unshared(found: SharedBursts, sharing: Sharing) -> list[str]:
+def _why_unshared(bursts: SharedBursts, sharing: Sharing) -> list[str]:
     """Return why bursts were not shared, in lines."""
     if sharing is Sharing.NEVER:
         return ["Sharing is switched off (sharing: never)."]
     lines = []
-    if found.dearer.bursts:
+    if bursts.dearer.bursts:
         lines.append(
-            f"{count(found.dearer.bursts, 'burst')} not shared because sharing was expected to "
-            f"cost {_nanoseconds(-found.dearer.saving)} more per burst than it would save."
+            f"{count(bursts.dearer.bursts, 'burst')} not shared because sharing was expected to "
+            f"cost {_nanoseconds(-bursts.dearer.saving)} more per burst than it would save."
         )
-    if found.too_little.bursts:
+    if bursts.too_little.bursts:
         lines.append(
-            f"{count(found.too_little.bursts, 'burst')} not shared yet: sharing was expected to "
-            f"save {_nanoseconds(found.too_little.saving)} per burst, but the loss so far was less "
-            "than the cost of switching over."
+            f"{count(bursts.too_little.bursts, 'burst')} not shared yet: sharing was expected to "
+            f"save {_nanoseconds(bursts.too_little.saving)} per burst, but the loss so far was "
+            "less than the cost of switching over."
         )
-    if found.unknown.bursts:
+    if bursts.unknown.bursts:
         lines.append(
-            f"{count(found.unknown.bursts, 'burst')} not shared because there was no earlier "
+            f"{count(bursts.unknown.bursts, 'burst')} not shared because there was no earlier "
             "burst to judge by."
         )
-    if found.unweighed:
+    if bursts.unweighed:
         lines.append(
-            f"About {found.unweighed:,} more events of the same keys were processed without "
+            f"About {bursts.unweighed:,} more events of the same keys were processed without "
             "weighing, because sharing had not paid for some bursts in a row."
         )
     return lines
@@ -202,48 +204,48 @@ def sharing_facts(
     units: Units, sample: SharedSample | None, sharing: Sharing = Sharing.DYNAMIC
 ) -> dict[str, Any]:
     """Return the facts about sharing, as plain data; `sampled` only with a sample."""
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "mode": sharing.value,
         "sets": [
-            {"pattern": one.pattern, "queries": list(one.queries), "how": one.how}
-            for one in shared_patterns(units, sharing)
+            {"pattern": entry.pattern, "queries": list(entry.queries), "how": entry.how}
+            for entry in shared_patterns(units, sharing)
         ],
         "apart": [
             {
-                "pairs": [list(pair) for pair in itertools.islice(one.pairs(), MOST_PAIRS)],
-                "count": one.count,
-                "why": one.why,
+                "pairs": [list(pair) for pair in itertools.islice(entry.pairs(), MOST_PAIRS)],
+                "count": entry.count,
+                "why": entry.why,
             }
-            for one in apart(units, sharing)
+            for entry in apart(units, sharing)
         ],
     }
     by_index = counted(units) if sharing is Sharing.DYNAMIC else []
     if by_index:
-        told["counted"] = [list(names) for names in by_index]
+        facts["counted"] = [list(names) for names in by_index]
     if sample is not None:
-        told["sampled"] = {
+        facts["sampled"] = {
             "events": sample.events,
             "total": sample.total,
-            "sets": [_set_facts(found) for found in sample.sets],
+            "sets": [_set_facts(bursts) for bursts in sample.sets],
         }
-    return told
+    return facts
 
 
-def _set_facts(found: SharedBursts) -> dict[str, Any]:
+def _set_facts(bursts: SharedBursts) -> dict[str, Any]:
     return {
-        "pattern": found.pattern,
-        "queries": list(found.queries),
-        "bursts": found.bursts,
-        "shared_bursts": found.shared,
-        "events": found.events,
-        "shared_events": found.shared_events,
-        "graphlet_snapshots": found.graphlet_snapshots,
-        "event_snapshots": found.event_snapshots,
-        "bursts_in_parts": found.parted,
+        "pattern": bursts.pattern,
+        "queries": list(bursts.queries),
+        "bursts": bursts.bursts,
+        "shared_bursts": bursts.shared,
+        "events": bursts.events,
+        "shared_events": bursts.shared_events,
+        "graphlet_snapshots": bursts.graphlet_snapshots,
+        "event_snapshots": bursts.event_snapshots,
+        "bursts_in_parts": bursts.parted,
         "not_shared": {
-            "nothing_known": found.unknown.bursts,
-            "dearer": found.dearer.bursts,
-            "saving_too_little": found.too_little.bursts,
+            "nothing_known": bursts.unknown.bursts,
+            "dearer": bursts.dearer.bursts,
+            "saving_too_little": bursts.too_little.bursts,
         },
-        "unweighed_events": found.unweighed,
+        "unweighed_events": bursts.unweighed,
     }

@@ -98,26 +98,26 @@ def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]
 
     Queries with the same reasons go together, so that a thousand do not take a million pairs.
     """
-    found: dict[str, list[Block]] = {}
+    by_reason: dict[str, list[Block]] = {}
     alike = [(key, _alike(unit, sharing)) for key, unit in as_they_run(units, sharing)]
     for _, several in alike:
-        for one in several:
-            if len(one.names) > 1:
-                why = _why_not(one, one, sharing)
+        for left in several:
+            if len(left.names) > 1:
+                why = _why_not(left, left, sharing)
                 if why is not None:
-                    found.setdefault(why, []).append(Block(one.names))
-        for one, other in itertools.combinations(several, 2):
-            why = _why_not(one, other, sharing)
+                    by_reason.setdefault(why, []).append(Block(left.names))
+        for left, right in itertools.combinations(several, 2):
+            why = _why_not(left, right, sharing)
             if why is not None:
-                found.setdefault(why, []).append(Block(one.names, other.names))
+                by_reason.setdefault(why, []).append(Block(left.names, right.names))
     for (key, here), (other_key, there) in itertools.combinations(alike, 2):
-        for one, other in itertools.product(here, there):
+        for left, right in itertools.product(here, there):
             if key != other_key:
                 why = _differently_keyed(key, other_key)
             else:
-                why = _different_ways(one, other)
-            found.setdefault(why, []).append(Block(one.names, other.names))
-    return tuple(Apart(tuple(blocks), why) for why, blocks in found.items())
+                why = _different_ways(left, right)
+            by_reason.setdefault(why, []).append(Block(left.names, right.names))
+    return tuple(Apart(tuple(blocks), why) for why, blocks in by_reason.items())
 
 
 def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
@@ -133,19 +133,19 @@ def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
     within, still = (_sets_of(unit, several) for several in (sets, kept))
     places: dict[object, list[int]] = {}
     for query, template in enumerate(unit.members):
-        told: object = unit.why[query]
+        likeness: object = unit.why[query]
         if isinstance(template, Template):
             compared = frozenset((name, frozenset(how)) for name, how in loops(template).items())
-            told = (told, compared)
+            likeness = (likeness, compared)
             if unit.path is Path.SHARED:
-                told = (told, aggregated(template.aggregation))
+                likeness = (likeness, aggregated(template.aggregation))
         elif unit.path is Path.GRAPH:
-            own = tuple(number for number in range(len(lanes)) if number in within[query])
+            own_lanes = tuple(number for number in range(len(lanes)) if number in within[query])
             steps = tuple(map(goes_in_steps, _patterns_of(unit, query)))
-            if template.sides > 1 or not own:
-                told = (told, shape(template))
-            told = (told, own, steps)
-        places.setdefault((within[query], still[query], told), []).append(query)
+            if template.sides > 1 or not own_lanes:
+                likeness = (likeness, shape(template))
+            likeness = (likeness, own_lanes, steps)
+        places.setdefault((within[query], still[query], likeness), []).append(query)
     names = [template.query.name for template in unit.members]
     return [
         Alike(
@@ -162,41 +162,41 @@ def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
 
 def _sets_of(unit: TrendUnit, sets: Sequence[tuple[str, tuple[int, ...]]]) -> list[frozenset[int]]:
     """Return for each query of a unit the numbers of the sets that it is in."""
-    found: list[list[int]] = [[] for _ in unit.members]
+    of_query: list[list[int]] = [[] for _ in unit.members]
     for number, (_, queries) in enumerate(sets):
         for query in queries:
-            found[query].append(number)
-    return list(map(frozenset, found))
+            of_query[query].append(number)
+    return list(map(frozenset, of_query))
 
 
-def _why_not(one: Alike, other: Alike, sharing: Sharing) -> str | None:
+def _why_not(left: Alike, right: Alike, sharing: Sharing) -> str | None:
     """Return why queries of a unit share nothing with others of it; None where they do."""
-    why = _why_never(one, other, mixed=sharing is Sharing.ALWAYS)
-    if why is None and sharing is Sharing.NEVER and not one.kept & other.kept:
+    why = _why_never(left, right, mixed=sharing is Sharing.ALWAYS)
+    if why is None and sharing is Sharing.NEVER and not left.kept & right.kept:
         return _NEVER
     return why
 
 
-def _why_never(one: Alike, other: Alike, *, mixed: bool) -> str | None:
+def _why_never(left: Alike, right: Alike, *, mixed: bool) -> str | None:
     """Return why queries of a unit cannot share; None where they can.
 
     mixed: by the shared graph they can, however they compare events.
     """
-    unit = one.unit
+    unit = left.unit
     if unit.path is Path.SHARED:
-        return why_not(unit.templates[one.first], unit.templates[other.first], mixed=mixed)
-    if one.sets & other.sets:
+        return why_not(unit.templates[left.first], unit.templates[right.first], mixed=mixed)
+    if left.sets & right.sets:
         return None
     if unit.exact:
         return "each is computed by itself, in integers of any size"
     if unit.path is Path.GRAPH:
-        differs = _why_differ((one, other))
-        if _one_order(unit, one.first, other.first):
+        differs = _why_differ((left, right))
+        if _one_order(unit, left.first, right.first):
             return f"each keeps its own sums, over an order of events that both use; {differs}"
-        return f"{_each_by_itself((one, other))}; {differs}"
+        return f"{_each_by_itself((left, right))}; {differs}"
     if unit.path is not Path.COARSE:
-        return _each_by_itself((one, other))
-    here, there = (loops(unit.templates[side.first]) for side in (one, other))
+        return _each_by_itself((left, right))
+    here, there = (loops(unit.templates[side.first]) for side in (left, right))
     common = sorted(here.keys() & there.keys())
     if not common:
         return (
@@ -212,13 +212,13 @@ def _why_never(one: Alike, other: Alike, *, mixed: bool) -> str | None:
 
 def _each_by_itself(sides: Sequence[Alike]) -> str:
     """Return how queries are processed one by one, and why."""
-    told = [why.partition(": ") for why in dict.fromkeys(side.why for side in sides)]
-    ways = list(dict.fromkeys(_WAYS.get(way, way) for way, _, _ in told))
+    explained = [why.partition(": ") for why in dict.fromkeys(side.why for side in sides)]
+    ways = list(dict.fromkeys(_WAYS.get(way, way) for way, _, _ in explained))
     if len(ways) == 1:
-        reasons = ", and ".join(dict.fromkeys(reason for _, _, reason in told))
+        reasons = ", and ".join(dict.fromkeys(reason for _, _, reason in explained))
         return f"each {ways[0]}, because {reasons}"
-    one, other = (f"{_WAYS.get(way, way)}, because {reason}" for way, _, reason in told)
-    return f"one {one}; the other {other}"
+    first, second = (f"{_WAYS.get(way, way)}, because {reason}" for way, _, reason in explained)
+    return f"one {first}; the other {second}"
 
 
 def _patterns_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
@@ -227,26 +227,26 @@ def _patterns_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
     return [whole.unit.guarded[place] for place in whole.places[query][:2]]
 
 
-def _one_order(unit: TrendUnit, one: int, other: int) -> bool:
+def _one_order(unit: TrendUnit, left: int, right: int) -> bool:
     """Return whether an index sorts some events in one order for both queries."""
     whole = by_pattern(unit)
     return any(
         have_one_order(whole.unit.guarded[here], whole.unit.guarded[there])
-        for here, there in itertools.product(whole.places[one], whole.places[other])
+        for here, there in itertools.product(whole.places[left], whole.places[right])
         if any({here, there} <= {*group.queries} for group in joined_queries(whole.unit))
     )
 
 
-def _differ(one: GuardedTemplate, other: GuardedTemplate, queries: int) -> str:
+def _differ(left: GuardedTemplate, right: GuardedTemplate, queries: int) -> str:
     """Return why two of `queries` queries of the graph path have nothing in common."""
-    steps = goes_in_steps(one) + goes_in_steps(other)
+    steps = goes_in_steps(left) + goes_in_steps(right)
     if steps == 0:
-        return why_not_joined(one, other)
-    if one.query.strategy is not other.query.strategy:
+        return why_not_joined(left, right)
+    if left.query.strategy is not right.query.strategy:
         return "their strategies differ"
     if steps == 1:
         return "so they keep different things"
-    first, second = sorted((one, other), key=lambda template: -len(template.states))
+    first, second = sorted((left, right), key=lambda template: -len(template.states))
     differs = why_no_lanes(first, second)
     if differs is not None:
         return differs
@@ -261,11 +261,11 @@ def _different_ways(*sides: Alike) -> str:
     """Return why queries of two units with the same partitions are not in one unit."""
     if all(side.unit.path is Path.GRAPH for side in sides):
         return f"{_each_by_itself(sides)}; {_why_differ(sides)}"
-    told = ", ".join(
+    ways = ", ".join(
         f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
         for side in sides
     )
-    return f"they are processed in different ways, {told}"
+    return f"they are processed in different ways, {ways}"
 
 
 def _why_differ(sides: Sequence[Alike]) -> str:
@@ -273,10 +273,10 @@ def _why_differ(sides: Sequence[Alike]) -> str:
     two = [_patterns_of(side.unit, side.first) for side in sides]
     queries = max(len(side.unit.members) for side in sides)
     pairs = itertools.product(*two)
-    return " and ".join(dict.fromkeys(_differ(one, other, queries) for one, other in pairs))
+    return " and ".join(dict.fromkeys(_differ(left, right, queries) for left, right in pairs))
 
 
-def _differently_keyed(one: Partition, other: Partition) -> str:
+def _differently_keyed(left: Partition, right: Partition) -> str:
     """Return how two ways to partition a stream differ.
 
     >>> _differently_keyed(Partition(("g",)), Partition((), ("g",), ("g",)))
@@ -284,16 +284,16 @@ def _differently_keyed(one: Partition, other: Partition) -> str:
     >>> _differently_keyed(Partition(("g",)), Partition(("g",), (), ("g",)))
     'a null in g is a group for one of them and matches nothing for the other'
     """
-    keys = [sorted(side.key) for side in (one, other)]
+    keys = [sorted(side.key) for side in (left, right)]
     if keys[0] != keys[1]:
         ways = " and ".join(f"by {listed(key)}" if key else "not at all" for key in keys)
         return f"their events are partitioned differently, {ways}"
-    if one.group_by == other.group_by:
-        null = listed(sorted({*one.required} ^ {*other.required}))
+    if left.group_by == right.group_by:
+        null = listed(sorted({*left.required} ^ {*right.required}))
         return f"a null in {null} is a group for one of them and matches nothing for the other"
     groups = [
         f"by {listed(side.group_by)}" if side.group_by else "for the whole stream"
-        for side in (one, other)
+        for side in (left, right)
     ]
     return (
         f"their events are partitioned alike, by {listed(keys[0])}, but their results are "

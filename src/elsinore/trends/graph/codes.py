@@ -105,7 +105,7 @@ def exact_codes(
     except pa.ArrowInvalid:  # some are fractions, or need more than 64 bits
         encoded = {name: column.dictionary_encode() for name, column in columns.items()}
     values = {name: column.dictionary.to_pylist() for name, column in encoded.items()}
-    wholes: list[Exact] = sorted({value for found in values.values() for value in found})
+    wholes: list[Exact] = sorted({value for exact in values.values() for value in exact})
     ranks = {value: 2 * rank for rank, value in enumerate(wholes)}
     codes = {
         name: to_arrow([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
@@ -136,10 +136,10 @@ def excess_of(column: pa.Array, nearest: Doubles) -> Ints:
 
 def ranks_in_common(nearest: Doubles, excess: Sequence[Ints]) -> Ints:
     """Return the ranks of numbers given as the nearest doubles and what they exceed these by."""
-    most, more = nearest.reshape(-1), np.concatenate([*excess, np.zeros(0, dtype=np.int64)])
-    order = np.lexsort((more, most))
-    most, more = most[order], more[order]
-    differs = (most[1:] != most[:-1]) | (more[1:] != more[:-1])
+    most, rest_of = nearest.reshape(-1), np.concatenate([*excess, np.zeros(0, dtype=np.int64)])
+    order = np.lexsort((rest_of, most))
+    most, rest_of = most[order], rest_of[order]
+    differs = (most[1:] != most[:-1]) | (rest_of[1:] != rest_of[:-1])
     ranks = np.zeros(len(order), dtype=np.int64)
     ranks[order[1:]] = np.cumsum(differs)
     return ranks.reshape(nearest.shape)

@@ -194,7 +194,7 @@ class ComparedColumns:
             plain={name: column.take(to_arrow(rows)) for name, column in self.plain.items()},
         )
 
-    def rows(self, one: str, other: str) -> tuple[int, int]:
+    def rows(self, current: str, previous: str) -> tuple[int, int]:
         """Return the rows of `compared` and `known` by which two attributes are compared.
 
         What cannot be compared is compared by a row that knows no value. `compared` and `known`
@@ -207,8 +207,8 @@ class ComparedColumns:
         >>> [found.compared[row].tolist() for row in found.rows("id", "v")]
         [[0, 1], [0, 0]]
         """
-        here, there = self.names.index(one), self.names.index(other)
-        first, second = self.orders[one], self.orders[other]
+        here, there = self.names.index(current), self.names.index(previous)
+        first, second = self.orders[current], self.orders[previous]
         count = len(self.names)
         if (first.is_exact and second.is_exact) or (first is second and first is not Order.NONE):
             return here, there
@@ -245,15 +245,15 @@ class ComparedColumns:
         if self.wholes is None:
             return number if -BOUND <= number < BOUND else None
         place = bisect.bisect_left(self.wholes, number)
-        found = place < len(self.wholes) and self.wholes[place] == number
-        return 2 * place if found else 2 * place - 1
+        is_there = place < len(self.wholes) and self.wholes[place] == number
+        return 2 * place if is_there else 2 * place - 1
 
     def text_code(self, text: str) -> int:
         """Return what a text constant is compared as: odd where no attribute has that value."""
         ranks = range(len(self.texts))
         place = bisect.bisect_left(ranks, text, key=lambda rank: self.texts[rank].as_py())
-        found = place in ranks and self.texts[place].as_py() == text
-        return 2 * place if found else 2 * place - 1
+        is_there = place in ranks and self.texts[place].as_py() == text
+        return 2 * place if is_there else 2 * place - 1
 
     def time_code(self, name: str, text: str) -> int:
         """Return a constant that is compared with an attribute of times, in the unit of times.

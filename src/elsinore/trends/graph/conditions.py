@@ -68,8 +68,8 @@ def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k
     depth = 1 + max((len(program) for program in programs), default=0)
     return k.Conditions(
         forms=forms,
-        program=np.array([one[:3] for one in every], dtype=np.int64).reshape(-1, 3),
-        constants=np.array([one.constant for one in every], dtype=np.float64),
+        program=np.array([code[:3] for code in every], dtype=np.int64).reshape(-1, 3),
+        constants=np.array([code.constant for code in every], dtype=np.float64),
         compared=as_entered(columns.compared),  # all rows that the programs read are there by now
         known=as_entered(columns.known),
         numbers=as_entered(numbers),
@@ -142,9 +142,9 @@ class _Compiler:
             self._put(k.CODE)
 
     def _compare(self, operator: Operator, left: Expression, right: Expression) -> None:
-        one, other = self._order(left), self._order(right)
+        left_order, right_order = self._order(left), self._order(right)
         allowed = _ALLOWED[operator]
-        if one.is_number and other.is_number:
+        if left_order.is_number and right_order.is_number:
             if isinstance(left, Attribute) and isinstance(right, Attribute):
                 rows = self.columns.rows(left.name or "", right.name or "")
                 self._load(left, k.LOAD_CODE, rows[0])
@@ -158,15 +158,15 @@ class _Compiler:
                 self._number(left)
                 self._number(right)
                 self._put(k.COMPARE_NUMBERS, allowed)
-        elif one is Order.TIME and isinstance(left, Attribute) and _is_text(right):
+        elif left_order is Order.TIME and isinstance(left, Attribute) and _is_text(right):
             self._load(left, k.LOAD_CODE)
             self._moment(left, right)
             self._put(k.COMPARE_CODES, allowed)
-        elif other is Order.TIME and isinstance(right, Attribute) and _is_text(left):
+        elif right_order is Order.TIME and isinstance(right, Attribute) and _is_text(left):
             self._moment(right, left)
             self._load(right, k.LOAD_CODE)
             self._put(k.COMPARE_CODES, allowed)
-        elif one is other and one is not Order.NONE:
+        elif left_order is right_order and left_order is not Order.NONE:
             self._code(left)
             self._code(right)
             self._put(k.COMPARE_CODES, allowed)
@@ -261,15 +261,15 @@ class _Compiler:
 
 def _chained(expression: Expression, joined: Operator) -> list[Expression]:
     """Return the operands of a chain of ANDs or of ORs; no recursion: it may be thousands long."""
-    found: list[Expression] = []
+    chained: list[Expression] = []
     pending = [expression]
     while pending:
         node = pending.pop()
         if isinstance(node, Binary) and node.operator is joined:
             pending += (node.right, node.left)
         else:
-            found.append(node)
-    return found
+            chained.append(node)
+    return chained
 
 
 def _constant(expression: Expression) -> int | float | None:

@@ -95,18 +95,18 @@ class GraphEvaluator:
 
         `columns` are of the same events. read: tells columns of rows, which both are without then.
         """
-        found = self._stepped.evaluate(events, columns, read)
+        totals = self._stepped.evaluate(events, columns, read)
         self.bytes_held = self._stepped.bytes_held
         groups = self._programs.groups[: self._joined]
-        left = [number for number, group in enumerate(groups) if group.queries[0] not in found]
+        left = [number for number, group in enumerate(groups) if group.queries[0] not in totals]
         if left and read is not None:
             events, columns = read(slice(None))
         if left and events.slots is not None:
             order, _, _ = by_key(events.slots)
             events, columns = events.by_key(order), columns.take(order)
         if left:
-            self._evaluate(left, events, columns, found)
-        return _joined(self._by_pattern.joined(found))
+            self._evaluate(left, events, columns, totals)
+        return _joined(self._by_pattern.joined(totals))
 
     def only_group(self, classes: Sequence[int]) -> OnlyGroup | None:
         """Return the group that all queries are one of, for events of some classes; None: none."""
@@ -119,7 +119,7 @@ class GraphEvaluator:
         pending: list[int],
         events: KeyedEvents,
         columns: ComparedColumns,
-        found: dict[int, Totals],
+        by_query: dict[int, Totals],
     ) -> None:
         """Put the totals of groups of queries into `found`; events are in the order of keys."""
         codes, classes = events.classes, events.codes
@@ -138,25 +138,38 @@ class GraphEvaluator:
             group = self._programs.groups[number]
             template = group.template
             program, chosen = self._programs.program(number, codes)
-            held = windows(keys, wanted_of(template.query.window))
-            count, finals = len(held.key), max(group.finals) + 1
+            open_windows = windows(keys, wanted_of(template.query.window))
+            count, finals = len(open_windows.key), max(group.finals) + 1
             linear, extremes = program.linear.shape[1], program.extreme.shape[1]
             totals = new_sums(count * finals, linear, extremes)
             used = None
             if count and self._index is not None:
                 used = self._index.sum_up(
-                    group, program, codes, stream, columns, keys, held, totals
+                    group, program, codes, stream, columns, keys, open_windows, totals
                 )
             if count and used is None and finals > 1:
                 pending += self._programs.apart(number)
                 continue
             if count and used is None:
-                asked = conditions(self._programs.conditions(number), columns)
+                compiled_conditions = conditions(self._programs.conditions(number), columns)
                 evaluate = evaluate_masks if template.ambiguous else evaluate_runs
-                seconds = _SECONDS * held.longest * float(np.sum(held.high - held.low))
-                used = enter(evaluate, seconds, program, asked, stream, keys, held, totals)
-                used += size_of(asked[2:])
-            most = max(most, (used or 0) + size_of(held[:-1]))
+                seconds = (
+                    _SECONDS
+                    * open_windows.longest
+                    * float(np.sum(open_windows.high - open_windows.low))
+                )
+                used = enter(
+                    evaluate,
+                    seconds,
+                    program,
+                    compiled_conditions,
+                    stream,
+                    keys,
+                    open_windows,
+                    totals,
+                )
+                used += size_of(compiled_conditions[2:])
+            most = max(most, (used or 0) + size_of(open_windows[:-1]))
             for query, (sums, ranks), final in zip(
                 group.queries, chosen, group.finals, strict=True
             ):
@@ -167,14 +180,14 @@ class GraphEvaluator:
                         totals.powers[rows, sums],
                         totals.extremes[rows, ranks],
                     )
-                found[query] = Totals(held.key, held.window, mine)
-                size += size_of((*mine, held.key))
+                by_query[query] = Totals(open_windows.key, open_windows.window, mine)
+                size += size_of((*mine, open_windows.key))
         self.bytes_held = max(self.bytes_held, most + size)
 
 
-def _joined(found: Sequence[Totals]) -> WindowTotals:
+def _joined(totals: Sequence[Totals]) -> WindowTotals:
     """Put the totals of several queries together, each as wide as the widest."""
-    parts = [_with_trends(one) for one in found]
+    parts = [_with_trends(totals_of) for totals_of in totals]
     if len(parts) == 1:
         (only,) = parts
         query = np.zeros(len(only.key), dtype=np.int32)

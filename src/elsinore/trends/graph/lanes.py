@@ -65,7 +65,7 @@ class _Sweep:
 
     def with_lanes(self, other: _Sweep) -> _Sweep | None:
         """Return both as one sweep; None where they cannot be."""
-        first, second = sorted((self, other), key=lambda one: -len(one.templates[0].states))
+        first, second = sorted((self, other), key=lambda sweep: -len(sweep.templates[0].states))
         if len(self.numbers) + len(other.numbers) > MOST_LANES or not begins_with(
             first.templates[0], second.templates[0]
         ):
@@ -76,10 +76,10 @@ class _Sweep:
             first.sums | second.sums,
         )
 
-    def saves(self, one: _Sweep, other: _Sweep) -> int:
+    def saves(self, first: _Sweep, second: _Sweep) -> int:
         """Return what is saved where two are this one: the events are passed once."""
         return sum(
-            queries * (one.cost[kind] + other.cost[kind] + PASSED - self.cost[kind])
+            queries * (first.cost[kind] + second.cost[kind] + PASSED - self.cost[kind])
             for kind, queries in self.asking.items()
         )
 
@@ -92,8 +92,8 @@ def _sums(program: Program) -> frozenset[object]:
     sums, ranks = program.linear.T.tolist(), program.extreme.T.tolist()
     return frozenset(
         [None]
-        + [("sum", *(at for at in enumerate(one) if at[1] != NOTHING)) for one in sums[1:]]
-        + [("extreme", *(at for at in enumerate(one) if at[1] >= 0)) for one in ranks]
+        + [("sum", *(at for at in enumerate(column) if at[1] != NOTHING)) for column in sums[1:]]
+        + [("extreme", *(at for at in enumerate(column) if at[1] >= 0)) for column in ranks]
     )
 
 
@@ -120,7 +120,8 @@ def _acting(templates: Sequence[GuardedTemplate]) -> Iterator[tuple[str, int, bo
 def _put(sweeps: list[_Sweep], sweep: _Sweep) -> None:
     """Add a sweep to others: as one with that with which most is saved, or by itself."""
     alike = {
-        place: len(sweep.asking.keys() & other.asking.keys()) for place, other in enumerate(sweeps)
+        place: len(sweep.asking.keys() & candidate.asking.keys())
+        for place, candidate in enumerate(sweeps)
     }
     near = sorted((place for place in alike if alike[place]), key=lambda n: (-alike[n], -n))
     joint = ((place, sweeps[place].with_lanes(sweep)) for place in near)
@@ -140,10 +141,10 @@ def _adding_alike(
     templates: Sequence[GuardedTemplate], programs: Sequence[Program]
 ) -> list[tuple[int, ...]]:
     """Put queries together that may be lanes of one sweep and add up the same."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     longest = sorted(range(len(templates)), key=lambda number: -len(templates[number].states))
     for number in longest:
-        for several in found:
+        for several in groups:
             first = several[0]
             if (
                 len(several) < MOST_LANES
@@ -154,8 +155,8 @@ def _adding_alike(
                 several.append(number)
                 break
         else:
-            found.append([number])
-    return [tuple(several) for several in found]
+            groups.append([number])
+    return [tuple(several) for several in groups]
 
 
 def _begins_with(longer: Ints, table: Ints) -> bool:
@@ -169,14 +170,14 @@ def side_by_side(programs: Sequence[Program]) -> tuple[Program, list[Own]]:
     """
     states = len(programs[0].linear)
     linear, extreme = AddedColumns(states, NOTHING), AddedColumns(states, -1)
-    own = []
+    of_program = []
     for program in programs:
         here = range(len(program.linear))
         sums, ranks = program.linear.T.tolist(), program.extreme.T.tolist()
-        own.append(
+        of_program.append(
             (
                 [linear.number(f == 0, here, column) for f, column in enumerate(sums)],
                 [extreme.number(False, here, column) for column in ranks],
             )
         )
-    return programs[0]._replace(linear=linear.table(), extreme=extreme.table()), own
+    return programs[0]._replace(linear=linear.table(), extreme=extreme.table()), of_program

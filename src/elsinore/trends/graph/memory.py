@@ -83,13 +83,13 @@ def memory_of(lanes: Lanes, headers: NDArray[Any], keys: range, first: Ints, las
     return with_room(memory, slots if lanes.apart else 0)
 
 
-def with_room(memory: Memory, more: int) -> Memory:
+def with_room(memory: Memory, entries: int) -> Memory:
     """Return the memory with room for so many more entries, and for those of one event."""
     header = memory.headers[0]
-    more += int(header["states"] * header["overlap"])
-    header["room"] += more
-    ints = np.zeros(more * int(header["int_entry"]), dtype=np.int64)
-    doubles = np.zeros(more * int(header["double_entry"]))
+    entries += int(header["states"] * header["overlap"])
+    header["room"] += entries
+    ints = np.zeros(entries * int(header["int_entry"]), dtype=np.int64)
+    doubles = np.zeros(entries * int(header["double_entry"]))
     return Memory(
         memory.headers,
         np.concatenate((memory.ints, ints)),

@@ -88,10 +88,10 @@ def _pairs(parts: Sequence[Totals]) -> Totals:
     for number in range(_NUMBERS):
         cells, powers = np.zeros(len(every)), np.zeros(len(every), dtype=np.int32)
         if number < len(parts):
-            found = parts[number].sums
-            first, last = last, last + len(found.cells)
-            cells[rows[first:last]] = found.cells[:, 0]
-            powers[rows[first:last]] = found.powers[:, 0]
+            part_sums = parts[number].sums
+            first, last = last, last + len(part_sums.cells)
+            cells[rows[first:last]] = part_sums.cells[:, 0]
+            powers[rows[first:last]] = part_sums.powers[:, 0]
         sums += cells, powers
     pairs, exponents = enter(pairs_of_rows, _SECONDS * len(every), *sums)
     extremes = np.empty((len(every), 0), dtype=np.int64)

@@ -75,9 +75,9 @@ class Programs:
         """
         if group in self._last and self._last[group][0] == list(codes):
             return self._last[group][1]
-        found = self._made(group, codes)
-        self._last[group] = list(codes), found
-        return found
+        chosen = self._made(group, codes)
+        self._last[group] = list(codes), chosen
+        return chosen
 
     def apart(self, group: int) -> list[int]:
         """Return groups of their own for the queries of one."""
@@ -98,10 +98,10 @@ class Programs:
         linear, extreme = AddedColumns(states, NOTHING), AddedColumns(states, -1)
         chosen = []
         for query, places in zip(together.queries, together.places, strict=True):
-            own = self.unit.guarded[query]
+            template = self.unit.guarded[query]
             numbers = [parts[-1].shift + place for place in places]
-            sums = _contributions(self.unit, own, own.aggregation.linear).tolist()
-            ranks = _extremes(self.unit, own, own.aggregation.extremes).tolist()
+            sums = _contributions(self.unit, template, template.aggregation.linear).tolist()
+            ranks = _extremes(self.unit, template, template.aggregation.extremes).tolist()
             chosen.append(
                 (
                     [linear.number(f == 0, numbers, column) for f, column in enumerate(sums)],
@@ -114,9 +114,9 @@ class Programs:
     def _fits(self, group: int, code: int) -> list[list[int]]:
         """Return for each automaton the states that an event of a class may take."""
         if (group, code) not in self._fitting:
-            told = self.unit.classes.decode(code)
+            decoded = self.unit.classes.decode(code)
             self._fitting[group, code] = [
-                sorted(state + part.shift for state in part.template.fits(*told))
+                sorted(state + part.shift for state in part.template.fits(*decoded))
                 for part in self._parts[group]
             ]
         return self._fitting[group, code]
@@ -134,34 +134,36 @@ class AddedColumns:
 
     def number(self, counts: bool, states: Sequence[int], column: Sequence[int]) -> int:
         """Return the number of a column; `counts`: whether it is the number of trends."""
-        told = dict(zip(states, column, strict=True))
+        contributions = dict(zip(states, column, strict=True))
         for number, (also, known) in enumerate(self._known):
-            if also == counts and all(known.get(s, what) == what for s, what in told.items()):
-                known.update(told)
+            if also == counts and all(
+                known.get(s, code) == code for s, code in contributions.items()
+            ):
+                known.update(contributions)
                 return number
-        self._known.append((counts, told))
+        self._known.append((counts, contributions))
         return len(self._known) - 1
 
     def table(self) -> Ints:
         """Return all columns."""
-        found = np.full((self._states, len(self._known)), self._nothing, dtype=np.int64)
+        columns = np.full((self._states, len(self._known)), self._nothing, dtype=np.int64)
         for number, (_, known) in enumerate(self._known):
-            for state, what in known.items():
-                found[state, number] = what
-        return found
+            for state, code in known.items():
+                columns[state, number] = code
+        return columns
 
 
 def _parts(template: GuardedTemplate) -> list[_Part]:
-    found: list[_Part] = []
+    parts: list[_Part] = []
 
-    def put(one: GuardedTemplate) -> int:
-        negatives = tuple(put(negative) for negative in one.negatives)
-        shift = found[-1].shift + len(found[-1].template.states) if found else 0
-        found.append(_Part(one, shift, negatives))
-        return len(found) - 1
+    def put(guarded: GuardedTemplate) -> int:
+        negatives = tuple(put(negative) for negative in guarded.negatives)
+        shift = parts[-1].shift + len(parts[-1].template.states) if parts else 0
+        parts.append(_Part(guarded, shift, negatives))
+        return len(parts) - 1
 
     put(template)
-    return found
+    return parts
 
 
 class _Guards:
@@ -176,19 +178,19 @@ class _Guards:
 
 
 def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[int]]]) -> Program:
-    own = parts[-1]
-    fields = own.template.aggregation
-    strategy = own.template.query.strategy
-    states = own.shift + len(own.template.states)
+    main = parts[-1]
+    fields = main.template.aggregation
+    strategy = main.template.query.strategy
+    states = main.shift + len(main.template.states)
     guards = _Guards()
     state = np.zeros((states + 1, 9), dtype=np.int64)
     state[:, [layout.START, layout.END]] = REFUSED
     moves: list[tuple[Move, _Part, int, int]] = []  # with guard and first condition
     shift = 0
     for part in parts:
-        for one in part.template.starts:
-            guard = guards.number(one.ways, part.negatives)
-            state[one.target + part.shift, layout.START] = guard
+        for start in part.template.starts:
+            guard = guards.number(start.ways, part.negatives)
+            state[start.target + part.shift, layout.START] = guard
         for last in part.template.ends:
             row = state[last.source + part.shift]
             row[layout.END] = guards.number(last.ways, part.negatives)
@@ -201,7 +203,7 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
         ]
         shift += len(part.template.conditions)
     moves.sort(key=lambda entry: entry[0].target + entry[1].shift)
-    ways_of_moves, slides, slide = _ways(moves, own, strategy, states)
+    ways_of_moves, slides, slide = _ways(moves, main, strategy, states)
     lists = Lists()
     table = np.zeros((len(moves) + 1, 7), dtype=np.int64)
     for place, (move, part, guard, _) in enumerate(moves):
@@ -214,8 +216,8 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
             0,
             0,
         )
-        asked = layout.POOLED if ways_of_moves[place] == POOL else layout.STORED
-        state[move.source + part.shift, asked] = 1
+        keeping = layout.POOLED if ways_of_moves[place] == POOL else layout.STORED
+        state[move.source + part.shift, keeping] = 1
     table[:, layout.CONDITIONS] = lists.put(
         sorted(n + first for n in move.conditions) for move, _, _, first in moves
     )
@@ -223,25 +225,25 @@ def _program(unit: TrendUnit, parts: Sequence[_Part], fits: Sequence[list[list[i
         sorted(n + first for _, n in move.checks) for move, _, _, first in moves
     )
     asks = [bool(move.conditions or guard != layout.NO_GUARD) for move, _, guard, _ in moves]
-    steps, onward = _bits(own, strategy, fits, table, asks)
+    steps, onward = _bits(main, strategy, fits, table, asks)
     state[:, layout.MOVES] = np.searchsorted(table[:-1, layout.TARGET], np.arange(states + 1))
     state[:, layout.SLIDES] = np.cumsum([0, *slides])
-    state[own.shift :, layout.ONWARD] = lists.put(onward)
+    state[main.shift :, layout.ONWARD] = lists.put(onward)
     return Program(
         automata=np.array([part.shift for part in parts] + [states], dtype=np.int64),
         state=state,
         move=table,
         guards=lists.put(map(_coded, guards.numbers))[:-1].copy(),
-        fits=lists.put(found for one in fits for found in one),
+        fits=lists.put(states_fitting for start in fits for states_fitting in start),
         lists=lists.items,
-        linear=_shifted(_contributions(unit, own.template, fields.linear), own.shift, NOTHING),
-        extreme=_shifted(_extremes(unit, own.template, fields.extremes), own.shift, -1),
+        linear=_shifted(_contributions(unit, main.template, fields.linear), main.shift, NOTHING),
+        extreme=_shifted(_extremes(unit, main.template, fields.extremes), main.shift, -1),
         steps=steps,
         shape=np.array(
             [
                 _STRATEGIES[strategy],
-                own.template.sides,
-                own.template.ambiguous,
+                main.template.sides,
+                main.template.ambiguous,
                 state[:, layout.ANCHOR].any(),
             ],
             dtype=np.int64,
@@ -258,7 +260,7 @@ def _coded(ways: Ways) -> list[int]:
 
 
 def _ways(
-    moves: Sequence[tuple[Move, _Part, int, int]], own: _Part, strategy: Strategy, states: int
+    moves: Sequence[tuple[Move, _Part, int, int]], main: _Part, strategy: Strategy, states: int
 ) -> tuple[list[int], list[int], list[int]]:
     """Return how each move is looked at, the sliding sums of each state, and each move's."""
     ways: list[int] = []
@@ -266,11 +268,11 @@ def _ways(
     wanted: list[tuple[int, int] | None] = []
     for move, part, guard, _ in moves:
         pair = None
-        if move.conditions or (part is own and strategy is Strategy.NEXT):
+        if move.conditions or (part is main and strategy is Strategy.NEXT):
             ways.append(SCAN)
         elif guard == layout.NO_GUARD:
             ways.append(POOL)
-        elif part is own:
+        elif part is main:
             ways.append(SLIDE)
             pair = (move.source + part.shift, guard)
         else:
@@ -285,69 +287,69 @@ def _ways(
 
 
 def _bits(
-    own: _Part,
+    main: _Part,
     strategy: Strategy,
     fits: Sequence[list[list[int]]],
     moves: Ints,
     asks: Sequence[bool],
 ) -> tuple[Ints, list[list[int]]]:
     """Return what sets of states, written as bits, become, as far as events do not matter."""
-    count = len(own.template.states)
+    count = len(main.template.states)
     steps = np.zeros((len(fits), count + 1), dtype=np.int64)
     onward: list[list[int]] = [[] for _ in range(count)]
-    if not own.template.ambiguous:
+    if not main.template.ambiguous:
         return steps, onward
     taking: dict[int, list[int]] = {}
-    for number, found in enumerate(fits):
-        for state in found[-1]:
+    for number, fitting in enumerate(fits):
+        for state in fitting[-1]:
             taking.setdefault(state, []).append(number)
     for move, asking in enumerate(asks):
         before, after = moves[move, :2].tolist()
-        if before < own.shift:
+        if before < main.shift:
             continue
-        before -= own.shift
+        before -= main.shift
         if asking:
             onward[before].append(move)
         for number in taking.get(after, ()):
             if not asking:
-                steps[number, before] |= 1 << (after - own.shift)
+                steps[number, before] |= 1 << (after - main.shift)
             if asking or strategy is not Strategy.ANY:
                 steps[number, -1] |= 1 << before
     return steps, onward
 
 
-def _contributions(unit: TrendUnit, own: GuardedTemplate, fields: Sequence[Field]) -> Ints:
+def _contributions(unit: TrendUnit, guarded: GuardedTemplate, fields: Sequence[Field]) -> Ints:
     """Return what an event adds to fields [field, state]."""
     codes = addend_codes(unit)
-    found = np.full((len(fields), len(own.states)), NOTHING, dtype=np.int64)
+    codes_of = np.full((len(fields), len(guarded.states)), NOTHING, dtype=np.int64)
     for f, entry in enumerate(fields):
-        for number, state in enumerate(own.states):
+        for number, state in enumerate(guarded.states):
             if state.variable not in entry.variables:
                 continue
-            what = ONE
+            code = ONE
             if entry.kind is not FieldKind.EVENTS:
-                name, window = entry.attribute or "", own.query.window
-                what = codes[Addend.of(entry.kind, name, window, entry.turn)]
-            found[f, number] = what
-    return found
+                name, window = entry.attribute or "", guarded.query.window
+                code = codes[Addend.of(entry.kind, name, window, entry.turn)]
+            codes_of[f, number] = code
+    return codes_of
 
 
-def _extremes(unit: TrendUnit, own: GuardedTemplate, fields: Sequence[Field]) -> Ints:
+def _extremes(unit: TrendUnit, guarded: GuardedTemplate, fields: Sequence[Field]) -> Ints:
     """Return the ranks that fields are the least of [field, state]."""
     codes = rank_codes(unit)
-    found = np.full((len(fields), len(own.states)), -1, dtype=np.int64)
+    codes_of = np.full((len(fields), len(guarded.states)), -1, dtype=np.int64)
     for x, entry in enumerate(fields):
-        for number, state in enumerate(own.states):
+        for number, state in enumerate(guarded.states):
             if state.variable in entry.variables:
-                found[x, number] = codes[entry.kind, entry.attribute or ""]
-    return found
+                codes_of[x, number] = codes[entry.kind, entry.attribute or ""]
+    return codes_of
 
 
 def _shifted(columns: Ints, shift: int, nothing: int) -> Ints:
     """Return columns [field, state] by state, behind those of what stands under NOT."""
-    found = np.full((shift + columns.shape[1], len(columns)), nothing, dtype=np.int64)
-    found[shift:] = columns.T
-    return found
+    shifted = np.full((shift + columns.shape[1], len(columns)), nothing, dtype=np.int64)
+    shifted[shift:] = columns.T
+    return shifted
 
 
 def class_numbers(codes: NDArray[Any]) -> tuple[list[int], Ints]:

@@ -112,9 +112,9 @@ class Stepped:
         read: tells the columns of rows, which then are not in what is given; codes are steady.
         """
         self.bytes_held = 0
-        found: dict[int, Totals] = {}
+        by_query: dict[int, Totals] = {}
         if not self._groups:
-            return found
+            return by_query
         codes, occur, places = _classes(events)
         slots, times = _slots(events), read_only(events.times)
         ties = np.zeros(1, dtype=np.uint8)
@@ -141,36 +141,38 @@ class Stepped:
                 continue
             for lane, ready in enumerate(several):
                 for query, chosen in zip(ready.queries, ready.chosen, strict=True):
-                    found[query] = _of_lane(totals, lanes, lane, chosen)
-        return found
+                    by_query[query] = _of_lane(totals, lanes, lane, chosen)
+        return by_query
 
     def _ready(self, occur: Sequence[int], columns: ComparedColumns) -> list[list[_Ready]]:
         """Return the queries that can be done, those that are lanes of one sweep together."""
         ready = {}
         for number in self._groups:
             program, chosen = self._programs.program(number, occur)
-            asked = conditions(self._programs.conditions(number), columns)
-            if can_step(program, asked):
+            compiled = conditions(self._programs.conditions(number), columns)
+            if can_step(program, compiled):
                 queries = self._programs.groups[number].queries
-                ready[number] = _Ready(queries, program, chosen, asked)
+                ready[number] = _Ready(queries, program, chosen, compiled)
         numbers = tuple(ready)
         if numbers not in self._sweeps:
-            told: list[tuple[int, ...]] = [(number,) for number in numbers]
+            groups: list[tuple[int, ...]] = [(number,) for number in numbers]
             if self._share:
-                told = sweeps(self._programs, {n: one.program for n, one in ready.items()})
-            self._sweeps = {numbers: told}
+                groups = sweeps(
+                    self._programs, {n: ready_group.program for n, ready_group in ready.items()}
+                )
+            self._sweeps = {numbers: groups}
         return [[ready[number] for number in several] for several in self._sweeps[numbers]]
 
     def _words(self, several: Sequence[_Ready], occur: Sequence[int]) -> Lanes:
         """Return the words of queries; they are kept for events of the same classes and columns."""
-        queries = tuple(one.queries[0] for one in several)
-        asked = several[0].asked
-        told = list(occur), asked.forms.tobytes()
-        if queries not in self._last or self._last[queries][0] != told:
+        queries = tuple(group.queries[0] for group in several)
+        compiled = several[0].asked
+        key = list(occur), compiled.forms.tobytes()
+        if queries not in self._last or self._last[queries][0] != key:
             templates = [self.unit.guarded[query] for query in queries]
-            programs = [one.program for one in several]
-            lanes = words_of(templates, programs, asked, by_time=self._by_time)
-            self._last[queries] = told, lanes
+            programs = [group.program for group in several]
+            lanes = words_of(templates, programs, compiled, by_time=self._by_time)
+            self._last[queries] = key, lanes
         return self._last[queries][1]
 
     def _sweep(
@@ -187,7 +189,7 @@ class Stepped:
         headers, most = header_of(lanes, wanted, len(first), by_time=self._by_time)
         if most < len(first):
             stretches = list(stretches)  # they are gone over again
-        more = True if lanes.fields + lanes.extremes > 1 else None
+        several = True if lanes.fields + lanes.extremes > 1 else None
         parts = []
         for begin in range(0, len(first), most):
             keys = range(begin, min(begin + most, len(first)))
@@ -196,7 +198,7 @@ class Stepped:
             for columns in stretches:
                 memory.headers["begin"], memory.headers["rows"] = columns.begin, columns.rows
                 arguments, seconds = (rows, columns.events), _STEP * columns.rows
-                while (how := enter(sweep, seconds, *memory, *arguments, given, more)) == ROOM:
+                while (how := enter(sweep, seconds, *memory, *arguments, given, several)) == ROOM:
                     memory = with_room(memory, int(memory.headers[0]["room"]))
                     given = _longer(memory, given, len(given.places) // 2)
                 if how == LARGE_NUMBERS:
@@ -219,8 +221,8 @@ def sweeps(programs: Programs, groups: Mapping[int, Program]) -> list[tuple[int,
     """Put groups together as lanes of sweeps; their programs are for whatever classes."""
     numbers = list(groups)
     templates = [programs.groups[number].template for number in numbers]
-    told = lanes_of(templates, list(groups.values()))
-    return [tuple(numbers[place] for place in places) for places in told]
+    all_lanes = lanes_of(templates, list(groups.values()))
+    return [tuple(numbers[place] for place in places) for places in all_lanes]
 
 
 def _classes(events: KeyedEvents) -> tuple[Ints, Sequence[int], Ints]:
@@ -326,8 +328,8 @@ def _of_lane(totals: Totals, lanes: Lanes, lane: int, chosen: Own) -> Totals:
     chosen: which of the sums and extremes of the lane's program these are.
     """
     sums, ranks = (
-        np.array([own[place] for place in some] if any(chosen) else own, dtype=np.int64)
-        for own, some in zip(lanes.own[lane], chosen, strict=True)
+        np.array([fields[place] for place in some] if any(chosen) else fields, dtype=np.int64)
+        for fields, some in zip(lanes.own[lane], chosen, strict=True)
     )
     mine = Sums(
         totals.sums.cells[:, sums * lanes.lanes + lane],

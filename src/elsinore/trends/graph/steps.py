@@ -72,7 +72,7 @@ ORDERS = {LESS, LESS | EQUAL, GREATER, GREATER | EQUAL}  # outcomes of a compari
 
 def can_step(program: Program, conditions: Conditions) -> bool:
     """Return whether a query is one of those that this file is about."""
-    asked = program.lists[program.move[0, CONDITIONS] : program.move[-1, CONDITIONS]]
+    condition_numbers = program.lists[program.move[0, CONDITIONS] : program.move[-1, CONDITIONS]]
     return not (
         program.shape[STRATEGY] == ANY
         or program.shape[AMBIGUOUS]
@@ -80,7 +80,7 @@ def can_step(program: Program, conditions: Conditions) -> bool:
         or len(program.automata) > 2  # one of them under NOT
         or np.any(program.move[:-1, GUARD] != NO_GUARD)
         or program.move[0, CHECKS] != program.move[-1, CHECKS]
-        or np.any(conditions.forms[asked, FORM] != BY_CODE)
+        or np.any(conditions.forms[condition_numbers, FORM] != BY_CODE)
         or np.any(program.state[:-1, [START, END]] > NO_GUARD)
     )
 
@@ -136,7 +136,7 @@ def words_of(
     one time do not precede one another.
     """
     equal = equal_states(templates)
-    program, own = side_by_side(programs)
+    program, own_of_lanes = side_by_side(programs)
     programs = [program, *programs[1:]]
     taken = _taken(programs, equal, len(program.fits) - 1)
     nodes = _nodes(program, equal, taken)
@@ -155,7 +155,7 @@ def words_of(
         max(map(len, writer.held.values()), default=0),
         program.linear.shape[1],
         program.extreme.shape[1],
-        own,
+        own_of_lanes,
         writer.contiguous,
         writer.entry > 0,
         writer.at_once,
@@ -181,7 +181,7 @@ class _Writer:
         self._programs, self._program, self._conditions = programs, programs[0], conditions
         self._equal = equal
         self._standing = {
-            (n.state, one): (n, lane) for n in nodes for lane, one in enumerate(n.equal)
+            (n.state, state): (n, lane) for n in nodes for lane, state in enumerate(n.equal)
         }
         self._lists: dict[tuple[int, ...], int] = {}
         self._places: dict[_Node, int] = {}
@@ -202,34 +202,34 @@ class _Writer:
         self._covers[node] = all({*chosen} == {*range(len(of.equal))} for of, chosen in before)
         self._single[node] = len(node.equal) == 1 and all(len(of.equal) == 1 for of, _ in before)
         into = [
-            _Into(of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen), *asked)
-            for (of, chosen), asked in zip(before, self._forms(node.state), strict=True)
+            _Into(of, ALL if chosen == list(range(len(of.equal))) else self._put(chosen), *forms)
+            for (of, chosen), forms in zip(before, self._forms(node.state), strict=True)
         ]
         ending, attributes = self._ending(node), self.held.get(node.state, [])
-        held = self._put([len(attributes), *attributes]) if attributes else ALL
+        attributes_at = self._put([len(attributes), *attributes]) if attributes else ALL
         at = self._places[node] = len(self.words)
         if node.kept != NOWHERE:
             self.words[PLACES + node.number] = at
-        self.words += _state_words(self._program, node, into, ending, held, at)
+        self.words += _state_words(self._program, node, into, ending, attributes_at, at)
 
     def put_class(self, states: Mapping[int, set[int]]) -> int:
         """Write the states that events are taken to, with the lanes of each; return where."""
         entries: dict[_Node, list[int]] = {}
         for state, several in states.items():
-            for one in sorted(several):
-                node, lane = self._standing[state, one]
+            for state_taken in sorted(several):
+                node, lane = self._standing[state, state_taken]
                 entries.setdefault(node, []).append(lane)
-        told = []
+        words = []
         for node, lanes in entries.items():
             whole = len(lanes) == len(node.equal) and (self.contiguous or self._covers[node])
-            told += [self._places[node], ALL if whole else self._put([len(lanes), *lanes])]
+            words += [self._places[node], ALL if whole else self._put([len(lanes), *lanes])]
         acts = TOGETHER_WITH_OTHERS
         if self.contiguous or _at_once(self._program, list(states)):
-            alone = len(entries) == 1 and told[1] == ALL and all(map(self._single.get, entries))
+            alone = len(entries) == 1 and words[1] == ALL and all(map(self._single.get, entries))
             acts = IN_ONE_LANE if alone else ALONE
         self.at_once &= acts != TOGETHER_WITH_OTHERS
-        self.words += [len(entries), acts, *told]
-        return len(self.words) - CLASS - len(told)
+        self.words += [len(entries), acts, *words]
+        return len(self.words) - CLASS - len(words)
 
     def _forms(self, state: int) -> list[tuple[bool, Ints]]:
         """Return of each move into a state whether entries stand in order, and its conditions.
@@ -237,16 +237,16 @@ class _Writer:
         LEFT is where entries hold it. Where an event goes on with all of its own state that it is
         not below, those that are left are above it; or the other way round.
         """
-        found = []
-        for source, asked in _moves(self._program, state):
-            forms = self._conditions.forms[asked, :BEGINS]
+        all_forms = []
+        for source, condition_numbers in _moves(self._program, state):
+            forms = self._conditions.forms[condition_numbers, :BEGINS]
             stays = source == state and not (self.contiguous or self._by_time)
             in_order = stays and len(forms) == 1 and forms[0, LEFT] == forms[0, RIGHT]
             in_order = in_order and forms[0, ALLOWED] in ORDERS
             for form in forms:
                 form[LEFT] = self.at_held + 2 * self.held[source].index(form[LEFT])
-            found.append((in_order, forms))
-        return found
+            all_forms.append((in_order, forms))
+        return all_forms
 
     def _put(self, numbers: Sequence[int]) -> int:
         if tuple(numbers) not in self._lists:
@@ -278,12 +278,12 @@ def _taken(
     programs: Sequence[Program], equal: Sequence[Sequence[int]], classes: int
 ) -> list[dict[int, set[int]]]:
     """Return for each class the states that its events are taken to, with the lanes of each."""
-    found: list[dict[int, set[int]]] = [{} for _ in range(classes)]
+    taken: list[dict[int, set[int]]] = [{} for _ in range(classes)]
     for lane, program in enumerate(programs):
-        for kind, states in enumerate(found):
+        for kind, states in enumerate(taken):
             for state in program.lists[program.fits[kind] : program.fits[kind + 1]].tolist():
                 states.setdefault(state, set()).add(equal[state][lane])
-    return found
+    return taken
 
 
 def _nodes(
@@ -294,16 +294,16 @@ def _nodes(
     moves = program.move[:-1]
     kept[moves[:, SOURCE]] = TOGETHER
     kept[moves[np.diff(program.move[:, CONDITIONS]) > 0, SOURCE]] = APART
-    found: list[_Node] = []
+    nodes: list[_Node] = []
     for state in sorted(range(len(equal)), key=lambda state: kept[state] == NOWHERE):
         lanes = tuple(sorted({*equal[state]} - {NONE}))
         several = [lanes]
         if kept[state] == NOWHERE and all(len(of.get(state, ())) < 2 for of in taken):
             several = [(lane,) for lane in lanes]
-        for one in several:
-            offset = found[-1].offset + len(found[-1].equal) if found else 0
-            found.append(_Node(state, one, int(kept[state]), len(found), offset))
-    return found
+        for equal_lanes in several:
+            offset = nodes[-1].offset + len(nodes[-1].equal) if nodes else 0
+            nodes.append(_Node(state, equal_lanes, int(kept[state]), len(nodes), offset))
+    return nodes
 
 
 def _sources(program: Program, state: int) -> list[int]:
@@ -312,21 +312,23 @@ def _sources(program: Program, state: int) -> list[int]:
 
 def _moves(program: Program, state: int) -> list[tuple[int, Ints]]:
     """Return of each move into a state where it comes from, and the conditions it has."""
-    found = []
+    moves = []
     for move in range(*program.state[state : state + 2, MOVES].tolist()):
         first, last = program.move[move : move + 2, CONDITIONS].tolist()
-        found.append((int(program.move[move, SOURCE]), program.lists[first:last]))
-    return found
+        moves.append((int(program.move[move, SOURCE]), program.lists[first:last]))
+    return moves
 
 
 def _held(program: Program, conditions: Conditions) -> dict[int, list[int]]:
     """Return for each state that moves with conditions lead out of the attributes these ask of."""
-    found: dict[int, set[int]] = {}
+    compared: dict[int, set[int]] = {}
     for state in range(len(program.state) - 1):
-        for source, asked in _moves(program, state):
-            if len(asked):
-                found.setdefault(source, set()).update(conditions.forms[asked, LEFT].tolist())
-    return {source: sorted(attributes) for source, attributes in found.items()}
+        for source, condition_numbers in _moves(program, state):
+            if len(condition_numbers):
+                compared.setdefault(source, set()).update(
+                    conditions.forms[condition_numbers, LEFT].tolist()
+                )
+    return {source: sorted(attributes) for source, attributes in compared.items()}
 
 
 def _state_words(

@@ -72,7 +72,9 @@ class GraphBuilder:
         self._key = key
         self._vertices = [vertex for of_query in counts.vertices for vertex in of_query]
         self._sets = sets
-        self._set_of = {place: n for n, one in enumerate(sets) for place in one.members}
+        self._set_of = {
+            place: n for n, set_of_members in enumerate(sets) for place in set_of_members.members
+        }
         self._labels = labels  # short names of types
         self._open: dict[object, _Open] = {}
         self._done: list[_Open] = []
@@ -142,12 +144,12 @@ class GraphBuilder:
         for vertex in self._shown(counts):
             by_set.setdefault(self._set_of.get((vertex.query, vertex.state)), []).append(vertex)
         for number, vertices in by_set.items():
-            rest = vertices
+            alone = vertices
             if number is not None and event.row in self._sets[number].pieces:
                 piece = self._sets[number].pieces[event.row]
                 sharing = self._sharing(number, piece, event, pane)
                 if len({v.query for v in sharing}) > 1:
-                    rest = [vertex for vertex in vertices if vertex not in sharing]
+                    alone = [vertex for vertex in vertices if vertex not in sharing]
                     events = [
                         later
                         for later in ahead[number, piece.number]
@@ -155,9 +157,9 @@ class GraphBuilder:
                     ]
                     self._insert_shared(number, piece, event, name, counts, sharing, events)
             if number is None:
-                self._insert_alone(event, name, counts, tuple(rest), (event.type, "all"))
+                self._insert_alone(event, name, counts, tuple(alone), (event.type, "all"))
             else:
-                for vertex in rest:
+                for vertex in alone:
                     of = self._sets[number].pieces.get(event.row)
                     place = (vertex, pane, None if of is None else of.number)
                     self._insert_alone(event, name, counts, (vertex,), place)
@@ -314,15 +316,15 @@ class GraphBuilder:
         return graphlet
 
     def _snapshot(self, graphlet: _Open, event: str | None, values: Mapping[Vertex, int]) -> str:
-        before = sum((one.event is None) == (event is None) for one in self._snapshots)
+        before = sum((snapshot.event is None) == (event is None) for snapshot in self._snapshots)
         if event is not None:
             name = AT_EVENTS if before == 0 else f"{AT_EVENTS}{before + 1}"
         else:
             name = OPENINGS[before] if before < len(OPENINGS) else f"{OPENINGS[0]}{before + 1}"
         for vertex, value in values.items():
             self._values[vertex][name] = value
-        told = {_label(vertex, graphlet.vertices): value for vertex, value in values.items()}
-        self._snapshots.append(Snapshot(name, graphlet.name, event, told))
+        by_label = {_label(vertex, graphlet.vertices): value for vertex, value in values.items()}
+        self._snapshots.append(Snapshot(name, graphlet.name, event, by_label))
         return name
 
     def _graph(self) -> HamletGraph:
@@ -331,18 +333,19 @@ class GraphBuilder:
             windows={vertex.name: vertex.bounds for vertex in self._vertices},
             graphlets=tuple(
                 Graphlet(
-                    name=one.name,
-                    type=one.type,
+                    name=graphlet.name,
+                    type=graphlet.type,
                     queries=tuple(
                         dict.fromkeys(
-                            _label(v, one.vertices) if one.shared else v.name for v in one.vertices
+                            _label(v, graphlet.vertices) if graphlet.shared else v.name
+                            for v in graphlet.vertices
                         )
                     ),
-                    shared=one.shared,
-                    opening=one.opening,
-                    events=tuple(one.events),
+                    shared=graphlet.shared,
+                    opening=graphlet.opening,
+                    events=tuple(graphlet.events),
                 )
-                for one in self._done
+                for graphlet in self._done
             ),
             snapshots=tuple(self._snapshots),
             totals=self._counts.results(),
@@ -353,17 +356,17 @@ def _ahead(
     events: Iterable[RecordedEvent], sets: Sequence[SharedSet]
 ) -> dict[tuple[int, int], list[RecordedEvent]]:
     """Return the events of each set's pieces."""
-    found: dict[tuple[int, int], list[RecordedEvent]] = {}
+    by_piece: dict[tuple[int, int], list[RecordedEvent]] = {}
     for event in events:
         for number, shared in enumerate(sets):
             if event.row in shared.pieces:
-                found.setdefault((number, shared.pieces[event.row].number), []).append(event)
-    return found
+                by_piece.setdefault((number, shared.pieces[event.row].number), []).append(event)
+    return by_piece
 
 
 def _label(vertex: Vertex, among: Sequence[Vertex]) -> str:
     """Return what a vertex is called among others: its query, with a place where it has several."""
-    mine = [other for other in among if other.query == vertex.query]
+    mine = [sibling for sibling in among if sibling.query == vertex.query]
     return vertex.name if len(mine) == 1 else f"{vertex.name}.{mine.index(vertex) + 1}"
 
 

@@ -91,32 +91,32 @@ class Counts:
 
         By an event, or by any that loops there.
         """
-        found = 0
+        count = 0
         for move in vertex.moves:
             if move.source == vertex.state:
                 continue
             if event is not None and not move.takes(event.type, event.true):
                 continue
             of = self.vertices[vertex.query]
-            found += 1 if move.source == START else self.totals[of[move.source]]
-        return found
+            count += 1 if move.source == START else self.totals[of[move.source]]
+        return count
 
     def looping(self, vertex: Vertex, event: RecordedEvent) -> int:
         """Return the trends that end in a vertex and go on there by an event."""
-        found = 0
+        total = 0
         for move in vertex.moves:
             if move.source != vertex.state or not move.takes(event.type, event.true):
                 continue
             comparison = move.adjacent
             if comparison is None:
-                found += self.totals[vertex]
+                total += self.totals[vertex]
             else:
-                found += sum(
+                total += sum(
                     count
                     for row, count in self.ended[vertex]
                     if self.holds(comparison, row, event.row)
                 )
-        return found
+        return total
 
     def count(self, vertex: Vertex, event: RecordedEvent) -> int:
         """Return the trends that end in an event which takes a vertex (Equation 2)."""
@@ -125,7 +125,7 @@ class Counts:
     def results(self) -> dict[str, int]:
         """Return the number of each query's trends so far (Equation 3)."""
         return {
-            of_query[0].name: sum(self.totals[one] for one in of_query if one.accepting)
+            of_query[0].name: sum(self.totals[vertex] for vertex in of_query if vertex.accepting)
             for of_query in self.vertices
         }
 

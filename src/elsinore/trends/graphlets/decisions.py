@@ -28,14 +28,16 @@ def shared_sets(
     events: of the key, each with the slot that it had. mixed: queries that compare events in
     different ways may share.
     """
-    told = {(one.name, one.queries): one.records for one in sharing}
-    found = []
+    records_of = {
+        (statistics.name, statistics.queries): statistics.records for statistics in sharing
+    }
+    sets_with_pieces = []
     for name, members in _sets(unit, mixed=mixed):
         queries = dict.fromkeys(query for query, _ in sorted(members))
         names = tuple(unit.templates[query].query.name for query in queries)
-        pieces = _pieces(unit, members, told.get((name, names), ()), events)
-        found.append(SharedSet(frozenset(members), pieces))
-    return found
+        pieces = _pieces(unit, members, records_of.get((name, names), ()), events)
+        sets_with_pieces.append(SharedSet(frozenset(members), pieces))
+    return sets_with_pieces
 
 
 def _sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, Members]]:
@@ -46,14 +48,17 @@ def _sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, Members]]:
     """
     if unit.path is not Path.COARSE:
         sets = loop_sets(unit.templates, mixed=mixed)
-        return [(one.name, dict(zip(one.members, one.groups, strict=True))) for one in sets]
+        return [
+            (sharing_set.name, dict(zip(sharing_set.members, sharing_set.groups, strict=True)))
+            for sharing_set in sets
+        ]
     nodes = nodes_of_states(unit.templates)
-    found: list[tuple[str, Members]] = []
+    with_groups: list[tuple[str, Members]] = []
     for group in groups_of(unit, Labels(unit.classes)):
         holders = {node for cohort in group.cohorts for node in cohort.nodes}
         members = {state: 0 for state, node in nodes.items() if node in holders}
-        found.append((f"{group.type}+", members))
-    return found
+        with_groups.append((f"{group.type}+", members))
+    return with_groups
 
 
 def _pieces(
@@ -64,9 +69,9 @@ def _pieces(
 ) -> dict[int, Piece]:
     """Return the piece of each event, by its row: a record tells the first event's time."""
     taken = [(slot, event) for slot, event in events if _takes(unit, members, event)]
-    found: dict[int, Piece] = {}
+    by_row: dict[int, Piece] = {}
     place = 0
-    for number, record in enumerate(sorted(records, key=lambda one: one.time)):
+    for number, record in enumerate(sorted(records, key=lambda piece_record: piece_record.time)):
         begin = place
         while begin < len(taken) and taken[begin][1].time < record.time:
             begin += 1
@@ -76,9 +81,9 @@ def _pieces(
             continue
         sharers = frozenset(state for state, bit in members.items() if record.mask >> bit & 1)
         for _, event in taken[begin : begin + record.events]:
-            found[event.row] = Piece(number, sharers)
+            by_row[event.row] = Piece(number, sharers)
         place = begin + record.events
-    return found
+    return by_row
 
 
 def _takes(unit: TrendUnit, members: Members, event: RecordedEvent) -> bool:

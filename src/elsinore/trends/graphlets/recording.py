@@ -87,7 +87,12 @@ class Recording:
     @property
     def longest_shared(self) -> int:
         """The events of the longest burst that was shared."""
-        records = (record for one in self.sharing for record in one.records if record.shared > 1)
+        records = (
+            record
+            for statistics in self.sharing
+            for record in statistics.records
+            if record.shared > 1
+        )
         return max((record.events for record in records), default=0)
 
     def graphs(self) -> Iterator[HamletGraph]:
@@ -96,9 +101,9 @@ class Recording:
             seen: set[object] = set()
             for _, event in self._events_of(key):
                 windows = self._windows(event.time)
-                told = tuple(windows.values())
-                if told not in seen:
-                    seen.add(told)
+                spans = tuple(windows.values())
+                if spans not in seen:
+                    seen.add(spans)
                     yield self.graph(key, event.time)
 
     def graph(self, key: int | None = None, time: int | None = None) -> HamletGraph:
@@ -118,7 +123,7 @@ class Recording:
         chosen = [
             event
             for _, event in events
-            if any(one is None or one[0] <= event.time < one[1] for one in windows.values())
+            if any(span is None or span[0] <= event.time < span[1] for span in windows.values())
         ]
         if len(chosen) > MOST_IN_WINDOW:
             raise InputError(
@@ -149,20 +154,20 @@ class Recording:
         """Return a key's slots and events as they came; rows are those of `events`."""
         table = self._kept()
         known: dict[int, tuple[str, frozenset[Expression]]] = {}
-        found = []
+        events = []
         columns = (table.column(name).to_pylist() for name in ("key", "time", "class", "slot"))
         for row, (of, time, code, slot) in enumerate(zip(*columns, strict=True)):
             if of != key:
                 continue
             if code not in known:
                 known[code] = self.unit.classes.decode(code)
-            found.append((slot, RecordedEvent(row, time, *known[code])))
-        return found
+            events.append((slot, RecordedEvent(row, time, *known[code])))
+        return events
 
     def _moments(self, events: Sequence[RecordedEvent]) -> list[list[RecordedEvent]]:
         if self.ordered:
             return [[event] for event in events]
-        return [list(of_one) for _, of_one in itertools.groupby(events, lambda one: one.time)]
+        return [list(of_one) for _, of_one in itertools.groupby(events, lambda recorded: recorded.time)]
 
     def _windows(self, time: int) -> dict[str, Bounds]:
         """Return for each query the bounds of its first window with a time."""
@@ -173,7 +178,12 @@ class Recording:
 
     def _most_shared(self) -> tuple[int, int] | None:
         """Return the key and time of the burst of most events that was shared."""
-        records = [record for one in self.sharing for record in one.records if record.shared > 1]
+        records = [
+            record
+            for statistics in self.sharing
+            for record in statistics.records
+            if record.shared > 1
+        ]
         if not records:
             return None
         most = max(records, key=lambda record: (record.events, -record.time))
@@ -184,7 +194,7 @@ class Recording:
 
     def _labels(self) -> dict[str, str]:
         """Return the types' first letters, or what tells them apart."""
-        names = [one.type for one in self.unit.classes.types]
+        names = [type_classes.type for type_classes in self.unit.classes.types]
         letters = [name[:1].upper() for name in names]
         return {
             name: letter if letters.count(letter) == 1 else name
@@ -214,8 +224,8 @@ def _no_graphlets(unit: TrendUnit) -> str:
     ways: dict[str, list[str]] = {}
     for member, why in zip(unit.members, unit.why, strict=True):
         ways.setdefault(path_in_words(unit.path, why), []).append(member.query.name)
-    told = "; ".join(f"{listed(names, SHOWN)}: {way}" for way, names in ways.items())
-    return f"These queries have no graphlets, as each goes its own way through the events. {told}."
+    paths = "; ".join(f"{listed(names, SHOWN)}: {way}" for way, names in ways.items())
+    return f"These queries have no graphlets, as each goes its own way through the events. {paths}."
 
 
 def _why_unshared(unit: TrendUnit) -> str:
@@ -224,7 +234,7 @@ def _why_unshared(unit: TrendUnit) -> str:
     if len(names) == 1:
         return f"{names[0]} is alone in its operator: explain() says why of each other query"
     pairs = itertools.combinations(unit.templates, 2) if unit.path is Path.SHARED else ()
-    reasons = [why_not(one, other) for one, other in pairs]
+    reasons = [why_not(left, right) for left, right in pairs]
     if reasons and None not in reasons:
         return ", and ".join(dict.fromkeys(reason for reason in reasons if reason))
     return f"no burst was shared among {listed(names, SHOWN)}: explain() says who may share"

@@ -64,7 +64,7 @@ class HamletEvaluator:
         self._most = 0  # bytes of all arrays that the last call had at once, at most
         self._kept: dict[int, KeptKey] = {}
         self._fields = _fields_of(unit)
-        windows = (one.query.window for one in unit.templates)
+        windows = (member.query.window for member in unit.templates)
         self._windows = {window for window in windows if window is not None}
         plain, ordered = prices or measured().graph, prices or measured().ordered
         costs = as_array(plain), as_array(ordered)
@@ -72,14 +72,14 @@ class HamletEvaluator:
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
         self._counted = [
-            SharingStatistics(one.sharing.name, self._program.queries(number))
-            for number, one in enumerate(self._program.sets)
+            SharingStatistics(member.sharing.name, self._program.queries(number))
+            for number, member in enumerate(self._program.sets)
         ]
 
     @property
     def statistics(self) -> list[SharingStatistics]:
         """What became of each set of several queries; a query on its own shares with nobody."""
-        return [one for one in self._counted if len(one.queries) > 1]
+        return [counted for counted in self._counted if len(counted.queries) > 1]
 
     @property
     def bytes_held(self) -> int:
@@ -104,16 +104,16 @@ class HamletEvaluator:
         if not apart:
             return self._evaluate(events, columns, slice(None), None, stays=False)
         parts = []
-        others = [place for place in range(len(codes)) if place not in apart]
-        if others:
-            mine, rows = of_keys(events, others)
-            parts.append((others, self._evaluate(mine, columns, rows, None, stays=False)))
+        leaving = [place for place in range(len(codes)) if place not in apart]
+        if leaving:
+            mine, rows = of_keys(events, leaving)
+            parts.append((leaving, self._evaluate(mine, columns, rows, None, stays=False)))
         for place in sorted(apart):
             kept, stays = self._kept.get(codes[place]), codes[place] in staying
             if kept is None or not stays or kept.until != events.until[place]:
                 mine, rows = of_keys(events, [place])
-                found = self._evaluate(mine, columns, rows, kept, stays=stays)
-                parts.append(([place], found))
+                totals = self._evaluate(mine, columns, rows, kept, stays=stays)
+                parts.append(([place], totals))
         return together(parts) if parts else _totals(_out(*self._fields, 1))
 
     def forget(self, key: int) -> None:
@@ -215,24 +215,26 @@ class HamletEvaluator:
     ) -> None:
         """Count what has happened between two states of `Work.counts`, but not once more."""
         happened = (now - before)[:, : layout.CYCLES + 1] - again
-        for found, counts, most in zip(self._counted, happened, now[:, layout.MOST], strict=True):
-            found.bursts += int(counts[layout.BURSTS])
-            found.graphlets += int(counts[layout.GRAPHLETS])
-            found.shared_graphlets += int(counts[layout.SHARED_GRAPHLETS])
-            found.splits += int(counts[layout.SPLITS])
-            found.merges += int(counts[layout.MERGES])
-            found.graphlet_snapshots += int(counts[layout.GRAPHLET_SNAPSHOTS])
-            found.event_snapshots += int(counts[layout.EVENT_SNAPSHOTS])
-            found.most_propagated = max(found.most_propagated, int(most))
-            found.decisions += int(counts[layout.DECISIONS])
-            found.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
+        for statistics, counts, most in zip(
+            self._counted, happened, now[:, layout.MOST], strict=True
+        ):
+            statistics.bursts += int(counts[layout.BURSTS])
+            statistics.graphlets += int(counts[layout.GRAPHLETS])
+            statistics.shared_graphlets += int(counts[layout.SHARED_GRAPHLETS])
+            statistics.splits += int(counts[layout.SPLITS])
+            statistics.merges += int(counts[layout.MERGES])
+            statistics.graphlet_snapshots += int(counts[layout.GRAPHLET_SNAPSHOTS])
+            statistics.event_snapshots += int(counts[layout.EVENT_SNAPSHOTS])
+            statistics.most_propagated = max(statistics.most_propagated, int(most))
+            statistics.decisions += int(counts[layout.DECISIONS])
+            statistics.decision_seconds += float(counts[layout.CYCLES]) * seconds_per_cycle
         if out.used[1] == 0:
             return
         of = out.record[: int(out.used[1])]
         keys = np.searchsorted(events.starts, of[:, 1], side="right") - 1
         fresh = events.times[of[:, 1]] >= counted[keys]
         of, keys = of[fresh], keys[fresh]
-        for told, began, benefit, key, words in zip(
+        for record, began, benefit, key, words in zip(
             of.tolist(),
             events.times[of[:, 1]].tolist(),
             out.benefit[: len(fresh)][fresh].tolist(),
@@ -240,7 +242,7 @@ class HamletEvaluator:
             out.sharers[: len(fresh)][fresh].tolist(),
             strict=True,
         ):
-            number, _, length, queries, shared = told
+            number, _, length, queries, shared = record
             mask = sum(word << (64 * place) for place, word in enumerate(words))
             self._counted[number].records.append(
                 BurstRecord(began, length, queries, shared, benefit, key, mask)
@@ -291,8 +293,10 @@ def _most_words(program: Program) -> int:
 
 def _fields_of(unit: TrendUnit) -> tuple[int, int]:
     """Return how many linear fields, and how many extremes, the query with most has."""
-    each = [one.aggregation for one in unit.templates]
-    return max(len(one.linear) for one in each), max(len(one.extremes) for one in each)
+    each = [aggregation.aggregation for aggregation in unit.templates]
+    return max(len(aggregation.linear) for aggregation in each), max(
+        len(aggregation.extremes) for aggregation in each
+    )
 
 
 def _out(linear: int, extremes: int, words: int) -> Out:

@@ -45,30 +45,33 @@ def add_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
     """
     numbers, powers, first = to.numbers, to.powers, shape.first
     columns = np.uint64(shape.columns - first)
-    more, more_powers = rows.numbers, rows.powers
+    addends, addend_powers = rows.numbers, rows.powers
     for v in range(shape.values):
-        one = np.uint64((place * shape.values + v) * to.width + first)
-        other = np.uint64((row * shape.values + v) * rows.width + first)
+        target = np.uint64((place * shape.values + v) * to.width + first)
+        source = np.uint64((row * shape.values + v) * rows.width + first)
         if shape.big:
             for j in range(columns):
-                numbers[one + j], powers[one + j] = plus(
-                    numbers[one + j], powers[one + j], more[other + j], more_powers[other + j]
+                numbers[target + j], powers[target + j] = plus(
+                    numbers[target + j],
+                    powers[target + j],
+                    addends[source + j],
+                    addend_powers[source + j],
                 )
         else:
             for j in range(columns):
-                numbers[one + j] += more[other + j]
+                numbers[target + j] += addends[source + j]
 
 
 @wide_kernel(linked=True)
 def least_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
     """Let a row of extremes be the lesser of itself and another."""
-    least, others, first = to.least, rows.least, shape.first
+    least, candidates, first = to.least, rows.least, shape.first
     columns = np.uint64(shape.columns - first)
     for x in range(shape.carried):
-        one = np.uint64((place * shape.carried + x) * to.width + first)
-        other = np.uint64((row * shape.carried + x) * rows.width + first)
+        target = np.uint64((place * shape.carried + x) * to.width + first)
+        source = np.uint64((row * shape.carried + x) * rows.width + first)
         for j in range(columns):
-            least[one + j] = min(least[one + j], others[other + j])
+            least[target + j] = min(least[target + j], candidates[source + j])
 
 
 @wide_kernel(linked=True)
@@ -102,14 +105,14 @@ def copy_row(to: Rows, place: int, rows: Rows, row: int, shape: Shape) -> None:
 def begin_row(to: Rows, place: int, shape: Shape) -> None:
     """Make a row 0 and its extremes those of no values, in all columns that there are."""
     numbers, powers, least = to.numbers, to.powers, to.least
-    one, cells = np.uint64(place * shape.values * to.width), np.uint64(shape.values * to.width)
+    target, cells = np.uint64(place * shape.values * to.width), np.uint64(shape.values * to.width)
     for i in range(cells):
-        numbers[one + i] = 0.0
+        numbers[target + i] = 0.0
     for i in range(cells):
-        powers[one + i] = 0
-    one, cells = np.uint64(place * shape.carried * to.width), np.uint64(shape.carried * to.width)
+        powers[target + i] = 0
+    target, cells = np.uint64(place * shape.carried * to.width), np.uint64(shape.carried * to.width)
     for i in range(cells):
-        least[one + i] = FOREVER
+        least[target + i] = FOREVER
 
 
 @wide_kernel(linked=True)
@@ -117,14 +120,14 @@ def clear_row(to: Rows, place: int, shape: Shape) -> None:
     """Make a row 0 and its extremes those of no values, in the columns in use."""
     columns = np.uint64(shape.columns)
     for v in range(shape.values):
-        one = np.uint64((place * shape.values + v) * shape.width)
+        target = np.uint64((place * shape.values + v) * shape.width)
         for j in range(columns):
-            to.numbers[one + j] = 0.0
-            to.powers[one + j] = 0
+            to.numbers[target + j] = 0.0
+            to.powers[target + j] = 0
     for x in range(shape.carried):
-        one = np.uint64((place * shape.carried + x) * shape.width)
+        target = np.uint64((place * shape.carried + x) * shape.width)
         for j in range(columns):
-            to.least[one + j] = FOREVER
+            to.least[target + j] = FOREVER
 
 
 @wide_kernel(linked=True)
@@ -140,10 +143,10 @@ def clear_column(to: Rows, place: int, column: int, shape: Shape) -> None:
 @wide_kernel(linked=True)
 def is_reached(rows: Rows, row: int, shape: Shape) -> bool:
     """Return whether a row has a number of trends that is not 0."""
-    begin, found = np.uint64(row * shape.values * shape.width), False
+    begin, reached = np.uint64(row * shape.values * shape.width), False
     for j in range(np.uint64(shape.first), np.uint64(shape.columns)):
-        found |= rows.numbers[begin + j] != 0.0
-    return found
+        reached |= rows.numbers[begin + j] != 0.0
+    return reached
 
 
 @wide_kernel(linked=True)

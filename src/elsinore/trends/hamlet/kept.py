@@ -91,13 +91,13 @@ def together(parts: Sequence[tuple[Sequence[int], WindowTotals]]) -> WindowTotal
     """Return the totals of several calls as of one, each of which is told with its keys' places."""
     if len(parts) == 1 and len(parts[0][0]) == 1 and parts[0][0][0] == 0:
         return parts[0][1]
-    told = [found for _, found in parts]
-    keys = [np.array(places, dtype=np.int32)[found.key] for places, found in parts]
+    totals = [part for _, part in parts]
+    keys = [np.array(places, dtype=np.int32)[part.key] for places, part in parts]
     return WindowTotals(
-        query=np.concatenate([found.query for found in told]),
+        query=np.concatenate([part.query for part in totals]),
         key=np.concatenate(keys),
-        window=np.concatenate([found.window for found in told]),
-        cells=np.concatenate([found.cells for found in told]),
-        powers=np.concatenate([found.powers for found in told]),
-        extremes=np.concatenate([found.extremes for found in told]),
+        window=np.concatenate([part.window for part in totals]),
+        cells=np.concatenate([part.cells for part in totals]),
+        powers=np.concatenate([part.powers for part in totals]),
+        extremes=np.concatenate([part.extremes for part in totals]),
     )

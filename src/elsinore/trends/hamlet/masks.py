@@ -37,10 +37,10 @@ def relation_of(actions: Actions, entry: int, shared: Words) -> int:
 @wide_kernel(linked=True)
 def any_of(mask: Words) -> bool:
     """Return whether a mask has a bit."""
-    found = np.uint64(0)
+    bits = np.uint64(0)
     for w in range(mask.shape[0]):
-        found |= mask[w]
-    return found != 0
+        bits |= mask[w]
+    return bits != 0
 
 
 @wide_kernel(linked=True)
@@ -48,9 +48,9 @@ def snapshots_at_events(
     actions: Actions, events: Events, low: int, high: int, shared: Words
 ) -> int:
     """Return how many events of a burst some of those who share take, and others do not."""
-    found = 0
+    snapshots = 0
     if not any_of(shared):
-        return found
+        return snapshots
     last = np.int64(-1)
     differs = False
     for i in range(low, high):
@@ -58,15 +58,15 @@ def snapshots_at_events(
         if entry != last:
             last = entry
             differs = relation_of(actions, entry, shared) == 1
-        found += differs
-    return found
+        snapshots += differs
+    return snapshots
 
 
 @wide_kernel(linked=True)
 def has_others(actions: Actions, entry: int, shared: Words) -> bool:
     """Return whether groups that do not share take an event."""
     base = actions.entries[entry].masks
-    others = np.uint64(0)
+    bits = np.uint64(0)
     for w in range(shared.shape[0]):
-        others |= actions.mask[base + w] & ~shared[w]
-    return others != 0
+        bits |= actions.mask[base + w] & ~shared[w]
+    return bits != 0

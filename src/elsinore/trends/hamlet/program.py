@@ -35,7 +35,9 @@ class HamletProgram:
         self.sets = fine_sets(templates, self.states, mixed=mixed)
         self.windows = tuple(dict.fromkeys(template.query.window for template in templates))
         self._home = {
-            member: number for number, one in enumerate(self.sets) for member in one.members
+            member: number
+            for number, fine_set in enumerate(self.sets)
+            for member in fine_set.members
         }
         self._by_type: dict[str, list[int]] = defaultdict(list)
         for place, state in enumerate(self.states):
@@ -58,8 +60,10 @@ class HamletProgram:
     def comparing(self, columns: ComparedColumns) -> Program:
         """Return the arrays, with the rows of `columns` by which each set compares its events."""
         sets, conditions = self.arrays.sets.copy(), self.arrays.conditions.copy()
-        for number, one in enumerate(self.sets):
-            for place, how in enumerate(one.sharing.conditions, int(sets["conditions"][number])):
+        for number, fine_set in enumerate(self.sets):
+            for place, how in enumerate(
+                fine_set.sharing.conditions, int(sets["conditions"][number])
+            ):
                 if how is not None:
                     rows = columns.rows(how.current, how.previous)
                     conditions["current"][place], conditions["previous"][place] = rows
@@ -70,8 +74,8 @@ class HamletProgram:
         """Return for each event's class code the number of its actions; -1 for none."""
         before = len(self._parts)
         present, places = class_numbers(codes)
-        found = [*map(self._class, present), -1]  # the last is that of rows of no class
-        numbers = np.array(found, dtype=np.int32)[places]
+        of_present = [*map(self._class, present), -1]  # the last is that of rows of no class
+        numbers = np.array(of_present, dtype=np.int32)[places]
         if len(self._parts) != before:
             self.actions = _actions(self._parts)
         return numbers
@@ -107,15 +111,15 @@ class HamletProgram:
                 entered[self._home[place]].append(place)
         entries = []
         for number, members in sorted(entered.items()):
-            one = self.sets[number]
-            words = np.zeros(words_of(one), dtype=np.uint64)
+            fine_set = self.sets[number]
+            words = np.zeros(words_of(fine_set), dtype=np.uint64)
             chosen = set(members)
-            places = [i for i, member in enumerate(one.members) if member in chosen]
+            places = [i for i, member in enumerate(fine_set.members) if member in chosen]
             for i in places:
-                group = one.sharing.groups[i]
+                group = fine_set.sharing.groups[i]
                 words[group // WORD] |= np.uint64(1 << (group % WORD))
             takers = [int(self.arrays.sets["members"][number]) + i for i in places]
-            entries.append(_Entry(number, takers, words, len(places) == len(one.members)))
+            entries.append(_Entry(number, takers, words, len(places) == len(fine_set.members)))
         return _ClassActions(coarse, sorted(broken), entries)
 
 

@@ -118,8 +118,8 @@ def _go_on(
             if not _begin_key(work, keys, at):
                 return DONE
         elif step == MOMENTS:
-            found = pass_moments(program, actions, work, graphs, events, keys, mode, at)
-            at[STEP] = PHASES if found else KEYS
+            has_moment = pass_moments(program, actions, work, graphs, events, keys, mode, at)
+            at[STEP] = PHASES if has_moment else KEYS
         elif step == PHASES:
             _begin_phase(program, actions, work, graphs, events, keys, at)
         elif step == MADE:

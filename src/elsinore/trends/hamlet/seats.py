@@ -175,8 +175,8 @@ def with_seats(
         snapshots, moment = snapshots + moment, moment + _forms(program, number)
     if info[UNTIL] <= low:
         graphs = next_epoch(program, graphs, events, number, low, key_end)
-    own = leaving(program, work, graphs, number, shared)
-    if info[COLUMNS] + own + 1 + snapshots > info[WIDTH]:
+    own_columns = leaving(program, work, graphs, number, shared)
+    if info[COLUMNS] + own_columns + 1 + snapshots > info[WIDTH]:
         sweep(program, graphs, number, IF_SOME)  # rows are moved within them sooner than made wider
     holders = program.sets[number + 1].holders - program.sets[number].holders
     for attempt in range(2):

@@ -55,29 +55,29 @@ def states_of(
 ) -> list[State]:
     """Number the states of all templates."""
     offsets = np.cumsum([0] + [template.states for template in templates]).tolist()
-    found: list[State] = []
+    states: list[State] = []
     for query, template in enumerate(templates):
         for number in range(template.states):
             moves = [move for move in template.transitions if move.target == number]
             loops = [move for move in moves if move.source == number]
-            one = moves[0]
+            first_move = moves[0]
             contributed = [
                 _linear(entry, addends, template.query.window)
-                if contributes(entry, one)
+                if contributes(entry, first_move)
                 else NOTHING
                 for entry in template.aggregation.linear
             ]
             compared = [
-                _extreme(entry, ranked) if contributes(entry, one) else -1
+                _extreme(entry, ranked) if contributes(entry, first_move) else -1
                 for entry in template.aggregation.extremes
             ]
-            found.append(
+            states.append(
                 State(
                     query=query,
                     number=number,
-                    type=one.type,
-                    needs=one.needs,
-                    lacks=one.lacks,
+                    type=first_move.type,
+                    needs=first_move.needs,
+                    lacks=first_move.lacks,
                     start=any(move.source == START for move in moves),
                     before=sorted(
                         offsets[query] + move.source
@@ -90,7 +90,7 @@ def states_of(
                     ranked=compared,
                 )
             )
-    return found
+    return states
 
 
 def _linear(entry: Field, codes: Mapping[Addend, int], window: Window | None) -> int:
@@ -111,11 +111,11 @@ def fine_sets(
     mixed: nodes that compare events in different ways are in one.
     """
     places = {(state.query, state.number): place for place, state in enumerate(states)}
-    found = []
+    made = []
     for sharing in loop_sets(templates, mixed=mixed):
         members = [places[member] for member in sharing.members]
-        summed = [what for m in members for what in states[m].linear[1:] if what != NOTHING]
-        ranked = [what for m in members for what in states[m].ranked if what >= 0]
+        summed = [addend for m in members for addend in states[m].linear[1:] if addend != NOTHING]
+        ranked = [addend for m in members for addend in states[m].ranked if addend >= 0]
         slots, extreme_slots = dict.fromkeys(summed), dict.fromkeys(ranked)
-        found.append(FineSet(sharing, members, list(slots), list(extreme_slots)))
-    return found
+        made.append(FineSet(sharing, members, list(slots), list(extreme_slots)))
+    return made

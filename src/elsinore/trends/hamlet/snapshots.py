@@ -115,7 +115,7 @@ def snapshot_event(
     base = program.sets[number].set_cell
     base_least = program.sets[number].set_least
     new = graph.info[COLUMNS]
-    found = False
+    is_reached = False
     for t in range(actions.entries[entry].takers, actions.entries[entry + 1].takers):
         member = actions.lists[t]
         if not has(shared, program.members[member].group):
@@ -131,7 +131,7 @@ def snapshot_event(
                 if f == 0:
                     if value == 0.0:
                         break
-                    found = True
+                    is_reached = True
                 cell = program.fields[first + f].address + lane - base
                 graph.table[new, cell] = value
                 graph.table_powers[new, cell] = power
@@ -144,13 +144,13 @@ def snapshot_event(
     for c in range(new):
         if graph.holder[c] < 0:
             clear_column(form, at, c, shape)
-    if found:
-        for other in range(at + 1):  # forms of the moment so far know nothing of the new column
-            clear_column(form, other, new, shape)
+    if is_reached:
+        for earlier in range(at + 1):  # forms of the moment so far know nothing of the new column
+            clear_column(form, earlier, new, shape)
         graph.holder[new] = SNAPSHOT
         graph.info[COLUMNS] = new + 1
         form.numbers[at * shape.values * shape.width + new] = 1.0
-    return 1 if found else 0
+    return 1 if is_reached else 0
 
 
 @wide_kernel(linked=True)

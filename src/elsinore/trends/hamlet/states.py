@@ -108,10 +108,10 @@ def contribute(
             trends, place = begin + c, begin + v * width + c
             if numbers[trends] == 0.0 or what[v * width + c] == NOTHING:
                 continue
-            own = addend(events, row, what[v * width + c])
-            if own != 0.0:
+            added = addend(events, row, what[v * width + c])
+            if added != 0.0:
                 numbers[place], powers[place] = gained_extended(
-                    numbers[place], powers[place], numbers[trends], powers[trends], own
+                    numbers[place], powers[place], numbers[trends], powers[trends], added
                 )
     for x in range(shape.carried):
         for c in range(shape.first, shape.columns):
@@ -169,9 +169,9 @@ def take(
             value, power = work.cells[INPUT, cell], work.powers[INPUT, cell]
             if before != INPUT:
                 value, power = with_input(work, before, cell)
-            own = addend(events, row, program.fields[f].what)
-            if own != 0.0:
-                value, power = gained_extended(value, power, count, count_power, own)
+            added = addend(events, row, program.fields[f].what)
+            if added != 0.0:
+                value, power = gained_extended(value, power, count, count_power, added)
             add_to_cell(work, to, cell, value, power)
         add_to_cell(work, to, trends, count, count_power)
 

@@ -47,11 +47,11 @@ _BYTES, _BYTES_OF_INT = 12, 8  # of a double with its exponent, and of an intege
 @wide_kernel(linked=True)
 def _cells(program: Program, number: int) -> tuple[int, int, int]:
     """Return the cells, extremes and holders of a set."""
-    one, after = program.sets[number], program.sets[number + 1]
+    this, after = program.sets[number], program.sets[number + 1]
     return (
-        after.set_cell - one.set_cell,
-        after.set_least - one.set_least,
-        after.holders - one.holders,
+        after.set_cell - this.set_cell,
+        after.set_least - this.set_least,
+        after.holders - this.holders,
     )
 
 
@@ -259,9 +259,9 @@ def with_block(
         or used[INTS_USED] + ints > graphs.ints.shape[0]
     ):
         needed, needed_ints = np.int64(0), np.int64(0)
-        for other in range(info.shape[0]):
+        for any_set in range(info.shape[0]):
             size, size_ints = _size(
-                program, other, info[other, WIDTH], info[other, ROWS], info[other, FORMS]
+                program, any_set, info[any_set, WIDTH], info[any_set, ROWS], info[any_set, FORMS]
             )
             needed += size
             needed_ints += size_ints
@@ -273,9 +273,9 @@ def with_block(
             np.empty(2 * needed_ints + ints, dtype=np.int64),
         )
         _move(program, before, graphs, number)
-        held = _BYTES * (before.doubles.shape[0] + graphs.doubles.shape[0])
-        held += _BYTES_OF_INT * (before.ints.shape[0] + graphs.ints.shape[0])
-        used[PEAK] = max(used[PEAK], held)
+        most_bytes = _BYTES * (before.doubles.shape[0] + graphs.doubles.shape[0])
+        most_bytes += _BYTES_OF_INT * (before.ints.shape[0] + graphs.ints.shape[0])
+        used[PEAK] = max(used[PEAK], most_bytes)
     info[number, AT] = used[DOUBLES_USED]
     info[number, AT_INTS] = used[INTS_USED]
     info[number, WIDTH] = width

@@ -133,20 +133,20 @@ def _places(
     cells, ranks, member_place = 0, 0, 0
     set_cell, set_least = [0], [0]
     holders: list[list[int]] = []
-    for one in sets:
+    for fine_set in sets:
         holders.append([])
-        for i, member in enumerate(one.members):
+        for i, member in enumerate(fine_set.members):
             address[fields[member]] = cells
             cells += lanes[window[member]]
             holders[-1] += [member_place + i] * lanes[window[member]]
-        for member in one.members:
+        for member in fine_set.members:
             for f in range(1, len(states[member].linear)):
                 address[fields[member] + f] = cells
                 cells += lanes[window[member]]
             for x in range(len(states[member].ranked)):
                 least[extremes[member] + x] = ranks
                 ranks += lanes[window[member]]
-        member_place += len(one.members)
+        member_place += len(fine_set.members)
         set_cell.append(cells)
         set_least.append(ranks)
     for place, state in enumerate(states):
@@ -187,25 +187,27 @@ def _slots(states: Sequence[State], sets: Sequence[FineSet], places: _Places) ->
     """Number the contributions that the forms of each set carry."""
     slot = np.zeros(places.fields[-1], dtype=np.int32)
     extreme_slot = np.full(places.extremes[-1], -1, dtype=np.int64)
-    for one in sets:
-        for member in one.members:
+    for fine_set in sets:
+        for member in fine_set.members:
             for f, what in enumerate(states[member].linear):
                 if what != NOTHING:
-                    slot[places.fields[member] + f] = one.slots.index(what) + 1
+                    slot[places.fields[member] + f] = fine_set.slots.index(what) + 1
             for x, what in enumerate(states[member].ranked):
                 if what >= 0:
-                    extreme_slot[places.extremes[member] + x] = one.extreme_slots.index(what)
+                    extreme_slot[places.extremes[member] + x] = fine_set.extreme_slots.index(what)
     values = [
-        1 + max([len(one.slots), *(len(states[m].linear) - 1 for m in one.members)]) for one in sets
+        1 + max([len(fine_set.slots), *(len(states[m].linear) - 1 for m in fine_set.members)])
+        for fine_set in sets
     ]
     carried = [
-        max([len(one.extreme_slots), *(len(states[m].ranked) for m in one.members)]) for one in sets
+        max([len(fine_set.extreme_slots), *(len(states[m].ranked) for m in fine_set.members)])
+        for fine_set in sets
     ]
     slot_what = np.full((len(sets), max([1, *values])), NOTHING, dtype=np.int64)
     slot_ranked = np.full((len(sets), max([1, *carried])), -1, dtype=np.int64)
-    for number, one in enumerate(sets):
-        slot_what[number, 1 : 1 + len(one.slots)] = one.slots
-        slot_ranked[number, : len(one.extreme_slots)] = one.extreme_slots
+    for number, fine_set in enumerate(sets):
+        slot_what[number, 1 : 1 + len(fine_set.slots)] = fine_set.slots
+        slot_ranked[number, : len(fine_set.extreme_slots)] = fine_set.extreme_slots
     return _Slots(
         field=slot,
         extreme=extreme_slot,
@@ -234,30 +236,33 @@ def _kinds(
         openings=starts(places.lanes),
         kind_states=lists.put([by_kind[a:b] for a, b in pairwise(starts(within).tolist())]),
         kind_queries=lists.put(
-            [[q for q, one in enumerate(templates) if one.query.window == w] for w in windows]
+            [
+                [q for q, template in enumerate(templates) if template.query.window == w]
+                for w in windows
+            ]
         ),
     )
 
 
 def _ends(templates: Sequence[Template]) -> list[list[int]]:
     """Return the accepting states of each query, in the unit's numbering."""
-    offsets = starts(one.states for one in templates).tolist()
+    offsets = starts(template.states for template in templates).tolist()
     return [
-        [offset + state for state in sorted(one.accepting)]
-        for offset, one in zip(offsets, templates, strict=False)
+        [offset + state for state in sorted(template.accepting)]
+        for offset, template in zip(offsets, templates, strict=False)
     ]
 
 
 def _conditions(sets: Sequence[FineSet]) -> tuple[Records, Ints]:
     """Return the table of the ways to compare, and where each set's begin."""
-    conditions = [how for one in sets for how in one.sharing.conditions]
+    conditions = [how for fine_set in sets for how in fine_set.sharing.conditions]
     return table(
         layout.CONDITION,
         compared=[_COMPARED[how.operator if how else None] for how in conditions],
         inverted=[how is not None and how.operator in _DESCENDING for how in conditions],
         current=[-1] * len(conditions),  # until it is known what the attributes are
         previous=[-1] * len(conditions),
-    ), starts(len(one.sharing.conditions) for one in sets)
+    ), starts(len(fine_set.sharing.conditions) for fine_set in sets)
 
 
 def _sets(
@@ -274,25 +279,27 @@ def _sets(
     begins = first[:-1].tolist()
     return table(
         layout.SET,
-        members=starts(len(one.members) for one in sets),
-        groups=starts(max(one.sharing.groups) + 1 for one in sets),
-        words=starts(words_of(one) for one in sets),
+        members=starts(len(fine_set.members) for fine_set in sets),
+        groups=starts(max(fine_set.sharing.groups) + 1 for fine_set in sets),
+        words=starts(words_of(fine_set) for fine_set in sets),
         set_cell=places.set_cell,
         set_least=places.set_least,
         holders=lists.put(places.holders),
-        set_kinds=lists.put([sorted({places.window[m] for m in one.members}) for one in sets]),
-        predecessors=[_predecessors(states, one) for one in sets],
+        set_kinds=lists.put(
+            [sorted({places.window[m] for m in fine_set.members}) for fine_set in sets]
+        ),
+        predecessors=[_predecessors(states, fine_set) for fine_set in sets],
         values=slots.values,
         carried=slots.carried,
         adjacent=[
-            MIXED if len(one.sharing.conditions) > 1 else int(conditions["compared"][place])
-            for one, place in zip(sets, begins, strict=True)
+            MIXED if len(fine_set.sharing.conditions) > 1 else int(conditions["compared"][place])
+            for fine_set, place in zip(sets, begins, strict=True)
         ],
         conditions=first,
         inverted=[int(conditions["inverted"][place]) for place in begins],
         current=[-1] * len(sets),
         previous=[-1] * len(sets),
-        feeds=[any(after[m] for m in one.members) for one in sets],
+        feeds=[any(after[m] for m in fine_set.members) for fine_set in sets],
     )
 
 
@@ -309,16 +316,18 @@ def table(
     return made
 
 
-def _predecessors(states: Sequence[State], one: FineSet) -> float:
+def _predecessors(states: Sequence[State], fine_set: FineSet) -> float:
     """Return p of HAMLET's Table 2: the predecessor types per type and query."""
-    own = one.sharing.type
-    counts = [len({states[b].type for b in states[m].before} | {own}) for m in one.members]
+    own_type = fine_set.sharing.type
+    counts = [
+        len({states[b].type for b in states[m].before} | {own_type}) for m in fine_set.members
+    ]
     return sum(counts) / len(counts)
 
 
-def words_of(one: FineSet) -> int:
+def words_of(fine_set: FineSet) -> int:
     """Return how many words a mask over the groups of a set has."""
-    return max(one.sharing.groups) // WORD + 1
+    return max(fine_set.sharing.groups) // WORD + 1
 
 
 def starts(sizes: Iterable[int]) -> NDArray[np.int64]:

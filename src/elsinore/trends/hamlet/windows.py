@@ -38,8 +38,8 @@ def most_at_once(program: Program) -> int:
     """Return how many results windows can give that are open at once."""
     most = 0
     for kind in range(program.kinds.shape[0] - 1):
-        one, after = program.kinds[kind], program.kinds[kind + 1]
-        most += one.overlap * (after.kind_queries - one.kind_queries)
+        this, after = program.kinds[kind], program.kinds[kind + 1]
+        most += this.overlap * (after.kind_queries - this.kind_queries)
     return most
 
 
@@ -85,15 +85,15 @@ def _give_out(
     lane = window % program.kinds[kind].overlap
     for k in range(program.kinds[kind].kind_queries, program.kinds[kind + 1].kind_queries):
         query = program.lists[k]
-        found = False
+        has_trends = False
         for e in range(program.queries[query].ends, program.queries[query + 1].ends):
             state = program.lists[e]
             if work.flags[state].stale != 0:
                 refresh(program, work, graphs, state)
-            found |= (
+            has_trends |= (
                 work.cells[NOW, program.fields[program.states[state].field].address + lane] != 0.0
             )
-        if not found:
+        if not has_trends:
             continue
         at = out.used[0]
         out.used[0] += 1

@@ -139,22 +139,25 @@ def computed(expression: Expression, columns: ComparedColumns) -> tuple[Doubles,
             values, known = computed(operand, columns)
             return np.abs(values), known
         case Binary(operator, left, right) if operator.is_arithmetic:
-            (one, here), (other, there) = computed(left, columns), computed(right, columns)
-            values, defined = _arithmetic(operator, one, other)
+            (left_values, here), (right_values, there) = (
+                computed(left, columns),
+                computed(right, columns),
+            )
+            values, defined = _arithmetic(operator, left_values, right_values)
             return values, here & there & defined & ~np.isnan(values)
     return np.zeros(count), np.zeros(count, dtype=np.bool_)
 
 
 def _arithmetic(
-    operator: Operator, one: Doubles, other: Doubles
+    operator: Operator, left: Doubles, right: Doubles
 ) -> tuple[Doubles, NDArray[np.bool_]]:
     match operator:
         case Operator.ADD:
-            return one + other, np.ones(len(one), dtype=np.bool_)
+            return left + right, np.ones(len(left), dtype=np.bool_)
         case Operator.SUB:
-            return one - other, np.ones(len(one), dtype=np.bool_)
+            return left - right, np.ones(len(left), dtype=np.bool_)
         case Operator.MUL:
-            return one * other, np.ones(len(one), dtype=np.bool_)
+            return left * right, np.ones(len(left), dtype=np.bool_)
         case Operator.DIV:
-            return one / other, other != 0.0
-    return np.fmod(one, other), (other != 0.0) & ~np.isinf(one)
+            return left / right, right != 0.0
+    return np.fmod(left, right), (right != 0.0) & ~np.isinf(left)

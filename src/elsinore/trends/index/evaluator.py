@@ -92,7 +92,7 @@ class Indexes:
         stream: Stream,
         columns: ComparedColumns,
         keys: Keys,
-        held: Windows,
+        open_windows: Windows,
         totals: Sums,
     ) -> int | None:
         """Fill a row of totals for each window and each of a group's finals; return the bytes.
@@ -106,7 +106,7 @@ class Indexes:
             return None
         window = template.query.window
         overlap = overlap_of(window)
-        rooms = Rooms(held.longest * min(overlap, 2), _longest_moment(keys), keys.by_time)
+        rooms = Rooms(open_windows.longest * min(overlap, 2), _longest_moment(keys), keys.by_time)
         index = self._last.get(group.queries)
         if index is None or not index.serves(classes, columns.orders, rooms):
             index = self._made(group, kept, program, classes, columns, rooms)
@@ -118,8 +118,8 @@ class Indexes:
         index.go_on(columns.first)
         fields = Fields(program.linear, program.extreme)
         words, work, sums = index.words, index.work, index.sums
-        seconds = _SECONDS * float(len(held.key)) * float(held.longest)
-        enter(sum_windows, seconds, words, work, fields, stream, axes, held, sums, totals)
+        seconds = _SECONDS * float(len(open_windows.key)) * float(open_windows.longest)
+        enter(sum_windows, seconds, words, work, fields, stream, axes, open_windows, sums, totals)
         return size_of(sums, (words, work), axes)
 
     def last(self, group: Joined) -> GroupIndex | None:
@@ -128,8 +128,8 @@ class Indexes:
 
     def _of(self, group: Joined) -> Indexed | None:
         if group.queries not in self._kept:
-            found = indexed(group.template)
-            self._kept[group.queries] = found if isinstance(found, Indexed) else None
+            form = indexed(group.template)
+            self._kept[group.queries] = form if isinstance(form, Indexed) else None
         return self._kept[group.queries]
 
     def _made(
