@@ -138,8 +138,8 @@ def occurring(codes: NDArray[Any]) -> Ints:
         occurs = np.zeros(FEW_CLASSES + 1, dtype=np.bool_)
         occurs[codes] = True  # the last place is for -1
         return np.flatnonzero(occurs[:-1])
-    found = np.unique(codes)
-    return found[found >= 0].astype(np.int64)
+    classes = np.unique(codes)
+    return classes[classes >= 0].astype(np.int64)
 
 
 def runs(keys: Codes) -> tuple[Ints, Ints]:

@@ -51,15 +51,15 @@ class Trends(Kind):
     def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
         """Return units, some of them as one that an index runs."""
         specs = [(unit.partition, spec_of(unit)) for unit in units]
-        found = []
+        gathered = []
         for places in run_together(specs, sharing, record=record):
             several = [units[place] for place in places]
             if len(several) > 1:
                 numbers = [number for unit in several for number in unit.queries]
                 spec = as_one([spec_of(unit) for unit in several])
                 several = [unit_of(__name__, several[0].partition, numbers, spec)]
-            found += several
-        return found
+            gathered += several
+        return gathered
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""
@@ -186,15 +186,15 @@ class Trends(Kind):
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return what may be a mistake, such as gaps between windows."""
-        found: list[tuple[int, str]] = []
+        warnings_by_query: list[tuple[int, str]] = []
         for place, template in enumerate(spec_of(unit).members):
             texts = [*query_warnings(template.query), *template.warnings]
             if not template.accepting and template.warnings:
                 texts[-len(template.warnings)] = f"no events can match, for {template.warnings[0]}"
             elif not template.accepting:
                 texts.append("no events can match: its conditions contradict each other.")
-            found += [(place, text) for text in texts]
-        return found
+            warnings_by_query += [(place, text) for text in texts]
+        return warnings_by_query
 
     def facts(self, unit: Unit) -> dict[str, Any]:
         """Return what there is to tell of the unit's templates."""

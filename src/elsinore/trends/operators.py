@@ -90,10 +90,10 @@ class GivingOut:
     @property
     def statistics(self) -> TrendStatistics:
         """What the operator has done so far."""
-        found = self._inner.statistics
+        statistics = self._inner.statistics
         if self._recorder is not None:
-            found.recording = self._recorder.recording(found.sharing)
-        return found
+            statistics.recording = self._recorder.recording(statistics.sharing)
+        return statistics
 
     @property
     def open_group(self) -> int:
@@ -133,7 +133,7 @@ class GivingOut:
         if self._slots is None or self._until is None:
             return
         if not self._windows:
-            self._windows = {one.query.window for one in self._inner.unit.members}
+            self._windows = {member.query.window for member in self._inner.unit.members}
         idle = self._slots.idle(self._until, self._windows)
         if len(idle):
             self._inner.forget(idle)

@@ -154,13 +154,13 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
     `queries`: from the first to the last of these alone, where others may be there, too.
     """
     first, last = (queries[0], queries[-1]) if queries else (0, len(unit.members))
-    found = placed(table, first, last)
-    if found is not None:
-        return found
+    in_place = placed(table, first, last)
+    if in_place is not None:
+        return in_place
     if queries:
         numbers = to_numpy(table.column("query"))
-        own = (numbers >= first) & (numbers <= last)
-        table = table if own.all() else table.filter(to_arrow(own))
+        of_queries = (numbers >= first) & (numbers <= last)
+        table = table if of_queries.all() else table.filter(to_arrow(of_queries))
     table = table.combine_chunks()
     if table.num_rows < 2:
         return table
@@ -309,12 +309,12 @@ def _column(column: ResultColumn, window: Window | None, totals: pa.Table) -> pa
                 for part in parts
             ]
         )
-    (cells, powers), *rest = sums
+    (cells, powers), *below = sums
     if column.outcome is Outcome.LOG2:
         return to_arrow(log2(cells, powers))
     if column.outcome is Outcome.COUNT:
         return to_arrow(to_double(cells, powers))
-    under, under_powers = rest[0]
+    under, under_powers = below[0]
     nothing = under == 0.0
     if column.outcome is Outcome.SUM:
         return to_arrow(to_double(cells, powers), mask=nothing)
@@ -325,39 +325,41 @@ def _spreads(
     outcome: Outcome, window: Window | None, indices: Ints, sums: list[tuple[Doubles, Codes]]
 ) -> pa.Array:
     """Return variances, or their roots, of windows given by their indices, from sums of turns."""
-    own, turns = sums[: len(SPREAD)], turn_of(window, indices)
+    chosen_sums, turns = sums[: len(SPREAD)], turn_of(window, indices)
     for turn in range(1, turns_of(window)):
         for field in range(len(SPREAD) - 1):  # the number of values is that of all turns
-            mine, others = own[field], sums[len(SPREAD) * turn + field]
+            mine, of_turn = chosen_sums[field], sums[len(SPREAD) * turn + field]
             chosen = turns == turn
-            own[field] = (
-                np.where(chosen, others[0], mine[0]),
-                np.where(chosen, others[1], mine[1]),
+            chosen_sums[field] = (
+                np.where(chosen, of_turn[0], mine[0]),
+                np.where(chosen, of_turn[1], mine[1]),
             )
-    return spread(outcome, *own)
+    return spread(outcome, *chosen_sums)
 
 
 def _exact_columns(
     column: ResultColumn, totals: pa.Table, types: Mapping[str, pa.DataType]
 ) -> dict[str, pa.Array]:
-    numbers, *rest = (
+    numbers, *below = (
         [decode(text) for text in totals.column(f"digits{field}").to_pylist()]
         for field in column.fields[: len(SPREAD)]
     )
     if column.outcome is Outcome.LOG2:
         return {column.name: to_arrow([math.log2(number) for number in numbers], pa.float64())}
     if column.outcome.is_spread:
-        spreads = [exact_spread(column.outcome, *sums) for sums in zip(numbers, *rest, strict=True)]
+        spreads = [
+            exact_spread(column.outcome, *sums) for sums in zip(numbers, *below, strict=True)
+        ]
         return {column.name: to_arrow(spreads, pa.float64())}
     if column.outcome is Outcome.AVG:
         averages = [
             _double(Fraction(over, under)) if under else None
-            for over, under in zip(numbers, rest[0], strict=True)
+            for over, under in zip(numbers, below[0], strict=True)
         ]
         return {column.name: to_arrow(averages, pa.float64())}
     known: list[Number | None] = list(numbers)
     if column.outcome is Outcome.SUM:
-        known = [n if under else None for n, under in zip(known, rest[0], strict=True)]
+        known = [n if under else None for n, under in zip(known, below[0], strict=True)]
         if not pa.types.is_integer(types[column.attribute or ""]):
             sums = [None if number is None else _double(number) for number in known]
             return {column.name: to_arrow(sums, pa.float64())}

@@ -38,23 +38,25 @@ def placed(table: pa.Table, first: int, last: int) -> pa.Table | None:
     if size < (1 if compiling else MANY) or size.bit_length() >= ROW_BITS:
         return None
     pieces = _places_of(table)
-    found = np.array([0, 1, *[FOREVER] * 3, *[-FOREVER] * 3, 0, 0, 0])
+    range_of = np.array([0, 1, *[FOREVER] * 3, *[-FOREVER] * 3, 0, 0, 0])
     for piece in pieces:
-        enter(_look_at, 5e-6 * len(piece[0]), *(*piece, first, last, found))
-    rows = int(found[ROWS])
+        enter(_look_at, 5e-6 * len(piece[0]), *(*piece, first, last, range_of))
+    rows = int(range_of[ROWS])
     if not rows:
         return table.slice(0, 0)
-    if found[ASCENDING] and not compiling:
+    if range_of[ASCENDING] and not compiling:
         return table if rows == size else None
-    room = math.prod(int(found[HIGHS + n]) - int(found[LOWS + n]) + 1 for n in range(len(PLACE)))
+    room = math.prod(
+        int(range_of[HIGHS + n]) - int(range_of[LOWS + n]) + 1 for n in range(len(PLACE))
+    )
     if room > FEW_PLACES * (max(rows, AT_ONCE) if compiling else rows):
         return None
     taken, begin = np.full(room, -1, dtype=np.int32), 0
     for piece in pieces:
-        if not enter(_take_places, 5e-6 * len(piece[0]), *(*piece, found, taken, begin)):
+        if not enter(_take_places, 5e-6 * len(piece[0]), *(*piece, range_of, taken, begin)):
             return None
         begin += len(piece[0])
-    order, *places = enter(_rows_by_place, 5e-6 * room, found, taken)
+    order, *places = enter(_rows_by_place, 5e-6 * room, range_of, taken)
     made = dict(zip(PLACE, map(to_arrow, places), strict=True))
     taking = to_arrow(order)
     columns = [

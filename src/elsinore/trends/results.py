@@ -35,9 +35,9 @@ def families(spec: TrendUnit) -> list[list[int]]:
             tuple(extreme.kind for extreme in aggregation.extremes),
         )
         alike.setdefault(form, []).append(place)
-    found = list(alike.values())
-    spec.kept["families"] = found
-    return found
+    alike_rows = list(alike.values())
+    spec.kept["families"] = alike_rows
+    return alike_rows
 
 
 def result_table(

@@ -140,17 +140,17 @@ class TrendStatistics(OperatorStatistics):
 
 def sets_to_text(sets: Sequence[SharingStatistics]) -> str:
     """Return the statistics of sharing sets as text; `sets_from_text` makes them of it again."""
-    return json.dumps([asdict(one) for one in sets])
+    return json.dumps([asdict(statistics) for statistics in sets])
 
 
 def sets_from_text(text: str) -> list[SharingStatistics]:
     """Return the statistics of sharing sets that `sets_to_text` made text of."""
-    found = []
-    for told in json.loads(text):
-        told["queries"] = tuple(told["queries"])
-        told["records"] = [BurstRecord(**record) for record in told["records"]]
-        found.append(SharingStatistics(**told))
-    return found
+    sets = []
+    for saved in json.loads(text):
+        saved["queries"] = tuple(saved["queries"])
+        saved["records"] = [BurstRecord(**record) for record in saved["records"]]
+        sets.append(SharingStatistics(**saved))
+    return sets
 
 
 def take_up(sharing: Sequence[SharingStatistics], text: str) -> None:
@@ -162,6 +162,6 @@ def take_up(sharing: Sequence[SharingStatistics], text: str) -> None:
     >>> other == one
     True
     """
-    for one, told in zip(sharing, sets_from_text(text), strict=True):
-        for entry in fields(one):
-            setattr(one, entry.name, getattr(told, entry.name))
+    for statistics, saved in zip(sharing, sets_from_text(text), strict=True):
+        for entry in fields(statistics):
+            setattr(statistics, entry.name, getattr(saved, entry.name))

@@ -167,7 +167,9 @@ class Recording:
     def _moments(self, events: Sequence[RecordedEvent]) -> list[list[RecordedEvent]]:
         if self.ordered:
             return [[event] for event in events]
-        return [list(of_one) for _, of_one in itertools.groupby(events, lambda recorded: recorded.time)]
+        return [
+            list(of_one) for _, of_one in itertools.groupby(events, lambda recorded: recorded.time)
+        ]
 
     def _windows(self, time: int) -> dict[str, Bounds]:
         """Return for each query the bounds of its first window with a time."""

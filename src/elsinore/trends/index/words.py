@@ -114,26 +114,26 @@ class _Writer:
         self._of: list[_Tree] = []
         self._reads: list[tuple[Extension, int, _Ranges | None]] = []
         for extension in kept.extensions:
-            found = self._ranges(extension) if extension.ranges else None
+            ranges = self._ranges(extension) if extension.ranges else None
             tree = -1
-            if found is not None:
-                known = frozenset(edge.before for edges in found.parts for edge in edges)
-                name = (extension.source, found.kind, found.axis, found.turned, known)
+            if ranges is not None:
+                known = frozenset(edge.before for edges in ranges.parts for edge in edges)
+                name = (extension.source, ranges.kind, ranges.axis, ranges.turned, known)
                 tree = self._trees.setdefault(name, len(self._of))
                 if tree == len(self._of):
-                    self._of.append(_Tree(extension.source, found, known))
-            self._reads.append((extension, tree, found))
+                    self._of.append(_Tree(extension.source, ranges, known))
+            self._reads.append((extension, tree, ranges))
         self._orders = self._shared_orders()
         self._cuts: dict[tuple[int, _Parts], _Cuts] = {}  # by the order that they cut, and where
         used = 0
-        for extension, tree, found in self._reads:
-            if found is None or found.how != w.CUT_OUT:
+        for extension, tree, ranges in self._reads:
+            if ranges is None or ranges.how != w.CUT_OUT:
                 continue
-            cut = self._orders[tree], found.parts
+            cut = self._orders[tree], ranges.parts
             if cut not in self._cuts:
                 self._of[self._orders[tree]].reads.append(len(self._cuts))
                 self._cuts[cut] = _Cuts(used)
-                used += len(found.parts)
+                used += len(ranges.parts)
             self._cuts[cut].targets.append(extension.target)
         self._used = used
 
@@ -147,18 +147,18 @@ class _Writer:
 
         That is one in the same order, for some of the same events: they are sorted once.
         """
-        found: list[int] = []
+        orders: list[int] = []
         entered: dict[int, frozenset[int]] = {}
         for number, tree in enumerate(self._of):
             mine = self._entered(number)
             order = number
-            for first, others in entered.items():
-                if self._of[first].order == tree.order and others & mine:
+            for first, asking in entered.items():
+                if self._of[first].order == tree.order and asking & mine:
                     order = first
                     break
             entered[order] = entered.get(order, frozenset()) | mine
-            found.append(order)
-        return found
+            orders.append(order)
+        return orders
 
     def _ranges(self, extension: Extension) -> _Ranges:
         """Return how the predecessors of an extension are looked up."""
@@ -171,12 +171,12 @@ class _Writer:
             return _Ranges(w.RANGE, column, False, w.CUT_OUT, parts)
         (edges,) = parts
         state = self._kept.kept[extension.source][0]
-        own = state == extension.target and all(
+        is_own = state == extension.target and all(
             (edge.before, edge.after, edge.shift) == (column, column, -1) for edge in edges
         )
         equal = len(cuts) == 1 and cuts[0].operator is Operator.EQ
         if equal and edges[0].before == column and edges[0].shift < 0:
-            return _Ranges(w.POINT, column, False, w.OWN if own else w.CUT_OUT, parts)
+            return _Ranges(w.POINT, column, False, w.OWN if is_own else w.CUT_OUT, parts)
         sides = {edge.is_high for edge in edges}
         if len(sides) == 2:
             return _Ranges(w.RANGE, column, False, w.CUT_OUT, parts)
@@ -184,7 +184,7 @@ class _Writer:
         if turned:
             edges = tuple(replace(edge, is_high=True) for edge in edges)
         how = w.CUT_OUT
-        if own and len(edges) == 1:
+        if is_own and len(edges) == 1:
             how = w.OWN_UP_TO if edges[0].operator in {w.UP_TO, w.FROM_ON} else w.OWN_BELOW
         return _Ranges(w.PREFIX, column, turned, how, (edges,))
 
@@ -251,18 +251,18 @@ class _Writer:
         first_state: int,
     ) -> list[int]:
         reads: list[int] = []
-        for read, tree, found in self._reads:
+        for read, tree, ranges in self._reads:
             if read.target != state:
                 continue
-            if found is None:
+            if ranges is None:
                 reads += [w.ALL, w.FIRST_NODE + read.source, 0, 0]
                 continue
             of = head[w.TREES_AT] + tree * w.TREE
-            if found.how != w.CUT_OUT:
-                reads += [found.how, of, arena.ranks(self._orders[tree]), 0]
+            if ranges.how != w.CUT_OUT:
+                reads += [ranges.how, of, arena.ranks(self._orders[tree]), 0]
                 continue
-            slot = self._cuts[self._orders[tree], found.parts].slot
-            for part in range(len(found.parts)):
+            slot = self._cuts[self._orders[tree], ranges.parts].slot
+            for part in range(len(ranges.parts)):
                 reads += [w.CUT_OUT, of, *arena.bounds(slot + part)]
         words = [int(state in self._kept.starts), first_state + state, len(reads) // w.READ, *reads]
         nodes = [n for n, (of, _) in enumerate(self._kept.kept) if of == state]
@@ -372,8 +372,8 @@ class _Lists:
 
     def put(self, items: Iterable[int]) -> int:
         """Add a list; return its place."""
-        found = list(items)
-        return self.add([len(found), *found])
+        numbers = list(items)
+        return self.add([len(numbers), *numbers])
 
     def add(self, words: Sequence[int]) -> int:
         """Add words as they are; return their place."""

@@ -30,11 +30,11 @@ class Label:
         return not any(_apart(one, two) for one, two in zip(self.parts, other.parts, strict=True))
 
 
-def _apart(one: Part, other: Part) -> bool:
-    if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return not one & other
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return bool(one[0] & other[1] or one[1] & other[0])
+def _apart(left: Part, right: Part) -> bool:
+    if isinstance(left, frozenset) and isinstance(right, frozenset):
+        return not left & right
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return bool(left[0] & right[1] or left[1] & right[0])
     return False
 
 
@@ -42,9 +42,13 @@ class Labels:
     """The labels of edges and resets, each worked out once."""
 
     def __init__(self, classes: Classes) -> None:
-        self._digits = {one.type: tuple(map(_known, one.digits)) for one in classes.types}
+        self._digits = {
+            of_type.type: tuple(map(_known, of_type.digits)) for of_type in classes.types
+        }
         self._known: dict[tuple[str, frozenset[Expression], frozenset[Expression]], Label] = {}
-        self._plain = {one.type: Label(one.type, ()) for one in classes.types if not one.digits}
+        self._plain = {
+            of_type.type: Label(of_type.type, ()) for of_type in classes.types if not of_type.digits
+        }
         self._each: dict[Label, Label] = {}
 
     def of(self, edge: Edge | Reset) -> Label:
@@ -73,13 +77,13 @@ class _KnownDigit:
 
 
 def _known(digit: Digit) -> _KnownDigit:
-    told = (digit.predicate,) if isinstance(digit, Bit) else tuple(digit.predicates)
-    found: dict[Expression, set[int]] = {predicate: set() for predicate in told}
+    predicates = (digit.predicate,) if isinstance(digit, Bit) else tuple(digit.predicates)
+    values_of: dict[Expression, set[int]] = {predicate: set() for predicate in predicates}
     if digit.radix <= RADIX_LIMIT:
         for value in range(digit.radix):
             for predicate in digit.true(value):
-                found[predicate].add(value)
-    true = {predicate: frozenset(values) for predicate, values in found.items()}
+                values_of[predicate].add(value)
+    true = {predicate: frozenset(values) for predicate, values in values_of.items()}
     return _KnownDigit(frozenset(range(digit.radix)), true)
 
 

@@ -145,10 +145,10 @@ def _shapes(updates: Updates) -> list[int]:
     them.
     """
     nodes = updates.merged.nodes
-    found: dict[object, int] = {}
+    numbers: dict[object, int] = {}
     sources = [[edge.source for edge in node.edges] for node in nodes]
     colours = [
-        found.setdefault(
+        numbers.setdefault(
             (
                 updates.kind_of[number],
                 number in several and len({e.type for e in node.edges if e.source == number}),
@@ -157,11 +157,11 @@ def _shapes(updates: Updates) -> list[int]:
                 node.seed,
                 bool(node.resets),
             ),
-            len(found),
+            len(numbers),
         )
         for number, (node, several) in enumerate(zip(nodes, sources, strict=True))
     ]
-    count = len(found)
+    count = len(numbers)
     while True:
         refined: dict[object, int] = {}
         coloured = [*colours, -1]  # the last is that of START
@@ -169,7 +169,7 @@ def _shapes(updates: Updates) -> list[int]:
             refined.setdefault(
                 (colour, coloured[several[0]])
                 if len(several) == 1
-                else (colour, *sorted([coloured[one] for one in several])),
+                else (colour, *sorted([coloured[predecessor] for predecessor in several])),
                 len(refined),
             )
             for colour, several in zip(colours, sources, strict=True)
@@ -210,12 +210,12 @@ def _lane_order(updates: Updates) -> list[tuple[int, int]]:
 def _backward(updates: Updates, query: int) -> list[int]:
     """Return the nodes that trends of a query pass through, those of their last events first."""
     ends = itertools.chain(*updates.merged.ends[query].linear)
-    found = dict.fromkeys([node for node, _ in ends])
-    pending = list(found)
+    reached = dict.fromkeys([node for node, _ in ends])
+    pending = list(reached)
     for node in pending:
         for edge in updates.merged.nodes[node].edges:
-            if edge.source != START and edge.source not in found:
-                found[edge.source] = None
+            if edge.source != START and edge.source not in reached:
+                reached[edge.source] = None
                 pending.append(edge.source)
     return pending
 
@@ -231,12 +231,14 @@ def _thresholds(
     if not moves:
         return (), ()
     predicates: set[Expression] = set().union(*(move.needs for move in moves))
-    found = (comparison_with_number(predicate) for predicate in predicates)
+    comparisons = (comparison_with_number(predicate) for predicate in predicates)
     return (
         tuple(sorted({move.type for move in moves})),
         tuple(
             sorted(
-                (f"{told[0]} {told[1].value}", float(told[2])) for told in found if told is not None
+                (f"{comparison[0]} {comparison[1].value}", float(comparison[2]))
+                for comparison in comparisons
+                if comparison is not None
             )
         ),
     )

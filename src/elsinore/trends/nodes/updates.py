@@ -84,15 +84,15 @@ class Updates:
                     taken[node].append(edge)
                 else:
                     taken[node] = [edge]
-        found = [self.update(node, edges) for node, edges in taken.items()]
-        if len(found) < 2:
-            return found
-        return [update for several in rounds(found) for update in several]
+        taken_updates = [self.update(node, edges) for node, edges in taken.items()]
+        if len(taken_updates) < 2:
+            return taken_updates
+        return [update for several in rounds(taken_updates) for update in several]
 
     def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
         """Return the nodes that an event of a type empties, given which predicates are true."""
         entries = self._emptying.get(type_name, ())
-        return list(dict.fromkeys(node for node, one in entries if one.takes(type_name, true)))
+        return list(dict.fromkeys(node for node, reset in entries if reset.takes(type_name, true)))
 
     def update(self, node: int, edges: Sequence[Edge]) -> Update:
         """Return what an event does to a node that it enters by some edges, all of one type."""
@@ -128,8 +128,8 @@ class Updates:
         if signature.kind is FieldKind.EVENTS or signature.attribute is None:
             return Sum(places, ONE)
         window = self.merged.nodes[node].window
-        what = Addend.of(signature.kind, signature.attribute, window, signature.turn)
-        return Sum(places, self._summed[what])
+        addend = Addend.of(signature.kind, signature.attribute, window, signature.turn)
+        return Sum(places, self._summed[addend])
 
     def _extreme(
         self, node: int, signature: Signature, sources: tuple[int, ...], type_name: str
@@ -146,9 +146,9 @@ class Updates:
 def addend_codes(unit: TrendUnit) -> dict[Addend, int]:
     """Return the codes of what fields add up."""
     codes: dict[Addend, int] = {}
-    for number, one in enumerate(unit.addends):
-        codes[one] = VALUE + 2 * number
-        codes.setdefault(Addend(FieldKind.PRESENT, one.attribute), VALUE + 2 * number + 1)
+    for number, addend in enumerate(unit.addends):
+        codes[addend] = VALUE + 2 * number
+        codes.setdefault(Addend(FieldKind.PRESENT, addend.attribute), VALUE + 2 * number + 1)
     return codes
 
 
@@ -194,10 +194,10 @@ def rounds(updates: Sequence[Update]) -> list[list[Update]]:
         for node in update.reads - {update.node}:
             if node in readers:
                 readers[node] += 1
-    found: list[list[Update]] = []
+    rounds_so_far: list[list[Update]] = []
     free = [update for update in updates if readers[update.node] == 0]
     while free:
-        found.append(free)
+        rounds_so_far.append(free)
         following: list[Update] = []
         for update in free:
             del waiting[update.node]
@@ -207,4 +207,4 @@ def rounds(updates: Sequence[Update]) -> list[list[Update]]:
                     if readers[node] == 0:
                         following.append(waiting[node])
         free = following
-    return [*found, list(waiting.values())] if waiting else found
+    return [*rounds_so_far, list(waiting.values())] if waiting else rounds_so_far

@@ -27,10 +27,10 @@ class Placed(NamedTuple):
 
     def column(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return a column, or several [column, row], in this order."""
-        found = np.empty((*values.shape[:-1], self.size), dtype=values.dtype)
-        for of_column, given in zip(np.atleast_2d(found), np.atleast_2d(values), strict=True):
+        arranged = np.empty((*values.shape[:-1], self.size), dtype=values.dtype)
+        for of_column, given in zip(np.atleast_2d(arranged), np.atleast_2d(values), strict=True):
             of_column[self.places] = given[self.rows]
-        return found
+        return arranged
 
 
 Chosen = slice | Ints | Placed  # all that stand together, rows in another order, or written so
@@ -132,20 +132,23 @@ class ArrivalOrder:
 
     def first(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return a value of each key, of a column that has one for all its rows."""
-        found, known = np.empty(len(self.keys), dtype=values.dtype), np.zeros(len(self.keys), bool)
+        first_values, known = (
+            np.empty(len(self.keys), dtype=values.dtype),
+            np.zeros(len(self.keys), bool),
+        )
         for first in range(0, len(values), _STRETCH):
             rows = slice(first, first + _STRETCH)
-            found[self.slots[rows]] = values[rows]
+            first_values[self.slots[rows]] = values[rows]
             known[self.slots[rows]] = True
             if known.all():
                 break
-        return found
+        return first_values
 
     def last(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the value that a column has in each key's last row."""
-        found = np.empty(len(self.keys), dtype=values.dtype)
-        found[self.slots] = values
-        return found
+        last_values = np.empty(len(self.keys), dtype=values.dtype)
+        last_values[self.slots] = values
+        return last_values
 
     def count(self, rows: NDArray[np.bool_]) -> Ints:
         """Return how many of the chosen rows each key has."""

@@ -66,8 +66,10 @@ def due_of_one(
     ready, end, needed = _FOREVER, _FOREVER, _FOREVER
     if not everything:
         ready = max(int(times[-1]), done, _NEVER if until is None else until)
-        end = max((one.bounds(one.first(ready) - 1)[1] for one in windows), default=_NEVER)
-        needed = min(one.bounds(one.first(ready))[0] for one in windows) if ends else _NEVER
+        end = max((window.bounds(window.first(ready) - 1)[1] for window in windows), default=_NEVER)
+        needed = (
+            min(window.bounds(window.first(ready))[0] for window in windows) if ends else _NEVER
+        )
     wanted, gone = int(times.searchsorted(end)), int(times.searchsorted(needed))
     return Due(
         keys=rows.column("key")[:1].astype(np.int64),
@@ -104,11 +106,11 @@ def due_of_keys(
     last = np.maximum(order.last(times), over)
     ready = ready_of(order.keys, last, until, everything=everything, current=current)
     end, needed = bounds_of(windows, ready, ends=ends)
-    held, needs = times < order.of_rows(end), times >= order.of_rows(needed)
+    due_rows, needs = times < order.of_rows(end), times >= order.of_rows(needed)
     acts, stays = ready, frozenset[int]()
     if staying is not None and isinstance(order, KeyOrder):
-        acts, stays = staying.choose(order, times, ready, held, needs)
-    wanted, counts = order.in_order(held)
+        acts, stays = staying.choose(order, times, ready, due_rows, needs)
+    wanted, counts = order.in_order(due_rows)
     kept, left = order.in_order(needs)
     return Due(
         keys=order.keys,

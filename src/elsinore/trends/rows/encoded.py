@@ -347,18 +347,18 @@ class EncodedRows:
 
     def read(self, chosen: Chosen) -> Encoded:
         """Return some rows as evaluators read them."""
-        found = self._some(chosen, self.arrays.keys() - {"key", "group"})
+        read = self._some(chosen, self.arrays.keys() - {"key", "group"})
         first = self._gone + (chosen.start or 0) if isinstance(chosen, slice) else None
         return Encoded(
-            times=found["time"],
-            codes=found["class"],
+            times=read["time"],
+            codes=read["class"],
             classes=self.classes if self.numbered else None,
             occur=None,
-            values=found["values"],
-            present=found["present"],
-            orders=found["orders"],
-            ordered=found["ordered"],
-            columns=self.columns.with_rows(found["compared"], found["known"], first),
+            values=read["values"],
+            present=read["present"],
+            orders=read["orders"],
+            ordered=read["ordered"],
+            columns=self.columns.with_rows(read["compared"], read["known"], first),
         )
 
     def keep(self, chosen: Chosen) -> None:
@@ -413,8 +413,8 @@ class EncodedRows:
     def saved(self) -> dict[str, NDArray[Any]]:
         """Return what `restore` takes up."""
         columns = self._some(slice(None), self.arrays)
-        found = {f"row:{name}": column for name, column in columns.items()}
-        return found | {"row:classes": np.array(self.classes, dtype=np.int64)}
+        arrays = {f"row:{name}": column for name, column in columns.items()}
+        return arrays | {"row:classes": np.array(self.classes, dtype=np.int64)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take up the rows that `saved` made arrays of."""

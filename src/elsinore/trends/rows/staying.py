@@ -55,9 +55,9 @@ class Staying:
         places = self._going_on(rows, times)
         goes_on = ready != FOREVER
         again = np.flatnonzero((rows.count(needed & wanted) >= AGAIN) & goes_on).tolist()
-        others = [place for place in again if place not in places]
+        newcomers = [place for place in again if place not in places]
         chosen = [place for place in places if goes_on[place]]
-        chosen += others[: max(MOST_KEPT - len(places), 0)]
+        chosen += newcomers[: max(MOST_KEPT - len(places), 0)]
         until = ready.copy() if chosen else ready
         for place in chosen:
             until[place] = max(window.edge(int(ready[place])) for window in self._windows)

@@ -85,16 +85,16 @@ class SetsEvaluator:
         starts, times = events.starts.tolist(), events.times.data
         done, until = events.done.tolist(), events.until.tolist()
         total_of = self._totals_of(events)
-        found: list[SetTotal] = []
+        totals: list[SetTotal] = []
         for key, (first, last) in enumerate(itertools.pairwise(starts)):
             of_key = times, range(first, last), done[key], until[key]
             for window in self._by_window:
                 for index, rows in _windows(window, *of_key):
-                    found += [
+                    totals += [
                         SetTotal(query, key, index, cells, extremes)
                         for query, cells, extremes in total_of(window, self._moments(times, rows))
                     ]
-        return found
+        return totals
 
     def _totals_of(self, events: SetEvents) -> TotalsOf:
         """Return what gives the sums of all queries of a window that have trends there."""
@@ -102,7 +102,7 @@ class SetsEvaluator:
         if self._states is not None:
             columns = Columns.of(self.unit, events.rows, events.ranks)
             return partial(self._states.totals, columns, codes)
-        addends = [Addends(one, events.rows, events.ranks) for one in self.unit.guarded]
+        addends = [Addends(template, events.rows, events.ranks) for template in self.unit.guarded]
 
         def totals(window: Window | None, moments: Moments) -> Iterator[Totals]:
             stretch = Stretch(list(moments), codes, events.rows)

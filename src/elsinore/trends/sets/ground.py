@@ -67,14 +67,16 @@ class Automaton:
         anchor = self.template.states[state].anchor
         if anchor is not None:
             bound[anchor] = row
-        asked = zip(bound, self._kept, strict=True)
-        return Run(state, tuple(event if state in kept else None for event, kept in asked))
+        kept_after = zip(bound, self._kept, strict=True)
+        return Run(state, tuple(event if state in kept else None for event, kept in kept_after))
 
 
 def _kept(template: GuardedTemplate, anchor: int) -> frozenset[int]:
     """Return the states from which some check of an anchor can be reached."""
     asking = {
-        move.source for move in template.moves if any(one == anchor for one, _ in move.checks)
+        move.source
+        for move in template.moves
+        if any(condition == anchor for condition, _ in move.checks)
     }
     return closure(asking, ((move.target, move.source) for move in template.moves))
 
@@ -205,7 +207,7 @@ def latest_beginnings(ground: Ground) -> list[int]:
     latest = [BEFORE_ALL]
     earlier: list[tuple[Place, dict[Run, int]]] = []
     for moment in range(len(ground.stretch.moments)):
-        found: list[tuple[Place, dict[Run, int]]] = []
+        arrivals_so_far: list[tuple[Place, dict[Run, int]]] = []
         for arrival in ground.arrivals(moment):
             begins: dict[Run, int] = dict.fromkeys(arrival.begun(), moment)
             for last, runs in earlier:
@@ -213,11 +215,11 @@ def latest_beginnings(ground: Ground) -> list[int]:
                     for target in arrival.extended(run, last):
                         begins[target] = max(first, begins.get(target, BEFORE_ALL))
             if begins:
-                found.append((arrival.place, begins))
-        earlier += found
+                arrivals_so_far.append((arrival.place, begins))
+        earlier += arrivals_so_far
         ended = [
             first
-            for _, begins in found
+            for _, begins in arrivals_so_far
             for run, first in begins.items()
             if ground.sides(run, moment)
         ]

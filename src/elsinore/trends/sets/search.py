@@ -45,16 +45,16 @@ def total(ground: Ground, addends: Addends) -> tuple[list[Number], list[int]] | 
     whole = addends.nothing()
     for ending in _endings(ground, addends):
         moment = ending.place.moment
-        for runs, found in ending.entries.items():
+        for runs, sequences in ending.entries.items():
             accepted = {run: ground.sides(run, moment) for run in runs}
             accepting = frozenset[int]().union(*accepted.values())
             if accepting:
-                sides[accepting] = sides.get(accepting, 0) + found.count
+                sides[accepting] = sides.get(accepting, 0) + sequences.count
                 # where several runs are accepted, all of them give the fields the same value
-                whole.add(next(found.sums[run] for run in runs if accepted[run]))
+                whole.add(next(sequences.sums[run] for run in runs if accepted[run]))
     if ground.automaton.template.sides == 2:
-        one, other, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
-        count = exact_pairs(one, other, both)
+        left, right, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
+        count = exact_pairs(left, right, both)
     else:
         count = sum(sides.values())
     return ([count, *whole.linear], whole.extremes) if count else None
@@ -109,15 +109,15 @@ def _extend(
     aggregate that depends on how a sequence is read is refused.
     """
     row = arrival.place.row
-    for runs, found in before.entries.items():
+    for runs, sequences in before.entries.items():
         source = {target: run for run in runs for target in targets.get(run, ())}
         if source:
             needed = dominance.needed(frozenset(source), row)
             sums = {
-                target: addends.added(found.sums[source[target]], found.count, target, row)
+                target: addends.added(sequences.sums[source[target]], sequences.count, target, row)
                 for target in needed
             }
-            entries.setdefault(needed, Sequences()).add(found.count, sums)
+            entries.setdefault(needed, Sequences()).add(sequences.count, sums)
 
 
 class Dominance:
@@ -145,7 +145,7 @@ class Dominance:
         kept: dict[Run, tuple[int, ...]] = {}
         for run in sorted(runs, key=_order):  # equals leave the first of them, always the same
             passing = tuple(self._of(run, check, row) for check in self._checks)
-            if any(_is_dominated(run, passing, *other) for other in kept.items()):
+            if any(_is_dominated(run, passing, *kept_run) for kept_run in kept.items()):
                 continue
             kept = {o: p for o, p in kept.items() if not _is_dominated(o, p, run, passing)}
             kept[run] = passing
@@ -166,9 +166,9 @@ class Dominance:
         return self._passing[condition, bound] >> (row - self._rows[0] + 1)
 
 
-def _is_dominated(one: Run, fewer: tuple[int, ...], other: Run, more: tuple[int, ...]) -> bool:
+def _is_dominated(run: Run, fewer: tuple[int, ...], better: Run, more: tuple[int, ...]) -> bool:
     """Return whether another run is in the same state and lets all pass that the one does."""
-    return one.state == other.state and all(not a & ~b for a, b in zip(fewer, more, strict=True))
+    return run.state == better.state and all(not a & ~b for a, b in zip(fewer, more, strict=True))
 
 
 def _order(run: Run) -> tuple[int, ...]:

@@ -49,14 +49,14 @@ class Columns(NamedTuple):
         def number(name: str, row: int) -> Number | None:
             return exact_number(rows[name][row])
 
-        def value(one: Addend, row: int) -> Number | None:
-            found = None if one.turn else number(one.attribute, row)
-            return found**2 if found is not None and one.kind is FieldKind.SQUARE else found
+        def value(addend: Addend, row: int) -> Number | None:
+            found = None if addend.turn else number(addend.attribute, row)
+            return found**2 if found is not None and addend.kind is FieldKind.SQUARE else found
 
         edges = [
             [0 if rank == EDGE[kind] else None for rank in ranks[name]] for kind, name in unit.edges
         ]
-        values = [partial(value, one) for one in unit.addends]
+        values = [partial(value, addend) for addend in unit.addends]
         return cls(values, [*(ranks[name] for name in unit.ranked), *edges])
 
 
@@ -114,9 +114,13 @@ class States:
             updates: list[Update] = []
             resets: list[int] = []
             if code >= 0:
-                told, kinds = self._unit.classes.decode(code), self._updates.kind_of
-                updates = [one for one in self._updates.updates(*told) if kinds[one.node] == kind]
-                resets = [node for node in self._updates.resets(*told) if kinds[node] == kind]
+                decoded, kinds = self._unit.classes.decode(code), self._updates.kind_of
+                updates = [
+                    update
+                    for update in self._updates.updates(*decoded)
+                    if kinds[update.node] == kind
+                ]
+                resets = [node for node in self._updates.resets(*decoded) if kinds[node] == kind]
             self._effects[code, kind] = updates, resets
         return self._effects[code, kind]
 
@@ -125,25 +129,25 @@ def _added(before: _Window, update: Update, trends: Number, row: int, columns: C
     """Return what an event adds to one node, in which so many trends end."""
     added = _Window({(update.node, 0): trends}, {})
     for number, part in enumerate(update.sums[1:], start=1):
-        own: Number | None = None
+        addend: Number | None = None
         if part.contribution == ONE:
-            own = 1
+            addend = 1
         elif part.contribution != NOTHING:
-            own = columns.values[(part.contribution - VALUE) >> 1](row)
-            own = 1 if own is not None and part.contribution & 1 else own
+            addend = columns.values[(part.contribution - VALUE) >> 1](row)
+            addend = 1 if addend is not None and part.contribution & 1 else addend
         sums = _add_up(before, part.sources)
-        added.cells[update.node, number] = sums + trends * (own or 0)
+        added.cells[update.node, number] = sums + trends * (addend or 0)
     for number, extreme in enumerate(update.extremes):
-        found = [
+        ranks = [
             before.extremes[source, at]
             for source, at in extreme.sources
             if at is not None and (source, at) in before.extremes
         ]
         rank = columns.ranks[extreme.attribute >> 1][row] if extreme.attribute >= 0 else None
         if rank is not None:
-            found.append(~rank if extreme.attribute & 1 else rank)
-        if found:
-            added.extremes[update.node, number] = min(found)
+            ranks.append(~rank if extreme.attribute & 1 else rank)
+        if ranks:
+            added.extremes[update.node, number] = min(ranks)
     return added
 
 
@@ -153,10 +157,10 @@ def _settle(window: _Window, added: Sequence[_Window], emptied: Sequence[int]) -
         for numbers in window:
             for place in [place for place in numbers if place[0] in emptied]:
                 del numbers[place]
-    for more in added:
-        for place, number in more.cells.items():
+    for addition in added:
+        for place, number in addition.cells.items():
             window.cells[place] = window.cells.get(place, 0) + number
-        for place, rank in more.extremes.items():
+        for place, rank in addition.extremes.items():
             window.extremes[place] = min(window.extremes.get(place, rank), rank)
 
 
@@ -164,8 +168,8 @@ def _ended(window: _Window, ends: QueryEnds) -> list[Number]:
     """Return the sums over a query's trends."""
     cells = [_add_up(window, places) for places in ends.linear]
     if ends.pairs:
-        one, other, both = map(int, cells)
-        return [exact_pairs(one - both, other - both, both)]
+        left, right, both = map(int, cells)
+        return [exact_pairs(left - both, right - both, both)]
     return cells
 
 

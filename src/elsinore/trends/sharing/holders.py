@@ -124,8 +124,8 @@ class SharedGroups:
         ]
         self._clocks = [min(len(group.cohorts), MOST_PARTS) for group in self.groups]
         self._lanes = [lanes[node] for node in self.nodes]
-        self._addends = [self._addends_of(held) for held in self._members]
-        self._stacked = [self._stacked_of(held) for held in self._members]
+        self._addends = [self._addends_of(members) for members in self._members]
+        self._stacked = [self._stacked_of(members) for members in self._members]
         self.costs = [self._cost(cost, group) for group in range(len(self.groups))]
 
     @property
@@ -156,7 +156,7 @@ class SharedGroups:
             return Sections(parts=(tuple(updates),), ticks=(), takers=(), settled=(), breaks=())
         ticking: dict[int, list[Update]] = {}
         takers: dict[int, set[int]] = {}
-        rest: list[Update] = []
+        unshared: list[Update] = []
         for update in updates:
             place = self._cohort_of.get(update.node)
             if place is not None and self._takes(*place, type_name, true):
@@ -164,7 +164,7 @@ class SharedGroups:
                 ticking.setdefault(group, []).append(update)
                 takers.setdefault(group, set()).add(cohort)
             else:
-                rest.append(update)
+                unshared.append(update)
         read: Iterable[int] = updates[0].reads if len(updates) == 1 else ()
         if len(updates) > 1:
             read = set().union(*[update.reads for update in updates])
@@ -182,7 +182,7 @@ class SharedGroups:
             if self.groups[g].type != type_name
         }
         return Sections(
-            parts=(tuple(rest), *map(tuple, ticking.values())),
+            parts=(tuple(unshared), *map(tuple, ticking.values())),
             ticks=tuple(ticking),
             takers=tuple([tuple(sorted(takers[group])) for group in ticking]),
             settled=tuple([(group, tuple(sorted(held))) for group, held in touched.items()]),
@@ -195,10 +195,10 @@ class SharedGroups:
 
     def takers_words(self, group: int, takers: Sequence[int]) -> list[int]:
         """Return the words that tell which cohorts take an event: the lesser of both sides."""
-        others = sorted(set(range(len(self.groups[group].cohorts))).difference(takers))
-        if len(takers) < len(others):
+        leaving = sorted(set(range(len(self.groups[group].cohorts))).difference(takers))
+        if len(takers) < len(leaving):
             return [int(True), len(takers), *takers]
-        return [int(False), len(others), *others]
+        return [int(False), len(leaving), *leaving]
 
     def words(self, base: int) -> tuple[list[int], tuple[list[int], list[int]]]:
         """Return the words of groups and holders, where `base` is the first one's place.
@@ -210,22 +210,22 @@ class SharedGroups:
         groups: list[int] = []
         places: list[int] = [0] * len(self._holders)
         weight = stack = mark = mark_weight = clock = cohort = 0
-        for number, held in enumerate(self._members):
+        for number, members in enumerate(self._members):
             addends, stacked = self._addends[number], self._stacked[number]
-            lanes = sum(self._lanes[h] for h in held)
+            lanes = sum(self._lanes[h] for h in members)
             at = base + len(words)
             groups.append(at)
             lists: list[int] = []
             begins = []
             body = [addend_word(what) for what in addends], [ranks.index(one) for one in stacked]
-            for several in (*body, [0] * len(held)):
+            for several in (*body, [0] * len(members)):
                 begins.append(at + GROUP_WORDS + len(lists))
                 lists += [len(several), *several]
             head = [number, begins[0], weight, begins[1], stack, mark, mark_weight, begins[2]]
             clocks, cohorts = self._clocks[number], len(self.groups[number].cohorts)
             words += [*head, lanes, clock, clocks, cohort, cohorts, *lists]
             own_mark, own_weight = mark, mark_weight
-            for place, h in enumerate(held):
+            for place, h in enumerate(members):
                 places[h] = base + len(words)
                 words[begins[2] - base + 1 + place] = places[h]
                 words += [at, self._holders[h].cohort, own_mark, own_weight]
@@ -276,12 +276,12 @@ class SharedGroups:
         edges = [edge for edge in self._updates.merged.nodes[node].edges if of(edge) is label]
         return self._updates.update(node, edges)
 
-    def _addends_of(self, held: Sequence[int]) -> list[int]:
-        whats = {part.contribution for h in held for part in self._holders[h].update.sums}
+    def _addends_of(self, members: Sequence[int]) -> list[int]:
+        whats = {part.contribution for h in members for part in self._holders[h].update.sums}
         return sorted(whats - {NOTHING})
 
-    def _stacked_of(self, held: Sequence[int]) -> list[int]:
-        wanted = {one.attribute for h in held for one in self._holders[h].update.extremes}
+    def _stacked_of(self, members: Sequence[int]) -> list[int]:
+        wanted = {one.attribute for h in members for one in self._holders[h].update.extremes}
         return sorted(wanted - {-1})
 
     def _may_pay(self, cost: SumPrices, group: Group, lanes: Sequence[int]) -> bool:
@@ -291,13 +291,13 @@ class SharedGroups:
         """
         if len(group.queries) > 1:
             return True
-        own = [node for cohort in group.cohorts for node in cohort.nodes]
-        blocks = {self._layout.block_of[node] for node in own}
-        if all(set(self._layout.blocks[block].nodes) <= set(own) for block in blocks):
+        of_cohorts = [node for cohort in group.cohorts for node in cohort.nodes]
+        blocks = {self._layout.block_of[node] for node in of_cohorts}
+        if all(set(self._layout.blocks[block].nodes) <= set(of_cohorts) for block in blocks):
             return True
         nodes = self._updates.merged.nodes
         beside = [several for cohort in group.cohorts for several in cohort.twins]
-        held = [*own, *(twin for several in beside for twin in several)]
+        held = [*of_cohorts, *(twin for several in beside for twin in several)]
         cells = sum(
             lanes[node] * (len(nodes[node].linear) + len(nodes[node].extremes)) for node in held
         )
@@ -305,13 +305,13 @@ class SharedGroups:
 
     def _cost(self, cost: SumPrices, group: int) -> GroupCost:
         """Return what a group's steps cost."""
-        held = self._members[group]
+        members = self._members[group]
         cells = [
             self._lanes[h] * (len(update.sums) + len(update.extremes))
-            for h in held
+            for h in members
             for update in (self._holders[h].update, *self._holders[h].twins)
         ]
-        lanes = sum(self._lanes[h] for h in held)
+        lanes = sum(self._lanes[h] for h in members)
         settling = cost.settling(sum(cells) / lanes)
         return GroupCost(
             lazy=cost.lazy(len(self._addends[group]) + len(self._stacked[group])),

@@ -47,14 +47,14 @@ def cell_words(rows: Sequence[Sequence[Cell]], most_sums: int, zero: int) -> lis
     cells = [*itertools.chain(*rows[len(alone) :])]
     if most_sums > 1:
         cells += [Cell(first, (), (), -1 - zero)] * (most_sums - count)
-    others: list[tuple[Address, ...]] = []
+    single: list[tuple[Address, ...]] = []
     for to, terms, trends, times in cells:
         of, ended = iter(terms), iter(trends)
         for _ in range((max(len(terms), len(trends), 1) + 1) // 2):
             read = [next(one, zero) for one in (of, of, ended, ended)]
-            others += [(to, *read, times)]
-    words = [word for told in (*fours, *sums, *others) for word in told]
-    return [len(fours), len(sums), len(others), *words]
+            single += [(to, *read, times)]
+    words = [word for step_words in (*fours, *sums, *single) for word in step_words]
+    return [len(fours), len(sums), len(single), *words]
 
 
 def _is_alone(row: Sequence[Cell]) -> bool:

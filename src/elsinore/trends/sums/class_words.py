@@ -75,12 +75,12 @@ class Words:
 
     def runs(self, number: int) -> list[Run]:
         """Return what steps of one of the classes do that can be repeated."""
-        found = []
+        runs = []
         for step, lanes in zip(self.steps or (), self.lanes, strict=True):
             target, source = (at if isinstance(at, int) else int(at[number]) for at in step.columns)
-            one = not step.goes_on[1]
-            found.append(Run(step.form.block, target, lanes, source, one, step.form.loop))
-        return found
+            from_one_cell = not step.goes_on[1]
+            runs.append(Run(step.form.block, target, lanes, source, from_one_cell, step.form.loop))
+        return runs
 
 
 class ClassWords:
@@ -103,7 +103,7 @@ class ClassWords:
         self._groups = groups
         self._holders = np.array(holders, dtype=np.int64)
         self._steps = Steps(updates, layout)
-        self._most_sums = max((len(one.linear) for one in updates.merged.nodes), default=1)
+        self._most_sums = max((len(node.linear) for node in updates.merged.nodes), default=1)
 
     def key_of(self, deed: Deed) -> object:
         """Return in what alike classes agree; None for a class that is like no other."""
@@ -119,7 +119,7 @@ class ClassWords:
             len(self._updates.before[update.node]),
             sections.ticks,
             sections.takers,
-            tuple([(group, len(held)) for group, held in sections.settled]),
+            tuple([(group, len(members)) for group, members in sections.settled]),
             sections.breaks,
         )
 
@@ -215,31 +215,33 @@ class ClassWords:
     ) -> Here:
         """Write the holders to be settled before each of some classes; return where."""
         words: list[Word] = [len(settled[0])]
-        for turn, (group, held) in enumerate(settled[0]):
-            words += [self._groups[group], len(held)]
+        for turn, (group, members) in enumerate(settled[0]):
+            words += [self._groups[group], len(members)]
             if len(settled) == 1:
-                words += self._holders[list(held)].tolist()
+                words += self._holders[list(members)].tolist()
             else:
-                words += list(self._holders[np.array([one[turn][1] for one in settled])].T)
+                words += list(
+                    self._holders[np.array([of_group[turn][1] for of_group in settled])].T
+                )
         return written.add(words)
 
     def _write_resets(self, written: _Writer, nodes: Sequence[int], read: set[int]) -> Here:
         """Write what a class empties; return where."""
         layout = self._layout
-        told: list[list[int]] = []
+        merged: list[list[int]] = []
         before: tuple[int, int] | None = None
         for node in sorted(nodes, key=lambda n: (layout.block_of[n], layout.index_of[n])):
             number = layout.block_of[node]
             block = layout.blocks[number]
             cell, late = layout.cell_of(node, 0), int(node in read)
-            if before == (number, late) and told[-1][1] + told[-1][2] == cell:
-                told[-1][2] += block.overlap
+            if before == (number, late) and merged[-1][1] + merged[-1][2] == cell:
+                merged[-1][2] += block.overlap
                 continue
             before = number, late
             extreme = block.extreme + layout.index_of[node] * block.overlap
             shape = [block.sums, block.width, extreme, block.extremes, block.width]
-            told.append([late, cell, block.overlap, *shape])
-        return written.add([len(told), *(word for reset in told for word in reset)])
+            merged.append([late, cell, block.overlap, *shape])
+        return written.add([len(merged), *(word for reset in merged for word in reset)])
 
     def _write_steps(self, written: _Writer, steps: Sequence[Step]) -> Here:
         """Write some steps; return where they are."""
@@ -248,17 +250,17 @@ class ClassWords:
     def _words_of(self, step: Step) -> list[Word]:
         """Return the words of a step, as `core.step` reads them."""
         lanes, form = self._lanes(step), step.form
-        told = iter(zip(step.columns, step.goes_on, strict=True))
+        columns = iter(zip(step.columns, step.goes_on, strict=True))
         body: list[Word] = []
         for row in form.sums:
-            body += [next(told)[0], addend_word(row.what), len(row.blocks)]
+            body += [next(columns)[0], addend_word(row.what), len(row.blocks)]
             for block in row.blocks:
-                cell, goes_on = next(told)
+                cell, goes_on = next(columns)
                 body += [cell, block, int(not goes_on)]
         for row in form.extremes:
-            body += [next(told)[0], self._rank(row.what), len(row.blocks)]
+            body += [next(columns)[0], self._rank(row.what), len(row.blocks)]
             for block in row.blocks:
-                extreme, (cell, goes_on) = next(told)[0], next(told)
+                extreme, (cell, goes_on) = next(columns)[0], next(columns)
                 body += [extreme, cell, block, int(not goes_on)]
         head = [lanes, form.block, int(form.loop), len(form.sums), len(form.extremes)]
         return [2 + len(head) + len(body), *head, int(_is_single(step, lanes)), *body]
@@ -290,11 +292,11 @@ class ClassWords:
 
     def _cells_of(self, step: Step, lane: int) -> Iterator[Cell]:
         """Yield the cells that a step changes in a lane, the number of trends last."""
-        told = iter(step.of_lane(lane))
+        cells_left = iter(step.of_lane(lane))
         cells = []
         for row in step.form.sums:
-            to = next(told)
-            terms = [*[to] * step.form.loop, *(next(told) for _ in row.blocks)]
+            to = next(cells_left)
+            terms = [*[to] * step.form.loop, *(next(cells_left) for _ in row.blocks)]
             cells.append((to, terms, addend_word(row.what)))
         trends = cells[0][1]
         for to, terms, times in [*cells[1:], cells[0]]:

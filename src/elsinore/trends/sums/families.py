@@ -49,20 +49,20 @@ class Family:
         return self._add(place, runs)
 
     def _add(self, place: int, runs: Sequence[Run]) -> bool:
-        told: dict[int, tuple[int, bool]] = {}
+        added: dict[int, tuple[int, bool]] = {}
         blocks: dict[int, int] = {}
         for run in runs:
             if self.loops.get(run.block, run.loop) != run.loop:
                 return False
             for lane in range(run.lanes):
-                told[run.cell + lane] = (run.source + (0 if run.one else lane), run.one)
+                added[run.cell + lane] = (run.source + (0 if run.one else lane), run.one)
                 blocks[run.cell + lane] = run.block
-        read = {source for source, _ in told.values()}
-        if any(self.sources.get(cell, source) != source for cell, source in told.items()):
+        read = {source for source, _ in added.values()}
+        if any(self.sources.get(cell, source) != source for cell, source in added.items()):
             return False
-        if not (self.read | read).isdisjoint(self.sources.keys() | told.keys()):
+        if not (self.read | read).isdisjoint(self.sources.keys() | added.keys()):
             return False
-        self.sources |= told
+        self.sources |= added
         self.blocks |= blocks
         self.loops |= {run.block: run.loop for run in runs}
         self.read |= read
@@ -74,11 +74,11 @@ class Family:
         spans = list(_spans(sorted(self.sources), self.sources, self.blocks))
         words = [len(spans)]
         for number, (cell, lanes) in enumerate(spans):
-            source, one = self.sources[cell]
+            source, from_one_cell = self.sources[cell]
             block = self.blocks[cell]
             following = spans[number + 1][0] if number + 1 < len(spans) else -1
             goes_on = following == cell + lanes and self.blocks[following] == block
-            words += [block, cell, source, one, lanes, self.loops[block], goes_on]
+            words += [block, cell, source, from_one_cell, lanes, self.loops[block], goes_on]
         if len(words) != 1 + SPAN_WORDS * len(spans):
             raise AssertionError("a span has other words than `mixtures` tells")
         return list(map(int, words))
@@ -136,10 +136,10 @@ def _spans(
     """Yield the first cell and the length of stretches of lanes whose sources are alike."""
     first = last = -1
     for cell in cells:
-        source, one = sources[cell]
+        source, from_one_cell = sources[cell]
         if first >= 0 and cell == last + 1 and blocks[cell] == blocks[first]:
             before, alike = sources[last]
-            if alike == one and source == before + (not one):
+            if alike == from_one_cell and source == before + (not from_one_cell):
                 last = cell
                 continue
         if first >= 0:

@@ -31,11 +31,11 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
     counts = {name: store[name].tolist() for name in DECIDED}
     took = _decision_seconds(store) if any(counts["decisions"]) else 0.0
     asleep = int(np.sum(store["asleep"]))  # events that are yet to come, or never will
-    found = []
+    statistics = []
     for number, group in enumerate(groups):
         bursts, shared = counts["bursts"][number], counts["shared_bursts"][number]
         decisions = counts["decisions"][number]
-        found.append(
+        statistics.append(
             SharingStatistics(
                 name=f"{group.type}+",
                 queries=tuple(unit.templates[query].query.name for query in group.queries),
@@ -57,7 +57,7 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
     columns = (store[f"record_{name}"][: store["records"]].tolist() for name in names)
     for of, began, events, was_shared, benefit, key in zip(*columns, strict=True):
         queries = len(groups[of].queries)
-        found[of].records.append(
+        statistics[of].records.append(
             BurstRecord(
                 time=began,
                 events=events,
@@ -68,7 +68,7 @@ def measure(unit: TrendUnit, groups: Sequence[Group], store: Store) -> list[Shar
                 mask=was_shared,
             )
         )
-    return found
+    return statistics
 
 
 def _decision_seconds(store: Store) -> float:

@@ -100,20 +100,20 @@ class Steps:
     def form_of(self, update: Update) -> Form:
         """Return an update's form; it is one object for all that have it."""
         node, block_of = update.node, self._layout.block_of
-        others = _others(update)
+        sources = _others(update)
         key: tuple[object, ...] = (
             block_of[node],
             update.start,
-            len(others) < len(update.sums[0].sources),
-            *[block_of[source] for source in others],
+            len(sources) < len(update.sums[0].sources),
+            *[block_of[source] for source in sources],
         )
-        if len(update.sums) > 1 or update.extremes or len(others) > 1:
-            turns = {source: turn for turn, source in enumerate(others)}
-            key += tuple([_told(one.sources, one.contribution, turns) for one in update.sums])
-            key += tuple([_told(one.sources, one.attribute, turns) for one in update.extremes])
+        if len(update.sums) > 1 or update.extremes or len(sources) > 1:
+            turns = {source: turn for turn, source in enumerate(sources)}
+            key += tuple([_told(part.sources, part.contribution, turns) for part in update.sums])
+            key += tuple([_told(part.sources, part.attribute, turns) for part in update.extremes])
         form = self._forms.get(key)
         if form is None:
-            form = self._forms[key] = self._new_form(update, others)
+            form = self._forms[key] = self._new_form(update, sources)
         return form
 
     def _new_form(self, update: Update, others: Sequence[int]) -> Form:
@@ -166,7 +166,7 @@ class Steps:
         """Return the steps of some updates, neighbours that are changed alike in one."""
         if len(updates) == 1:
             return [self.of_one(self.form_of(updates[0]), updates)]
-        found: list[Step] = []
+        steps_of_all: list[Step] = []
         for together in rounds(updates):
             alike: dict[int, list[Update]] = {}
             forms = {}
@@ -176,8 +176,8 @@ class Steps:
                 alike.setdefault(form.number, []).append(update)
             steps = [one for n, several in alike.items() for one in self._runs(forms[n], several)]
             steps.sort(key=lambda step: (step.form.block, step.index))
-            found += steps
-        return found
+            steps_of_all += steps
+        return steps_of_all
 
     def _runs(self, form: Form, updates: Sequence[Update]) -> list[Step]:
         """Return the steps of updates of one form: runs of lanes whose addresses go on alike."""

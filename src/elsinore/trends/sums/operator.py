@@ -149,9 +149,9 @@ class TrendOperator:
         self._statistics.matched = self._store["matched"]
         self._statistics.state_bytes = self._store.nbytes  # which never get less
         if self._prepared.shared.groups:
-            found = measure(self.unit, self._prepared.shared.groups, self._store)
+            measured = measure(self.unit, self._prepared.shared.groups, self._store)
             # what the windows of a single query share, it shares with no other
-            self._statistics.sharing = [one for one in found if len(one.queries) > 1]
+            self._statistics.sharing = [of_set for of_set in measured if len(of_set.queries) > 1]
         return self._statistics
 
     @property
@@ -234,8 +234,8 @@ class TrendOperator:
 
     def _tell(self) -> None:
         """Tell kernels where all is that a batch acts on."""
-        told = *self._store.entered, self._words, self._known
-        self._call[HEADERS:LENT] = words_of(told)
+        lent = *self._store.entered, self._words, self._known
+        self._call[HEADERS:LENT] = words_of(lent)
         self._is_compiled = is_compiled(self._arrive)  # what need not be asked for each batch
 
     def _enter(self, call: tuple[Any, ...], rows: int, closing: int) -> int:
@@ -335,7 +335,7 @@ class TrendOperator:
             if window is None:
                 continue
             first, last = store["first"][:, kind], store["last"][:, kind]
-            of_kind = [one.query.window == window for one in self.unit.templates]
+            of_kind = [template.query.window == window for template in self.unit.templates]
             indices = [
                 first[(store["key"] >= 0) & (first <= last)],
                 store["total_window"][:count][np.array(of_kind)[queries]],
@@ -357,8 +357,8 @@ class TrendOperator:
             if code not in self._places:
                 self._places[code] = len(self._places)
         if len(self._places) > len(self._known):
-            more = np.full(2 * len(self._places) - len(self._known), UNKNOWN, dtype=np.int64)
-            self._known = np.concatenate((self._known, more))
+            unknown = np.full(2 * len(self._places) - len(self._known), UNKNOWN, dtype=np.int64)
+            self._known = np.concatenate((self._known, unknown))
             self._tell()
         places = [self._places[code] if code >= 0 else -1 for code in unique.tolist()]
         return np.array(places, dtype=np.int64)[inverse]
@@ -405,8 +405,8 @@ class TrendOperator:
         operator._compile(operator._codes(arrays["codes"]).tolist())
         operator._shifts.load(arrays["shifted"], arrays["shifts"])
         operator._tell()
-        told = operator._statistics
-        told.events, told.totals = arrays["statistics"].tolist()
+        statistics = operator._statistics
+        statistics.events, statistics.totals = arrays["statistics"].tolist()
         return operator
 
     def _grow(self) -> None:

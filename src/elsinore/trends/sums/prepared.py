@@ -69,8 +69,8 @@ class Prepared:
         with _lock, without_collecting(self._many):
             new = [code for code in dict.fromkeys(wanted) if code not in self._places]
             if new:
-                told = self._program.add_classes(map(self._told, new))
-                self._places |= zip(new, told, strict=True)
+                places = self._program.add_classes(map(self._told, new))
+                self._places |= zip(new, places, strict=True)
                 self._program.freeze()
             return [self._places[code] for code in wanted]
 

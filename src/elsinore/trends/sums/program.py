@@ -38,7 +38,7 @@ class Program:
         self._sharing = sharing
         self._families: dict[str, Family] = {}  # by the type of events
         self._beside: dict[int, list[Run]] = {}  # of classes of few lanes, that may touch families
-        self._various = {one.type for one in updates.unit.classes.types if one.digits}
+        self._various = {of_type.type for of_type in updates.unit.classes.types if of_type.digits}
         self.classes = 0
         words = [0] * _HEAD
         words[BLOCKS] = len(words)
@@ -68,15 +68,15 @@ class Program:
         """
         known = self.words[: self._frozen]
         at = self._frozen = self._length
-        families = [one for one in self._families.values() if len(one.places) > 1]
-        more = [np.array(family.words(), dtype=np.int64) for family in families]
-        begins = [at, *(at + np.cumsum([len(words) for words in more])).tolist()]
+        families = [family_of for family_of in self._families.values() if len(family_of.places) > 1]
+        word_lists = [np.array(family.words(), dtype=np.int64) for family in families]
+        begins = [at, *(at + np.cumsum([len(words) for words in word_lists])).tolist()]
         if families:
             touched = Touched(list(zip(begins, families, strict=False)))
             touches = [np.array(touched.words(runs)) for runs in self._beside.values()]
             behind = begins[-1] + np.cumsum([0, *(len(words) for words in touches)])
-            more += touches
-        self.words = np.concatenate([known, *self._added, *more])
+            word_lists += touches
+        self.words = np.concatenate([known, *self._added, *word_lists])
         self._added = []
         for family, begin in zip(families, begins, strict=False):
             self.words[np.array(family.places) + FAMILY] = begin
@@ -88,7 +88,7 @@ class Program:
 
         Returns where each is, or OF_NO_INTEREST. They stand in their order, whichever are alike.
         """
-        found: list[int] = []
+        class_places: list[int] = []
         alike: dict[object, list[int]] = {}  # by what they agree in -> their numbers in `deeds`
         deeds: list[Deed] = []
         places: list[int] = []  # of each deed in `found`
@@ -99,8 +99,8 @@ class Program:
                     len(deeds)
                 )
                 deeds.append(deed)
-                places.append(len(found))
-            found.append(OF_NO_INTEREST)
+                places.append(len(class_places))
+            class_places.append(OF_NO_INTEREST)
         written = [
             (
                 np.array(several),
@@ -118,7 +118,7 @@ class Program:
             words.put(added, begins[several], self._length)
             heads = self._length + begins[several] + words.head
             for n, (number, at) in enumerate(zip(several.tolist(), heads.tolist(), strict=True)):
-                found[places[number]] = at
+                class_places[places[number]] = at
                 if words.steps is not None and self._various:
                     runs[number] = at, words.runs(n)
         for number, (at, several_runs) in sorted(runs.items()):
@@ -129,7 +129,7 @@ class Program:
         self._added.append(added)
         self._length += len(added)
         self.classes += len(deeds)
-        return found
+        return class_places
 
     def _deed(self, type_name: str, true: frozenset[Expression]) -> Deed | None:
         """Return what a class of events does, if anything."""
@@ -147,14 +147,14 @@ class Program:
         unit = self._updates.unit
         seeds = [n for n in unit.merged.seeds if kind_of[n] == number]
         queries: list[int] = []
-        chosen = [q for q, one in enumerate(unit.templates) if one.query.window == window]
+        chosen = [q for q, template in enumerate(unit.templates) if template.query.window == window]
         for query in chosen:
             ends = unit.merged.ends[query]
             queries += [query, PAIRS if ends.pairs else len(ends.linear), len(ends.extremes)]
             for places in ends.linear:
-                queries += [len(places), *(layout.cell_of(*one) for one in places)]
+                queries += [len(places), *(layout.cell_of(*template) for template in places)]
             for places in ends.extremes:
-                queries += [len(places), *(layout.extreme_of(*one) for one in places)]
+                queries += [len(places), *(layout.extreme_of(*template) for template in places)]
         at = len(words)
         words += [len(chosen), *queries]
         mine = [
@@ -162,11 +162,11 @@ class Program:
             for holder, node in zip(holders, self._sharing.nodes, strict=True)
             if kind_of[node] == number
         ]
-        told = (
+        numbers = (
             (int(FOREVER), 1, 0) if window is None else (window.within, window.step, window.origin)
         )
         return [
-            *told,
+            *numbers,
             layout.overlaps[number],
             place.cell,
             place.last_cell,

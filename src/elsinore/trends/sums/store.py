@@ -181,13 +181,13 @@ class TotalsShape:
     def of(cls, unit: TrendUnit) -> TotalsShape:
         """Return the shape of a unit's totals."""
         windows = [template.query.window for template in unit.templates]
-        told = [(w.within, w.step, w.origin) if w else (FOREVER, 0, 0) for w in windows]
+        bounds = [(w.within, w.step, w.origin) if w else (FOREVER, 0, 0) for w in windows]
         return cls(
             most_closed=sum(map(overlap_of, windows)),
-            fields=max(len(one.aggregation.linear) for one in unit.templates),
-            outliers=max(len(one.aggregation.extremes) for one in unit.templates),
-            are_keyed=not any(partition_of(one.query).equivalence for one in unit.templates),
-            windows=np.array(told, dtype=np.int64).T,
+            fields=max(len(member.aggregation.linear) for member in unit.templates),
+            outliers=max(len(member.aggregation.extremes) for member in unit.templates),
+            are_keyed=not any(partition_of(member.query).equivalence for member in unit.templates),
+            windows=np.array(bounds, dtype=np.int64).T,
         )
 
 
@@ -235,5 +235,5 @@ def new_store(
     for name in COSTS:
         store[name] = getattr(sharing.cost, name)
     for cost in fields(GroupCost):
-        store[cost.name] = np.array([getattr(one, cost.name) for one in sharing.costs])
+        store[cost.name] = np.array([getattr(set_costs, cost.name) for set_costs in sharing.costs])
     return store

@@ -67,12 +67,12 @@ def addends_of(
     of_addends, deviated = _places(unit)
     addends, there = values[of_addends], present[of_addends]
     types = _types_of(unit, classes)
-    for one in deviated:
-        cells = shifts.cells(one.places_of_types[types], groups)
+    for column in deviated:
+        cells = shifts.cells(column.places_of_types[types], groups)
         when = np.zeros_like(classes) if times is None else times
-        rows = Rows(cells, when, values[one.attribute], present[one.attribute])
-        epochs = Epochs.of(None) if times is None else one.epochs
-        shifts.deviate(rows, epochs, one.squares, one.deviations, addends)
+        rows = Rows(cells, when, values[column.attribute], present[column.attribute])
+        epochs = Epochs.of(None) if times is None else column.epochs
+        shifts.deviate(rows, epochs, column.squares, column.deviations, addends)
     return addends, there
 
 
@@ -89,8 +89,8 @@ class _Deviated(NamedTuple):
 def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
     """Return the place in `unit.summed` of each addend, and what is looked at from shifts."""
     if "deviated" not in unit.kept:
-        of_addends = np.array([unit.summed.index(one.attribute) for one in unit.addends])
-        pairs = dict.fromkeys((one.attribute, one.window) for one in unit.squared)
+        of_addends = np.array([unit.summed.index(addend.attribute) for addend in unit.addends])
+        pairs = dict.fromkeys((addend.attribute, addend.window) for addend in unit.squared)
         deviated = []
         for name, window in pairs:
             squares, deviations = (
@@ -111,7 +111,7 @@ def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
 
 def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places of rows' types in `unit.classes`; -1: of no interest."""
-    offsets = [one.offset for one in unit.classes.types]
+    offsets = [of_type.offset for of_type in unit.classes.types]
     return np.searchsorted(np.array(offsets, dtype=np.int64), classes, side="right") - 1
 
 
@@ -119,11 +119,11 @@ def _places_of_types(unit: TrendUnit, attribute: str, window: Window | None) -> 
     """Return the place in `unit.squared` of each type, -1 for none; the last is of no type."""
     place = {
         event_type: number
-        for number, one in enumerate(unit.squared)
-        if (one.attribute, one.window) == (attribute, window)
-        for event_type in one.types
+        for number, squared in enumerate(unit.squared)
+        if (squared.attribute, squared.window) == (attribute, window)
+        for event_type in squared.types
     }
-    return np.array([*(place.get(one.type, -1) for one in unit.classes.types), -1])
+    return np.array([*(place.get(squared.type, -1) for squared in unit.classes.types), -1])
 
 
 def order_columns(
@@ -174,9 +174,9 @@ def in_place(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch with those columns in their places."""
     names = [name for name, _ in _PLACES]
     columns = [batch.column(name).cast(kind) for name, kind in _PLACES]
-    others = [name for name in batch.schema.names if name not in names]
-    columns += [batch.column(name) for name in others]
-    return pa.RecordBatch.from_arrays(columns, [*names, *others])
+    further = [name for name in batch.schema.names if name not in names]
+    columns += [batch.column(name) for name in further]
+    return pa.RecordBatch.from_arrays(columns, [*names, *further])
 
 
 def out_of_order(time: int) -> InputError:
@@ -196,12 +196,12 @@ def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[
     >>> numbers_of(batch, "time", np.int64)
     array([5, 7])
     """
-    found: NDArray[Any] = np.from_dlpack(
+    numbers: NDArray[Any] = np.from_dlpack(
         batch.column(name)
     )  # in half a microsecond; to_numpy takes two
-    if found.dtype == kind and not found.flags.writeable:
-        return found
-    converted = np.ascontiguousarray(found, dtype=kind)
+    if numbers.dtype == kind and not numbers.flags.writeable:
+        return numbers
+    converted = np.ascontiguousarray(numbers, dtype=kind)
     converted.flags.writeable = False
     return converted
 

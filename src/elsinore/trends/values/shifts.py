@@ -39,7 +39,7 @@ class Shifts:
     def __init__(self, unit: TrendUnit) -> None:
         self._squared = unit.squared
         self._asks = np.array(
-            [[m.query.window == one.window for m in unit.members] for one in unit.squared]
+            [[m.query.window == squared.window for m in unit.members] for squared in unit.squared]
         ).reshape(len(unit.squared), len(unit.members))
         self._count: int  # how many there are; the others are room
         self._values: Doubles
@@ -101,29 +101,29 @@ class Shifts:
     def of_groups(self, count: int) -> Doubles:
         """Return the shifts [group, place] of the first groups in epoch 0, NaN where none."""
         cells = np.arange(count * len(self._squared))
-        found = np.empty(len(cells))
-        self._find(cells, np.zeros_like(cells), np.nan, found)
-        return found.reshape(count, len(self._squared))
+        shifts = np.empty(len(cells))
+        self._find(cells, np.zeros_like(cells), np.nan, shifts)
+        return shifts.reshape(count, len(self._squared))
 
     def columns(self, query: Codes | Ints, group: Codes | Ints, window: Ints) -> Doubles:
         """Return the shifts [place, row] of totals: 0 where there is none, or it is not asked for.
 
         query: the number of each in the unit.
         """
-        found = np.empty((len(self._squared), len(query)))
-        for place, one in enumerate(self._squared):
+        shifts = np.empty((len(self._squared), len(query)))
+        for place, squared in enumerate(self._squared):
             cells = group.astype(np.int64)
             cells *= len(self._squared)
             cells += place
-            self._find(cells, epoch_of(one.window, window), 0.0, found[place])
+            self._find(cells, epoch_of(squared.window, window), 0.0, shifts[place])
             if not (asks := self._asks[place]).all():
-                found[place][~asks[query]] = 0.0
-        return found
+                shifts[place][~asks[query]] = 0.0
+        return shifts
 
     def _find(self, cells: Ints, epochs: Ints, none: float, found: Doubles) -> None:
         """Find shifts; `none` where there is none."""
-        told = self._lookup, self._values, cells, epochs, none, found
-        enter(find, SECONDS * len(cells), *told)
+        arguments = self._lookup, self._values, cells, epochs, none, found
+        enter(find, SECONDS * len(cells), *arguments)
 
     def _numbers(self, rows: Rows, epochs: Epochs) -> Ints:
         """Return the number [turn * rows + row] of each row's shift; choose what there is none of.
@@ -133,8 +133,8 @@ class Shifts:
         size, place, before = epochs.turns * len(rows.cells), 0, self._count
         number = np.empty(size, np.int64)
         while place < size:
-            told = self._lookup, rows, epochs, number, place, self._count
-            place, self._count = enter(number_rows, SECONDS * (size - place), *told)
+            arguments = self._lookup, rows, epochs, number, place, self._count
+            place, self._count = enter(number_rows, SECONDS * (size - place), *arguments)
             if place < size:
                 expected = self._count * size // max(1, place)  # if new ones go on to come so often
                 room = max(2 * self._count, min(MORE * self._count, expected))
@@ -148,8 +148,8 @@ class Shifts:
         new = self._count - before
         few = min(max(FEW, MEDIAN_OF // new), len(rows.cells))
         samples = Samples(np.empty((few, new)), np.zeros(new, np.int64), np.full(new, FOREVER))
-        told = self._lookup.pairs, rows, epochs, number, before, samples
-        enter(sample, SECONDS * len(number), *told)
+        arguments = self._lookup.pairs, rows, epochs, number, before, samples
+        enter(sample, SECONDS * len(number), *arguments)
         self._values[before : self._count] = _medians(samples)
         ends = self._ends(*self.saved[0][:, before:])
         self._earliest = min(self._earliest, int(ends.min()))
@@ -167,12 +167,12 @@ class Shifts:
     def _ends(self, cells: Ints, epochs: Ints) -> Ints:
         """Return when the last windows of epochs end; FOREVER without WITHIN."""
         ends = np.full(len(cells), FOREVER)
-        for place, one in enumerate(self._squared):
-            if one.window is not None:
+        for place, squared in enumerate(self._squared):
+            if squared.window is not None:
                 single = len(self._squared) == 1
                 mine = slice(None) if single else cells % len(self._squared) == place
-                last = (epochs[mine] + 1) * windows_in(one.window) - 1
-                ends[mine] = one.window.bounds(last)[1]
+                last = (epochs[mine] + 1) * windows_in(squared.window) - 1
+                ends[mine] = squared.window.bounds(last)[1]
         return ends
 
 

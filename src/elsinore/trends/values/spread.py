@@ -39,19 +39,19 @@ def with_one_shift(unit: TrendUnit, totals: pa.Table, starts: Ints) -> pa.Table:
     columns = {name: to_numpy(totals.column(name)) for name in totals.column_names}
     queries = columns["query"]
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    for number, one in enumerate(unit.squared):
+    for number, squared in enumerate(unit.squared):
         shift = columns[f"shift{number}"]
         if (shift == shift[starts[:-1]][run]).all():
             continue
-        turns = turn_of(one.window, columns["window"])
+        turns = turn_of(squared.window, columns["window"])
         spreads = {
             query: [
                 part
                 for part in unit.members[query].aggregation.spreads
-                if part.attribute == one.attribute and part.type in one.types
+                if part.attribute == squared.attribute and part.type in squared.types
             ]
             for query in np.unique(queries).tolist()
-            if unit.members[query].query.window == one.window
+            if unit.members[query].query.window == squared.window
         }
         weights = np.full(len(shift), -np.inf)
         for query, several in spreads.items():
@@ -141,13 +141,13 @@ def spread(outcome: Outcome, squares: Extended, deviations: Extended, count: Ext
     with np.errstate(all="ignore"):
         over = _raised(values * squares[0], LIMB_BITS, over_power - top)
         over -= _raised(deviations[0] ** 2, LIMB_BITS, under_power - top)
-        found = np.maximum(over, 0.0) / (values * less)
+        values_spread = np.maximum(over, 0.0) / (values * less)
         power = top - 2 * powers.astype(np.int64)
         if outcome.is_root:
-            found = _raised(np.sqrt(found), LIMB_BITS // 2, power)
+            values_spread = _raised(np.sqrt(values_spread), LIMB_BITS // 2, power)
         else:
-            found = _raised(found, LIMB_BITS, power)
-    return to_arrow(found, pa.float64(), mask=nothing)
+            values_spread = _raised(values_spread, LIMB_BITS, power)
+    return to_arrow(values_spread, pa.float64(), mask=nothing)
 
 
 def _raised(numbers: Doubles, bits: int, powers: Ints) -> Doubles:
@@ -178,5 +178,5 @@ def _root(number: Fraction) -> float:
     scale = Fraction(4) ** up
     whole = number * scale
     root = math.isqrt(whole.numerator // whole.denominator)
-    rest = root * root != whole  # a last bit that says so rounds it the right way
-    return float(Fraction(2 * root + rest, 2) / Fraction(2) ** up)
+    inexact = root * root != whole  # a last bit that says so rounds it the right way
+    return float(Fraction(2 * root + inexact, 2) / Fraction(2) ** up)
