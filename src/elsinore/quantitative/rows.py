@@ -55,7 +55,7 @@ def take(
 ) -> tuple[list[int], list[Any]]:
     """Give the rows of a table to a stream; return after which there are values, and which.
 
-    told: the bits of the first stage's predicates, row by row; idle: by bits, whether such items
+    truths: the bits of the first stage's predicates, row by row; idle: by bits, whether such items
     change nothing; reads: the attributes that functions read, None: any.
     """
     names = tuple(n for n in table.column_names if reads is None or n in reads)

@@ -184,7 +184,7 @@ class Chain:
 def after(
     result: Any, stages: Sequence[Runnable | Keyed], *, time: str = "time", **options: Any
 ) -> Any:
-    """Return the last stage's values over `found`, the values of what stands before them all.
+    """Return the last stage's values over `result`, the values of what stands before them all.
 
     The values of each are the items of the next. `time` is what the column of times is called.
     """

@@ -121,7 +121,7 @@ class GraphEvaluator:
         columns: ComparedColumns,
         by_query: dict[int, Totals],
     ) -> None:
-        """Put the totals of groups of queries into `found`; events are in the order of keys."""
+        """Put the totals of groups of queries into `by_query`; events are in the order of keys."""
         codes, classes = events.classes, events.codes
         if codes is None:
             codes, classes = class_numbers(events.codes)
