@@ -42,13 +42,13 @@ from elsinore.trends.hamlet.layout import (
 )
 from elsinore.trends.hamlet.masks import takes
 from elsinore.trends.hamlet.states import contribute
-from elsinore.trends.hamlet.storage import shape_of
+from elsinore.trends.hamlet.storage import conditions_of, shape_of, span_of
 
 
 @wide_kernel(linked=True)
 def first_scratch(program: Program, graph: Graph, number: int) -> int:
     """Return the row of forms where those of an event begin, one for each condition."""
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    conditions = conditions_of(program, number)
     return graph.info[FORMS] - conditions
 
 
@@ -201,8 +201,8 @@ def insert_everywhere(
     program: Program, graph: Graph, events: Events, number: int, row: int, at: int
 ) -> None:
     """Enter an event's form into the index of each condition."""
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    span = (graph.info[ROWS] - 1) // conditions
+    conditions = conditions_of(program, number)
+    span = span_of(program, graph.info, number)
     shape = shape_of(program, graph, number)
     for condition in range(conditions):
         place = program.sets[number].conditions + condition

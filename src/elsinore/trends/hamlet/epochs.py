@@ -32,7 +32,6 @@ from elsinore.trends.hamlet.layout import (
     MOST_EPOCHS,
     PLAIN,
     PRESENT,
-    ROWS,
     ROWS_GO,
     UNTIL,
     WIDTH,
@@ -43,7 +42,14 @@ from elsinore.trends.hamlet.layout import (
     Shape,
 )
 from elsinore.trends.hamlet.past import end_epoch, move_down
-from elsinore.trends.hamlet.storage import graph_at, graph_of, shape_of, with_block
+from elsinore.trends.hamlet.storage import (
+    conditions_of,
+    graph_at,
+    graph_of,
+    shape_of,
+    span_of,
+    with_block,
+)
 
 
 @kernel
@@ -60,8 +66,8 @@ def next_epoch(
     info = graphs.info[number]
     info[UNTIL] = until
     end_epoch(program, graphs, events, number, begin)
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    span, different = (info[ROWS] - 1) // conditions, keys.shape[0] // conditions
+    conditions = conditions_of(program, number)
+    span, different = span_of(program, info, number), keys.shape[0] // conditions
     if info[END] + different > span and 2 * info[FIRST] >= info[END] - info[FIRST]:
         move_down(program, graphs, number)
     if info[EPOCHS] == MOST_EPOCHS or info[END] + different > span:
@@ -103,7 +109,7 @@ def _keys(program: Program, events: Events, number: int, begin: int, end: int) -
     Those of each condition in turn, as many as of the one that has most; the rest is FOREVER.
     """
     first = program.sets[number].conditions
-    conditions = program.sets[number + 1].conditions - first
+    conditions = conditions_of(program, number)
     found = np.full((conditions, end - begin), FOREVER, dtype=np.int64)
     most = 0
     for condition in range(conditions):
@@ -147,8 +153,7 @@ def _begin_rows(graph: Graph, begin: int, count: int, shape: Shape) -> None:
 def _past_keys(program: Program, graphs: Graphs, number: int, condition: int, to: Ints) -> None:
     """Write the keys of past epochs by one condition, one epoch's after another's."""
     graph = graph_of(program, graphs, number)
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    first = condition * ((graph.info[ROWS] - 1) // conditions) + graph.info[FIRST]
+    first = condition * span_of(program, graph.info, number) + graph.info[FIRST]
     for i in range(to.shape[0]):
         to[i] = graph.keys[first + i]
 
@@ -164,7 +169,7 @@ def _merge(
     old, new = graph_at(program, before, number, info), graph_of(program, graphs, number)
     shape = shape_of(program, new, number)
     conditions, merged = keys.shape
-    of, to = (info[ROWS] - 1) // conditions, (new.info[ROWS] - 1) // conditions
+    of, to = span_of(program, info, number), span_of(program, new.info, number)
     for condition in range(conditions):
         kind = program.conditions[program.sets[number].conditions + condition].compared
         _begin_rows(new, condition * to, merged, shape)
@@ -196,8 +201,8 @@ def _begin_epoch(program: Program, graphs: Graphs, number: int, keys: Ints, last
     last: the time of its last event.
     """
     graph = graph_of(program, graphs, number)
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    span, ranks = (graph.info[ROWS] - 1) // conditions, keys.shape[0] // conditions
+    conditions = conditions_of(program, number)
+    span, ranks = span_of(program, graph.info, number), keys.shape[0] // conditions
     shape = shape_of(program, graph, number)
     for condition in range(conditions):
         begin = condition * span + graph.info[PRESENT]

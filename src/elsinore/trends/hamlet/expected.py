@@ -30,7 +30,7 @@ from elsinore.trends.hamlet.layout import (
     Words,
     Work,
 )
-from elsinore.trends.hamlet.storage import graph_of, shape_of
+from elsinore.trends.hamlet.storage import conditions_of, graph_of, shape_of
 
 
 @wide_kernel(linked=True)
@@ -147,7 +147,7 @@ def keep_to_it(
     holders, standing = work.weight[program.sets[number].groups], 1
     for j in range(graph.info[COLUMNS]):
         standing += graph.holder[j] == SNAPSHOT
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    conditions = conditions_of(program, number)
     rows = np.float64(1 + conditions * (graph.info[END] - graph.info[FIRST]))
     shape = shape_of(program, graph, number)
     times = cost[SPLIT] if is_plain(shape) else cost[SPLIT_FORM] * shape.values

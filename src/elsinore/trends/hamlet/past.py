@@ -23,21 +23,13 @@ from elsinore.trends.hamlet.layout import (
     LASTS,
     PLAIN,
     PRESENT,
-    ROWS,
     Events,
     Graph,
     Graphs,
     Program,
     Shape,
 )
-from elsinore.trends.hamlet.storage import graph_of, shape_of
-
-
-@wide_kernel(linked=True)
-def span_of(program: Program, graph: Graph, number: int) -> int:
-    """Return how many ranks each condition of a set has room for."""
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    return (graph.info[ROWS] - 1) // conditions
+from elsinore.trends.hamlet.storage import conditions_of, graph_of, shape_of, span_of
 
 
 @wide_kernel(linked=True)
@@ -47,13 +39,12 @@ def end_epoch(program: Program, graphs: Graphs, events: Events, number: int, beg
     begin: where in the set's list the next one begins.
     """
     graph = graph_of(program, graphs, number)
-    info, span = graph.info, span_of(program, graph, number)
+    info, span = graph.info, span_of(program, graph.info, number)
     shape = shape_of(program, graph, number)
     if info[COLUMNS] == 0:  # nobody has come to any of its events
         info[FIRST:ENDS] = 0
     first = program.sets[number].conditions
-    conditions = program.sets[number + 1].conditions - first
-    ranks = info[END] - info[PRESENT]
+    conditions, ranks = conditions_of(program, number), info[END] - info[PRESENT]
     if ranks > 0:
         for condition in range(conditions):
             if program.conditions[first + condition].compared not in (PLAIN, EQUAL):
@@ -149,8 +140,8 @@ def merge_two(graph: Graph, kind: int, begin: int, second: int, end: int, shape:
 def move_down(program: Program, graphs: Graphs, number: int) -> None:
     """Move the ranks of a set's past epochs to the begin of its index, over what was dropped."""
     graph = graph_of(program, graphs, number)
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
-    move_ranks(graph, conditions, span_of(program, graph, number), shape_of(program, graph, number))
+    conditions, span = conditions_of(program, number), span_of(program, graph.info, number)
+    move_ranks(graph, conditions, span, shape_of(program, graph, number))
 
 
 @wide_kernel(linked=True)

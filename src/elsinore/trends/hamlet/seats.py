@@ -33,7 +33,7 @@ from elsinore.trends.hamlet.layout import (
     Work,
 )
 from elsinore.trends.hamlet.masks import any_of, has, snapshots_at_events
-from elsinore.trends.hamlet.storage import graph_of, widened
+from elsinore.trends.hamlet.storage import conditions_of, graph_of, widened
 
 MIXED_SNAPSHOTS = 64  # of a burst that there is room for where events are compared in several ways
 MOST_CELLS = 2**27  # of an index before its snapshots are given up for columns of the holders
@@ -205,7 +205,7 @@ def with_seats(
 @wide_kernel(linked=True)
 def _forms(program: Program, number: int) -> int:
     """Return how many forms an event needs beside its own, one for each way to compare it."""
-    conditions = program.sets[number + 1].conditions - program.sets[number].conditions
+    conditions = conditions_of(program, number)
     return conditions if conditions > 1 else 0
 
 

@@ -132,6 +132,18 @@ def shape_of(program: Program, graph: Graph, number: int) -> Shape:
 
 
 @wide_kernel(linked=True)
+def conditions_of(program: Program, number: int) -> int:
+    """Return in how many ways a set's events are compared."""
+    return program.sets[number + 1].conditions - program.sets[number].conditions
+
+
+@wide_kernel(linked=True)
+def span_of(program: Program, info: Ints, number: int) -> int:
+    """Return how many ranks each condition of a set has in an index that is as `info` says."""
+    return (info[ROWS] - 1) // conditions_of(program, number)
+
+
+@wide_kernel(linked=True)
 def is_used(graph: Graph, row: int) -> bool:
     """Return whether a row of a graph is the total or an index's, and not room for more."""
     return row == TOTAL or graph.used[row - 1] != 0
