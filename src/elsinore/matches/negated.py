@@ -86,7 +86,7 @@ class NegatedSearch(WaitingSearch):
             else:
                 chances = np.array([by_elimination(piece, n) for n in range(len(piece))])
             if self.register >= 0:
-                piece.numbers[:, self.register] = np.minimum(chances, 1.0)
+                piece.numbers[:, self.register] = at_most_one(chances)
             kept = np.flatnonzero((chances > 0.0) & (chances >= self.threshold))
             if len(kept):
                 yield piece.take(kept)

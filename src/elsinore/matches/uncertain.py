@@ -96,7 +96,8 @@ class UncertainSearch(QuerySearch):
             status, piece = self._taken(progress)
             if piece is not None:
                 if self.register >= 0:
-                    at_most_one(piece.numbers[:, self.register])
+                    column = piece.numbers[:, self.register]
+                    column[:] = at_most_one(column)
                 yield self._new(piece, seen) if self.template.duplicates else piece
             if status in {se.DONE, se.LIMITED}:
                 return
@@ -155,9 +156,10 @@ class UncertainSearch(QuerySearch):
         )
 
 
-def at_most_one(chances: Doubles) -> None:
-    """Let probabilities that rounding has made a little greater than 1 be 1."""
-    np.minimum(chances, 1.0, out=chances)
+def at_most_one(chances: Doubles) -> Doubles:
+    """Return probabilities, those that rounding has made a little greater than 1 as 1."""
+    bounded: Doubles = np.minimum(chances, 1.0)
+    return bounded
 
 
 def summed_up(starts: Ints, odds: Doubles) -> Doubles:

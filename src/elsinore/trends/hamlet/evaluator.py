@@ -64,7 +64,7 @@ class HamletEvaluator:
         self._most = 0  # bytes of all arrays that the last call had at once, at most
         self._kept: dict[int, KeptKey] = {}
         self._fields = _fields_of(unit)
-        windows = (member.query.window for member in unit.templates)
+        windows = (template.query.window for template in unit.templates)
         self._windows = {window for window in windows if window is not None}
         plain, ordered = prices or measured().graph, prices or measured().ordered
         costs = as_array(plain), as_array(ordered)
@@ -72,8 +72,8 @@ class HamletEvaluator:
         # of each set, by its windows so far: EXPECTED (not known) and REACHED
         self._learnt = np.tile([-1.0, 1.0], (len(self._program.sets), 1))
         self._counted = [
-            SharingStatistics(member.sharing.name, self._program.queries(number))
-            for number, member in enumerate(self._program.sets)
+            SharingStatistics(fine_set.sharing.name, self._program.queries(number))
+            for number, fine_set in enumerate(self._program.sets)
         ]
 
     @property
