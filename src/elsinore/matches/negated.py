@@ -22,7 +22,7 @@ from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.query import Found, longest
 from elsinore.matches.tables import ClassStates
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.matches.uncertain import summed_up
+from elsinore.matches.uncertain import at_most_one, summed_up
 from elsinore.matches.waiting import WaitingSearch
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, Ways
