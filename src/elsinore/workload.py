@@ -28,7 +28,6 @@ from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
 from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
-from elsinore.model import pattern as pt
 from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to, windows_set_to
 from elsinore.model.collecting import without_collecting
 from elsinore.model.expression import Call, walk
@@ -338,12 +337,12 @@ class Workload:
             data = read_place(request.spark, data)
         if options.uncertain is None:
             self._refuse_uncertain()
-        else:
-            from elsinore.runtime.uncertain import refuse_misspelt_types  # noqa: PLC0415
-
-            refuse_misspelt_types(options.uncertain, self._types)
         # what cannot run is refused before anything is looked at
         first = self.planned(request.granularity, evaluation=request.evaluation)
+        if options.uncertain is not None:
+            from elsinore.runtime.uncertain import refuse_misspelt_types  # noqa: PLC0415
+
+            refuse_misspelt_types(options.uncertain, first.types)
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
@@ -383,12 +382,6 @@ class Workload:
         ready = self.planned(request.granularity, options.clock, columns, known, request.evaluation)
         with self._pointing():
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
-
-    @property
-    def _types(self) -> set[str]:
-        """The types that the patterns of queries name."""
-        patterns = (query.pattern for query in self._queries if isinstance(query, Query))
-        return {event.type for pattern in patterns for event in pt.events(pattern)}
 
     def _refuse_uncertain(self) -> None:
         """Refuse queries about the probability of matches if events have exact times."""
