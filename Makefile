@@ -13,6 +13,10 @@ PYTHON ?=
 # refuse to install into an environment.
 INSTALL = install --no-user --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
+# PySpark comes as sources, of which pip makes a wheel of 500 MB before it installs that: to compress
+# it takes longer than all else.
+UNCOMPRESSED = --config-settings=--build-option=--compression=stored
+
 # Whether there is a Java that Spark can use: the demonstration brings none along then.
 HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
 	| grep -Eq '^ *java\.specification\.version = (1[7-9]|[2-9][0-9])$$'
@@ -85,6 +89,6 @@ $(STAMP) $(SHOWN): pyproject.toml
 		"$$found" -m venv $(VENV) && $(BIN)/python -m pip $(INSTALL) 'pip>=25.1'; }
 	@echo 'Installing what Elsinore needs into $(VENV) (the first time takes a minute or two)'
 	@extras=spark,demo; $(if $(filter $(SHOWN),$@),$(HAS_JAVA) ||) extras=$$extras,java; \
-	$(BIN)/python -m pip $(INSTALL) --editable ".[$$extras]" \
+	$(BIN)/python -m pip $(INSTALL) $(UNCOMPRESSED) pyspark --editable ".[$$extras]" \
 		$(if $(filter $(STAMP),$@),--group dev)
 	@touch $@
