@@ -32,9 +32,10 @@ from __future__ import annotations
     HEAD,
 ) = range(15 + 1)
 
-# a state, where lists of classes tell: whether trends start in it, its row of addends, how many
-# reads it has, and these; then how many nodes it is kept in, and these
-START, FIELDS, READS, STATE = range(4)
+# a state, where lists of classes tell: whether trends start in it, its row of addends, the row of
+# sums of a node that it reads all of (TOTAL, which is nothing, if none), how many other reads it
+# has, and these; then how many nodes it is kept in, and these
+START, FIELDS, WHOLE, READS, STATE = range(5)
 # a state's read: how it looks up, the row of sums that is all of a node, or else a tree, and where
 # in the arena are, for each row, the event's ranks or those that bound a range
 HOW, OF, FIRST, LAST, READ = range(5)

@@ -67,6 +67,7 @@ from elsinore.trends.index.layout import (
     TREE,
     TREES,
     TREES_AT,
+    WHOLE,
 )
 from elsinore.trends.index.ranks import rank_rows
 from elsinore.trends.index.trees import (
@@ -290,6 +291,8 @@ def _count(
     if sums is not None:
         clear(sums, at)
         sums.cells[at, 0] = value
+    if sums is None or words[state + WHOLE] != TOTAL:  # plain: without a branch for most events
+        value += read_row(numbers, sums, words[state + WHOLE], at)
     reads = words[state + READS]
     for read in range(state + STATE, state + STATE + READ * reads, READ):
         if words[read + HOW] == ALL:

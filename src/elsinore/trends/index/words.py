@@ -251,8 +251,12 @@ class _Writer:
         first_state: int,
     ) -> list[int]:
         reads: list[int] = []
+        whole = w.TOTAL
         for read, tree, ranges in self._reads:
             if read.target != state:
+                continue
+            if ranges is None and whole == w.TOTAL:
+                whole = w.FIRST_NODE + read.source
                 continue
             if ranges is None:
                 reads += [w.ALL, w.FIRST_NODE + read.source, 0, 0]
@@ -264,7 +268,8 @@ class _Writer:
             slot = self._cuts[self._orders[tree], ranges.parts].slot
             for part in range(len(ranges.parts)):
                 reads += [w.CUT_OUT, of, *arena.bounds(slot + part)]
-        words = [int(state in self._kept.starts), first_state + state, len(reads) // w.READ, *reads]
+        words = [int(state in self._kept.starts), first_state + state, whole]
+        words += [len(reads) // w.READ, *reads]
         nodes = [n for n, (of, _) in enumerate(self._kept.kept) if of == state]
         words.append(len(nodes))
         for node in nodes:
