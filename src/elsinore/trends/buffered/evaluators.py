@@ -134,6 +134,10 @@ class _Shared(_Whole):
     def bytes_held(self) -> int:
         return self._inner.bytes_held
 
+    def rows(self, schema: pa.Schema, *, until_end: bool) -> Rows:
+        encoded = None if until_end else encoded_rows(self.unit, schema)
+        return encoded or super().rows(schema, until_end=until_end)
+
     def may_keep(self, schema: pa.Schema) -> bool:
         return _keeps_codes(self.unit, schema)
 

@@ -131,7 +131,7 @@ class HamletEvaluator:
     ) -> WindowTotals:
         """Evaluate keys, or go on with one; `rows` are theirs in `columns`."""
         program = self._program.comparing(columns)
-        classes = self._program.classes(events.codes)
+        classes = self._program.classes(events.codes, events.classes)
         actions, sets = self._program.actions, len(self._program.sets)
         entries = enter(count_entries, 1e-5 * len(classes), actions, classes, sets)
         lists, begins, listed = room_after(kept, entries)

@@ -18,6 +18,7 @@ from elsinore.trends.hamlet import layout
 from elsinore.trends.hamlet.layout import Actions, Program
 from elsinore.trends.hamlet.sets import fine_sets, states_of
 from elsinore.trends.hamlet.tables import WORD, arrays_of, starts, table, words_of
+from elsinore.trends.keyed import Ints
 from elsinore.trends.nodes.updates import addend_codes, rank_codes
 
 
@@ -70,10 +71,13 @@ class HamletProgram:
                     sets["current"][number], sets["previous"][number] = rows
         return self.arrays._replace(sets=sets, conditions=conditions)
 
-    def classes(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return for each event's class code the number of its actions; -1 for none."""
+    def classes(self, codes: Ints, listed: Sequence[int] | None = None) -> NDArray[np.int32]:
+        """Return for each event's class code the number of its actions; -1 for none.
+
+        listed: the classes that codes are places among; None: codes are classes.
+        """
         before = len(self._parts)
-        present, places = class_numbers(codes)
+        present, places = class_numbers(codes) if listed is None else (listed, codes)
         of_present = [*map(self._class, present), -1]  # the last is that of rows of no class
         numbers = np.array(of_present, dtype=np.int32)[places]
         if len(self._parts) != before:
