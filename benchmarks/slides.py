@@ -36,7 +36,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.schema import plain_type
 from elsinore.runtime.units import batch_of, event_classes, keys_of
 
-RUNS = 4
+RUNS = 10
 MOST = 1.3
 COMMAND = "python -m benchmarks slides"
 SECOND = 10**6
