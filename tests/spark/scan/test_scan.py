@@ -301,6 +301,20 @@ def test_a_column_of_another_type_is_refused_with_the_files_name(
         task_of(frame, units, RunOptions(), layout)
 
 
+def test_a_column_without_any_value_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({"time": [1, 2, 3, 4], "type": ["A", "B", "B", "C"], "user": pa.nulls(4)})
+    pq.write_table(table, tmp_path / "events.parquet")
+    workload = Workload.parse(
+        """QUERY summed RETURN COUNT(*) AS n, SUM(B.user) AS s PATTERN SEQ(A, B+, C);
+        QUERY keyed RETURN COUNT(*) AS n PATTERN SEQ(A, B+, C) WHERE [user];"""
+    )
+    results = workload.run(spark.read.parquet(str(tmp_path)))
+    assert [row.asDict() for row in results["summed"].collect()] == [
+        {"window_start": None, "window_end": None, "n": 3, "s": None}
+    ]
+    assert results["keyed"].count() == 0
+
+
 def test_a_damaged_page_stops_the_job_with_the_files_name(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -169,7 +169,7 @@ def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
     """Return whether Spark reads a file's type as the wanted one, and Arrow's cast agrees."""
     types = pa.types
-    if kind == wanted:
+    if kind == wanted or types.is_null(kind):
         return True
     if _is_text(wanted):
         return _is_text(kind)
