@@ -136,7 +136,13 @@ def marks_of(schema: T.StructType) -> dict[str, str]:
 
 
 def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
+    """Return events with their times in nanoseconds marked, and what is always null of no type.
+
+    Spark reads that as integers, beside which no text could stand in a query.
+    """
     for field in schema:
+        if pa.types.is_null(field.type):
+            frame = frame.withColumn(field.name, F.lit(None))
         if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
             frame = frame.withMetadata(field.name, {NANOSECONDS_KEY: field.type.tz or ""})
     return frame
