@@ -102,7 +102,7 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
         case InList(operand, choices):
             value = evaluate(operand, lookup)
             verdicts = [
-                _compare(Operator.EQ, value, evaluate(left_value, lookup)) for left_value in choices
+                compared(Operator.EQ, value, evaluate(left_value, lookup)) for left_value in choices
             ]
             return True if True in verdicts else None if None in verdicts else False
         case Like(operand, pattern):
@@ -121,7 +121,7 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
         case Binary(operation, left, right):
             left_value, right_value = evaluate(left, lookup), evaluate(right, lookup)
             if operation.is_comparison:
-                return _compare(operation, left_value, right_value)
+                return compared(operation, left_value, right_value)
             return _compute(operation, _number(left_value), _number(right_value))
         case _:
             raise TypeError(f"not an expression over single events: {expression}")
@@ -157,7 +157,12 @@ def _kind(value: Value) -> type:
     return float if _number(value) is not None else type(value)
 
 
-def _compare(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
+def compared(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
+    """Return whether two values compare so; None, unknown, with null or a value of another kind.
+
+    >>> compared(Operator.LT, 2, 2.5), compared(Operator.LT, 2, "3"), compared(Operator.LT, 2, None)
+    (True, None, None)
+    """
     if left is None or right is None or _kind(left) is not _kind(right):
         return None
     return COMPARE[operation](left, right)

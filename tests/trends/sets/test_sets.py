@@ -56,8 +56,12 @@ def evaluated(
     *,
     by_time: bool = True,
     cuts: Iterable[int] = (),
+    searched: bool = False,
 ) -> list[tuple[tuple[Any, ...], SetTotal]]:
-    """Return a unit's totals with the keys they are of; `cuts`: times of calls before the last."""
+    """Return a unit's totals with the keys they are of; `cuts`: times of calls before the last.
+
+    searched: pair by pair, even where predecessors are ranges.
+    """
     by_key: dict[tuple[Any, ...], list[int]] = {}
     for row, values in enumerate(table.to_pylist()):
         if all(values[name] is not None for name in unit.required):
@@ -81,6 +85,8 @@ def evaluated(
         },
     )
     evaluator = SetsEvaluator(spec_of(unit), by_time=by_time)
+    if searched:
+        evaluator._ranges = [None for _ in evaluator._ranges]
     edges = [NEVER, *sorted(cuts), FOREVER]
     found: list[SetTotal] = []
     for done, until in itertools.pairwise(edges):
@@ -100,13 +106,14 @@ def results(
     *,
     ordered: bool = False,
     cuts: Iterable[int] = (),
+    searched: bool = False,
 ) -> dict[tuple[Any, Any], dict[str, Any]]:
     """Return the columns of a query's result by group and window."""
     unit = unit_of(query)
     table = table_of(events)
     sums: dict[tuple[Any, Any], tuple[list[Any], list[int]]] = {}
     seen = set()
-    for key, total in evaluated(unit, table, by_time=not ordered, cuts=cuts):
+    for key, total in evaluated(unit, table, by_time=not ordered, cuts=cuts, searched=searched):
         assert (key, total.window) not in seen, "given out twice"
         assert total.cells[0] > 0
         seen.add((key, total.window))
@@ -163,9 +170,10 @@ def check(
     cuts: Iterable[int] = (),
 ) -> bool:
     """Compare a query's results with the reference's; return whether there are any."""
-    found = results(query, events, ordered=ordered, cuts=cuts)
     expected = reference(query, events, ordered=ordered)
-    assert found == {(row.group, row.window): dict(row.values) for row in expected}
+    for searched in (False, True):
+        found = results(query, events, ordered=ordered, cuts=cuts, searched=searched)
+        assert found == {(row.group, row.window): dict(row.values) for row in expected}
     return bool(expected)
 
 

@@ -1,7 +1,8 @@
 """The evaluator of the path of sets, and of EXACT: whatever a template asks for, in exact numbers.
 
-Plain Python, a few microseconds for each event, or for each pair of events under a guarded
-template: it is for what no faster way covers.
+Plain Python, a few microseconds for each event, or some ten under a guarded template whose
+predecessors are ranges, and a few for each pair of events under any other guarded template: it is
+for what no faster way covers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
+from elsinore.plan.indexed import Indexed, indexed
 from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.keyed import Ints
 from elsinore.trends.sets.ground import Automaton, Stretch, ground_of
+from elsinore.trends.sets.ranges import Ranges
 from elsinore.trends.sets.search import total
 from elsinore.trends.sets.states import Columns, States, Totals
 from elsinore.trends.sets.sums import Addends
@@ -72,6 +75,11 @@ class SetsEvaluator:
         self._by_time = by_time
         self._states = States(unit) if unit.templates else None
         self._automata = [Automaton(template, unit.classes) for template in unit.guarded]
+        forms = map(indexed, unit.guarded)
+        self._ranges = [
+            Ranges(automaton, form) if isinstance(form, Indexed) else None
+            for automaton, form in zip(self._automata, forms, strict=True)
+        ]
         self._by_window: dict[Window | None, list[int]] = {}
         for query, template in enumerate(unit.members):
             self._by_window.setdefault(template.query.window, []).append(query)
@@ -107,7 +115,11 @@ class SetsEvaluator:
         def totals(window: Window | None, moments: Moments) -> Iterator[Totals]:
             stretch = Stretch(list(moments), codes, events.rows)
             for query in self._by_window[window]:
-                sums = total(ground_of(self._automata[query], stretch), addends[query])
+                ranges = self._ranges[query]
+                if ranges is not None:
+                    sums = ranges.total(stretch, addends[query])
+                else:
+                    sums = total(ground_of(self._automata[query], stretch), addends[query])
                 if sums is not None:
                     yield query, *sums
 

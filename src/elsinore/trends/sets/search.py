@@ -91,7 +91,7 @@ def _begun(addends: Addends, arrival: Arrival) -> Entries:
     """Return the entry of the sequence that an event begins, if it begins one."""
     begun = arrival.begun()
     row = arrival.place.row
-    sums = {run: addends.added(addends.nothing(), 1, run, row) for run in begun}
+    sums = {run: addends.added(addends.nothing(), 1, run.state, row) for run in begun}
     return {begun: Sequences(1, sums)} if begun else {}
 
 
@@ -114,7 +114,9 @@ def _extend(
         if source:
             needed = dominance.needed(frozenset(source), row)
             sums = {
-                target: addends.added(sequences.sums[source[target]], sequences.count, target, row)
+                target: addends.added(
+                    sequences.sums[source[target]], sequences.count, target.state, row
+                )
                 for target in needed
             }
             entries.setdefault(needed, Sequences()).add(sequences.count, sums)

@@ -70,9 +70,9 @@ class Addends:
         """Return the sums of no event."""
         return Sums([0] * len(self._linear), [NONE] * len(self._extremes))
 
-    def added(self, before: Sums, count: int, run: Run, row: int) -> Sums:
-        """Return the sums of `count` sequences each extended by an event, to a run of it."""
-        variable = self._variables[run.state]
+    def added(self, before: Sums, count: int, state: int, row: int) -> Sums:
+        """Return the sums of `count` sequences each extended by an event that takes a state."""
+        variable = self._variables[state]
         return Sums(
             [
                 old + count * self._addend(entry, row) if variable in entry.variables else old
