@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elsinore.runtime.names import BLOCK, FEW_NAMES, text_numbers
+from elsinore.kernels import uncompiled
+from elsinore.runtime import names as module
+from elsinore.runtime.names import BLOCK, FEW_NAMES, name_numbers, text_numbers
 
 # lengths about those of one word and of two, and texts that differ in any of their letters
 LENGTHS = st.sampled_from([0, 1, 7, 8, 9, 15, 16, 17, 24, 40])
@@ -63,3 +65,13 @@ def test_blocks_of_short_texts_have_the_places_of_their_names(
     begin, end = len(texts), len(many) - 1
     expected = [table[places.get(text, -1)] for text in many[begin:end]]
     assert numbering.look_up(begin, end, table).tolist() == expected
+
+
+def test_blocks_of_short_texts_are_read_in_plain_python_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = uncompiled(name_numbers)
+    monkeypatch.setattr(module, "enter", lambda _, __, *arguments: plain(*arguments))
+    texts = ["A", "other", "B"] * BLOCK
+    with np.errstate(over="ignore"):
+        assert text_numbers(pa.array(texts), ["A", "B"]).whole().tolist() == [0, -1, 1] * BLOCK

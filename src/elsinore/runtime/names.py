@@ -139,13 +139,13 @@ def _compare(
     out: Values,
 ) -> bool:
     """Compare texts, all read by words, with each name; return False where one is long."""
-    firsts, sizes, numbers = block[0], block[1], block[2]
+    firsts, sizes, numbers = block[0], block[1], block[2].view(np.int64)
     if _read(starts, words, firsts, sizes, len(out)) > WORD:
         return False
-    numbers[:] = np.uint64(values[names])
+    numbers[:] = values[names]
     for name in range(names):
         first, size = known[TOLD * name], known[TOLD * name + 2]
-        _mark(firsts, sizes, first, size, np.uint64(values[name]), numbers, len(out))
+        _mark(firsts, sizes, first, size, np.int64(values[name]), numbers, len(out))
     for row in range(len(out)):
         out[row] = numbers[row]
     return True
@@ -167,7 +167,7 @@ def _read(starts: NDArray[np.int32], words: Words, firsts: Words, sizes: Words, 
 
 @kernel
 def _mark(
-    firsts: Words, sizes: Words, first: int, size: int, value: int, numbers: Words, count: int
+    firsts: Words, sizes: Words, first: int, size: int, value: int, numbers: Values, count: int
 ) -> None:
     """Put the value of a name where so many texts are it."""
     for row in range(count):
