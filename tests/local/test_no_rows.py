@@ -52,6 +52,18 @@ def test_conditions_that_nothing_satisfies_and_odd_times_are_told() -> None:
         el.Workload.parse("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10 s").run(events)
 
 
+def test_keys_that_are_always_null_are_told() -> None:
+    events = [event | {"user": None, "card": 7} for event in EVENTS]
+    for where, told in (("[user]", True), ("[card]", False), ("A.user = 1", False)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            query = f"QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE {where} AND B.time < 0;"
+            el.Workload.parse(query).run(events)
+        assert [str(warning.message) for warning in found] == told * [
+            "No rows: query q: 'user' is null in every event, and [user] matches no null."
+        ]
+
+
 def test_queries_with_rows_are_not_warned_of() -> None:
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, NOT X, B);") == []
     assert run("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE A.time > 99;") == []

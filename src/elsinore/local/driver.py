@@ -74,6 +74,7 @@ from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import keys_of
 from elsinore.runtime.warnings import (
     absent_types,
+    always_null,
     finer_times,
     overflow,
     overflown_columns,
@@ -166,7 +167,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
-        warn_of_no_rows(plan, empty, partial(types_seen, seen), late)
+        odd = itertools.chain(late, always_null(plan, stream.column))
+        warn_of_no_rows(plan, empty, partial(types_seen, seen), odd)
 
     @cache
     def warnings() -> tuple[str, ...]:

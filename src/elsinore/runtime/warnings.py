@@ -102,6 +102,22 @@ def warn_of_no_rows(
         warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=_calls_within())
 
 
+def always_null(plan: Plan, column: Callable[[str], pa.Array]) -> Iterator[str]:
+    """Yield a sentence for each query whose events are to have a value that no event has.
+
+    `column` gives the values of an attribute.
+    """
+    for unit in plan.units:
+        for attribute in unit.required:
+            values = column(attribute)
+            if len(values) and values.null_count == len(values):
+                for name in unit.names:
+                    yield (
+                        f"{called(name)}: '{attribute}' is null in every event, and "
+                        f"[{attribute}] matches no null."
+                    )
+
+
 def _calls_within() -> int:
     """Return how many calls above its caller the first is that this package did not make."""
     frame, level = sys._getframe(1), 1
