@@ -176,8 +176,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             query.name: overflown_columns(query, tables[number])
             for number, query in enumerate(plan.workload)
         }
-        absent = absent_types(plan, types_seen(seen))
-        return late + about_texts + absent + overflow(plan.workload, overflown)
+        missing = *absent_types(plan, types_seen(seen)), *always_null(plan, stream.column)
+        return late + about_texts + missing + overflow(plan.workload, overflown)
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
