@@ -146,19 +146,22 @@ def test_whole_numbers_that_overflow_are_told_in_a_line(tmp_path: Path) -> None:
     assert done.stderr == "A condition cannot be computed: a whole number goes beyond 64 bits.\n"
 
 
-@pytest.mark.parametrize("name", ["events.csv", "events.parquet"])
-def test_a_column_that_is_always_null_is_of_any_type(tmp_path: Path, name: str) -> None:
-    events = {"time": TIMES, "type": list("ABBAB"), "user": pa.nulls(5)}
-    write_table(pa.table(events), tmp_path / name, name.partition(".")[2])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_that_is_always_null_is_of_any_type(tmp_path: Path, form: str) -> None:
+    events, given = {"time": TIMES, "type": list("ABBAB"), "user": pa.nulls(5)}, f"events.{form}"
+    write_table(pa.table(events), tmp_path / given, form)
     (tmp_path / "w.cep").write_text(
         "QUERY text RETURN COUNT(*) AS n PATTERN SEQ(A a, B b+) WHERE b.user = 'u' WITHIN 10;"
         "QUERY summed RETURN user, COUNT(*) AS n, SUM(b.user) AS s PATTERN SEQ(A a, B b+) "
         "GROUP BY user WITHIN 10;"
+        "QUERY keyed RETURN COUNT(*) AS n PATTERN SEQ(A a, B b+) WHERE [user] WITHIN 10;"
     )
-    command = ["run", str(tmp_path / "w.cep"), "--events", str(tmp_path / name)]
+    command = ["run", str(tmp_path / "w.cep"), "--events", str(tmp_path / given)]
     done = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.stderr
-    assert pq.read_table(tmp_path / "out" / "text.parquet").num_rows == 0
+    assert "query keyed: 'user' is null in every event, and [user] matches" in done.stderr
+    for name in ("text", "keyed"):
+        assert pq.read_table(tmp_path / "out" / f"{name}.parquet").num_rows == 0
     assert pq.read_table(tmp_path / "out" / "summed.parquet").to_pylist() == [
         {"user": None, "window_start": start, "window_end": start + 10, "n": n, "s": None}
         for start, n in ((0, 3.0), (10, 1.0))

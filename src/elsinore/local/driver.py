@@ -109,6 +109,10 @@ class Stream:
             self.whole[name] = column if self.rows is None else column.take(self.rows)
         return self.whole[name]
 
+    def is_null(self, name: str) -> bool:
+        """Return whether there are events, all with null in an attribute."""
+        return 0 < len(self.times) == int(self.column(name).null_count)
+
 
 def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     """Run a plan over the events in `data`; return a table per query.
@@ -167,7 +171,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     if not in_pieces:
         queries = enumerate(plan.workload)
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
-        odd = itertools.chain(late, always_null(plan, stream.column))
+        odd = itertools.chain(late, always_null(plan, stream.is_null))
         warn_of_no_rows(plan, empty, partial(types_seen, seen), odd)
 
     @cache
@@ -176,7 +180,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             query.name: overflown_columns(query, tables[number])
             for number, query in enumerate(plan.workload)
         }
-        missing = *absent_types(plan, types_seen(seen)), *always_null(plan, stream.column)
+        missing = *absent_types(plan, types_seen(seen)), *always_null(plan, stream.is_null)
         return late + about_texts + missing + overflow(plan.workload, overflown)
 
     return Results(

@@ -102,20 +102,18 @@ def warn_of_no_rows(
         warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=_calls_within())
 
 
-def always_null(plan: Plan, column: Callable[[str], pa.Array]) -> Iterator[str]:
+def always_null(plan: Plan, is_null: Callable[[str], bool]) -> Iterator[str]:
     """Yield a sentence for each query whose events are to have a value that no event has.
 
-    `column` gives the values of an attribute.
+    `is_null` says whether all events are known to have null in an attribute.
     """
     for unit in plan.units:
-        for attribute in unit.required:
-            values = column(attribute)
-            if len(values) and values.null_count == len(values):
-                for name in unit.names:
-                    yield (
-                        f"{called(name)}: '{attribute}' is null in every event, and "
-                        f"[{attribute}] matches no null."
-                    )
+        for attribute in filter(is_null, unit.required):
+            for name in unit.names:
+                yield (
+                    f"{called(name)}: '{attribute}' is null in every event, and "
+                    f"[{attribute}] matches no null."
+                )
 
 
 def _calls_within() -> int:

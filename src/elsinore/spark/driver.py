@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -28,6 +29,7 @@ from elsinore.runtime.result import Result
 from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import (
     absent_types,
+    always_null,
     counts_of,
     overflow,
     overflown_columns,
@@ -85,7 +87,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     makers: dict[int, Callable[[], DataFrame]] = {}
     for pass_, types_seen in zip(passes, seen, strict=True):
         together = pass_.answers()
-        together.tell_empty = partial(_warn_of_no_rows, plan, types_seen)
+        together.tell_empty = partial(_warn_of_no_rows, plan, types_seen, events)
         kept.append(together)
         alone = len(pass_.presented) == 1
         for unit in pass_.units:
@@ -117,6 +119,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
             *type_warnings(plan, events, seen),
+            *always_null(plan, partial(_is_null, events)),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
         ),
@@ -136,10 +139,16 @@ def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _warn_of_no_rows(plan: Plan, seen: TypesSeen, empty: frozenset[int]) -> None:
+def _warn_of_no_rows(plan: Plan, seen: TypesSeen, events: Events, empty: frozenset[int]) -> None:
     """Warn of what may be why queries, by their numbers, have no rows, as far as no job tells."""
     names = {number: query.name for number, query in enumerate(plan.workload)}
-    warn_of_no_rows(plan, frozenset(names[number] for number in empty), seen.types)
+    odd = always_null(plan, partial(_is_null, events))
+    warn_of_no_rows(plan, frozenset(names[number] for number in empty), seen.types, odd)
+
+
+def _is_null(events: Events, name: str) -> bool:
+    """Return whether a column is of no type, and so without any value."""
+    return bool(pa.types.is_null(events.arrow_type(name)))
 
 
 def _events(frame: DataFrame, options: RunOptions) -> Events:
