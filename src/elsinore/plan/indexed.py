@@ -9,7 +9,7 @@ looked up among n events in O(log n).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elsinore.model import expression as ex
@@ -155,18 +155,20 @@ def axis(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
     return slopes[0][0]
 
 
-def rises(cut: Cut, by: Expression) -> bool:
-    """Return whether what a cut bounds grows with what events are put in order by."""
-    return cut.previous == by or (slope(cut.previous) or (by, 1))[1] > 0
+def sides(cut: Cut, by: Expression) -> Iterator[tuple[Operator, bool]]:
+    """Yield the comparisons by order that a cut consists of, and whether each bounds from above.
+
+    by: what events are put in order by.
+    """
+    rises = cut.previous == by or (slope(cut.previous) or (by, 1))[1] > 0
+    of_equality = Operator.GE, Operator.LE
+    for operator in of_equality if cut.operator is Operator.EQ else (cut.operator,):
+        yield operator, (operator in {Operator.LT, Operator.LE}) == rises
 
 
 def goes_down(cuts: Sequence[Cut], by: Expression) -> bool:
     """Return whether cuts bound a range from below alone: it is the first of the reverse order."""
-    below = (Operator.LT, Operator.LE)
-    return all(
-        cut.operator is not Operator.EQ and (cut.operator in below) != rises(cut, by)
-        for cut in cuts
-    )
+    return not any(is_high for cut in cuts for _, is_high in sides(cut, by))
 
 
 def slope(expression: Expression) -> tuple[Attribute, int] | None:

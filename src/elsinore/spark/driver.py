@@ -11,7 +11,6 @@ import functools
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -119,7 +118,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
             *type_warnings(plan, events, seen),
-            *always_null(plan, partial(_is_null, events)),
+            *always_null(plan, events.is_null),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
         ),
@@ -142,13 +141,8 @@ def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
 def _warn_of_no_rows(plan: Plan, seen: TypesSeen, events: Events, empty: frozenset[int]) -> None:
     """Warn of what may be why queries, by their numbers, have no rows, as far as no job tells."""
     names = {number: query.name for number, query in enumerate(plan.workload)}
-    odd = always_null(plan, partial(_is_null, events))
+    odd = always_null(plan, events.is_null)
     warn_of_no_rows(plan, frozenset(names[number] for number in empty), seen.types, odd)
-
-
-def _is_null(events: Events, name: str) -> bool:
-    """Return whether a column is of no type, and so without any value."""
-    return bool(pa.types.is_null(events.arrow_type(name)))
 
 
 def _events(frame: DataFrame, options: RunOptions) -> Events:

@@ -134,6 +134,10 @@ class Events:
             return pa.timestamp("us", self.time_zone)
         return to_arrow_type(kind)
 
+    def is_null(self, name: str) -> bool:
+        """Return whether an attribute is of no type, and so without any value."""
+        return isinstance(self.frame.schema[name].dataType, T.NullType)
+
     def column(self, text: str, role: str) -> Column:
         """Return a column by name, or an SQL expression."""
         if text in self.frame.columns:

@@ -143,7 +143,7 @@ def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
     for field in schema:
         if pa.types.is_null(field.type):
             frame = frame.withColumn(field.name, F.lit(None))
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+        elif pa.types.is_timestamp(field.type) and field.type.unit == "ns":
             frame = frame.withMetadata(field.name, {NANOSECONDS_KEY: field.type.tz or ""})
     return frame
 

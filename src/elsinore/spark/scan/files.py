@@ -167,7 +167,10 @@ def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None
 
 
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether Spark reads a file's type as the wanted one, and Arrow's cast agrees."""
+    """Return whether Spark reads a file's type as the wanted one, and Arrow's cast agrees.
+
+    A column without any value is read as of any type.
+    """
     types = pa.types
     if kind == wanted or types.is_null(kind):
         return True

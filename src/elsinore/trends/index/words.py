@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.plan.indexed import Cut, Extension, Indexed, axis, goes_down, rises
+from elsinore.plan.indexed import Cut, Extension, Indexed, axis, goes_down, sides
 from elsinore.plan.joined import Joined
 from elsinore.plan.template import START
 from elsinore.trends.index import layout as w
@@ -191,11 +191,8 @@ class _Writer:
     def _edges(self, cuts: Sequence[Cut], by: Expression) -> Iterator[_Edge]:
         for cut in cuts:
             before, after, shift = self._columns.of_cut(cut)
-            for operator in (
-                (Operator.GE, Operator.LE) if cut.operator is Operator.EQ else (cut.operator,)
-            ):
-                below = operator in {Operator.LT, Operator.LE}
-                yield _Edge(_OPERATORS[operator], before, after, shift, below == rises(cut, by))
+            for operator, is_high in sides(cut, by):
+                yield _Edge(_OPERATORS[operator], before, after, shift, is_high)
 
     def written(self, first_state: int, rooms: Rooms) -> tuple[Ints, Sizes]:
         """Return all words, tables first; what they say of classes is a flag for each, in lists."""
@@ -255,11 +252,12 @@ class _Writer:
         for read, tree, ranges in self._reads:
             if read.target != state:
                 continue
-            if ranges is None and whole == w.TOTAL:
-                whole = w.FIRST_NODE + read.source
-                continue
             if ranges is None:
-                reads += [w.ALL, w.FIRST_NODE + read.source, 0, 0]
+                row = w.FIRST_NODE + read.source
+                if whole == w.TOTAL:
+                    whole = row
+                else:
+                    reads += [w.ALL, row, 0, 0]
                 continue
             of = head[w.TREES_AT] + tree * w.TREE
             if ranges.how != w.CUT_OUT:

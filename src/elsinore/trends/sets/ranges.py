@@ -15,14 +15,12 @@ from elsinore.model.evaluate import Value, compared, evaluate, is_true
 from elsinore.model.expression import Attribute, Binary, Expression, Operator
 from elsinore.numeric.exact import Number
 from elsinore.plan.between import PREVIOUS
-from elsinore.plan.indexed import Cut, Indexed, axis, rises
+from elsinore.plan.indexed import Cut, Indexed, axis, sides
 from elsinore.plan.template import START
 from elsinore.trends.sets.ground import Automaton, Stretch
 from elsinore.trends.sets.sums import Addends, Sums
 
 Parts = Sequence[Sequence[Cut]]  # ranges: all cuts of one hold
-_BELOW = frozenset({Operator.LT, Operator.LE})
-_SIDES = {Operator.EQ: (Operator.GE, Operator.LE)}
 
 
 @dataclass(slots=True)
@@ -59,9 +57,7 @@ class Tree:
             if place in self._tallies:
                 self._tallies[place].add(tally)
             else:
-                self._tallies[place] = Tally(
-                    tally.count, Sums(tally.sums.linear, tally.sums.extremes)
-                )
+                self._tallies[place] = Tally(tally.count, tally.sums.copy())
             place >>= 1
 
     def held(self, first: int, last: int) -> Iterator[Tally]:
@@ -119,8 +115,8 @@ class Ranked:
     def _between(self, cuts: Sequence[Cut], row: int) -> tuple[int, int]:
         first, last = 0, len(self._ordered)
         for cut in cuts:
-            for operator in _SIDES.get(cut.operator, (cut.operator,)):
-                if (operator in _BELOW) == rises(cut, self._by):
+            for operator, is_high in sides(cut, self._by):
+                if is_high:
                     last = min(last, self._place(cut, operator, row, holds=False))
                 else:
                     first = max(first, self._place(cut, operator, row, holds=True))

@@ -32,6 +32,10 @@ class Sums:
         self.linear = [a + b for a, b in zip(self.linear, other.linear, strict=True)]
         self.extremes = [min(a, b) for a, b in zip(self.extremes, other.extremes, strict=True)]
 
+    def copy(self) -> Sums:
+        """Return the same sums, that others can be taken in by themselves."""
+        return Sums(self.linear, self.extremes)
+
 
 @dataclass(slots=True)
 class Sequences:
@@ -47,7 +51,7 @@ class Sequences:
             if run in self.sums:
                 self.sums[run].add(more)
             else:
-                self.sums[run] = Sums(more.linear, more.extremes)
+                self.sums[run] = more.copy()
 
 
 class Addends:
