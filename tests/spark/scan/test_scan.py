@@ -258,6 +258,8 @@ def test_what_tasks_might_read_otherwise_is_left_to_spark(
 def test_folders_keep_their_partition_columns_and_files_may_be_empty(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    # other tests of the session may have had it read as text
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "true")
     root = tmp_path / "a folder"
     table = every_type().select(["time", "type", "text", "whole"])
     for number, (day, region) in enumerate(
