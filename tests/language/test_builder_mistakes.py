@@ -38,6 +38,8 @@ QUERY = el.query("q").match(A)
         (lambda: el.count(3), TypeError, "count takes an event"),
         (lambda: A.times("x"), TypeError, "whole number of times, not 'x'"),
         (lambda: A.times(1, 2.5), TypeError, "whole number of times, not 2.5"),
+        (lambda: A.plus().optional(), el.QuerySemanticError, r"seq\(p.plus\(\)\).optional"),
+        (lambda: A.times(1, 2).optional(), el.QuerySemanticError, "no greedy or reluctant"),
         (lambda: QUERY.group_by(3), TypeError, "group_by takes names"),
         (lambda: QUERY.where("A.x > 3"), TypeError, "Workload.parse"),
         (lambda: QUERY.where([A.x > 3]), TypeError, "A condition compares"),

@@ -35,10 +35,11 @@ class Returned(NamedTuple):
 
 
 class Quantifier(NamedTuple):
-    """How often a pattern is repeated."""
+    """How often a pattern is repeated, and where the quantifier stands."""
 
     least: int
     most: int | None
+    span: Span
 
 
 class Array(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from elsinore.errors import kind_of_value
+from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.language.terms import EventReference, Term
 from elsinore.model import Attribute, Call, Conjunction, Disjunction, Event, Kleene, Pattern
 from elsinore.model import Reference as At
@@ -43,7 +43,15 @@ class PatternTerm:
         >>> from elsinore.language.builder import event
         >>> event("A").times(2).node.most, event("A").times(2, None).node.most
         (2, None)
+
+        Raises QuerySemanticError if the pattern is a repetition itself.
         """
+        if isinstance(self.node, Kleene):
+            raise QuerySemanticError(
+                "A repeated pattern cannot be repeated directly: all matches are returned, so "
+                "there are no greedy or reluctant repetitions. Use one repetition, such as "
+                "p.times(0, 2), or group it first: seq(p.plus()).optional()."
+            )
         counts = (least,) if most in (-1, None) else (least, most)
         for count in counts:
             if isinstance(count, bool) or not isinstance(count, int):

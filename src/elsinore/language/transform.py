@@ -86,6 +86,11 @@ OPERATORS = {  # token type -> operator
     "PERCENT": Operator.MOD,
 }
 QUANTIFIERS = {"PLUS": (1, None), "STAR": (0, None), "QMARK": (0, 1)}
+TWO_QUANTIFIERS = (
+    "A quantifier cannot directly follow another: all matches are returned, so there are no "
+    "greedy or reluctant quantifiers. Write one, such as B+, B* or B{0,2}, or group the repeated "
+    "pattern first: (B+)?."
+)
 
 
 class ToNodes:
@@ -192,7 +197,7 @@ class ToNodes:
         names = [item.text for item in items if isinstance(item, Named)]
         quantifiers = [item for item in items if isinstance(item, Quantifier)]
         if not quantifiers and any(isinstance(item, Array) for item in items):
-            quantifiers = [Quantifier(1, None)]  # SASE: `T[]` is a Kleene plus variable
+            quantifiers = [Quantifier(1, None, place)]  # SASE: `T[]` is a Kleene plus variable
         event = Event(names[0], names[-1], place)
         return _repeated(event, quantifiers, place)
 
@@ -202,20 +207,20 @@ class ToNodes:
     def repetition(self, place: Span, items: Items[Any]) -> Pattern:
         return _repeated(items[0], items[1:], place)
 
-    def quantifier(self, _: Span, items: Items[Token]) -> Quantifier:
-        return Quantifier(*QUANTIFIERS[items[0].type])
+    def quantifier(self, place: Span, items: Items[Token]) -> Quantifier:
+        return Quantifier(*QUANTIFIERS[items[0].type], place)
 
-    def exactly(self, _: Span, items: Items[Token]) -> Quantifier:
-        return Quantifier(count_of(items[0]), count_of(items[0]))
+    def exactly(self, place: Span, items: Items[Token]) -> Quantifier:
+        return Quantifier(count_of(items[0]), count_of(items[0]), place)
 
-    def at_least(self, _: Span, items: Items[Token]) -> Quantifier:
-        return Quantifier(count_of(items[0]), None)
+    def at_least(self, place: Span, items: Items[Token]) -> Quantifier:
+        return Quantifier(count_of(items[0]), None, place)
 
-    def at_most(self, _: Span, items: Items[Token]) -> Quantifier:
-        return Quantifier(0, count_of(items[0]))
+    def at_most(self, place: Span, items: Items[Token]) -> Quantifier:
+        return Quantifier(0, count_of(items[0]), place)
 
-    def between_counts(self, _: Span, items: Items[Token]) -> Quantifier:
-        return Quantifier(count_of(items[0]), count_of(items[1]))
+    def between_counts(self, place: Span, items: Items[Token]) -> Quantifier:
+        return Quantifier(count_of(items[0]), count_of(items[1]), place)
 
     def sequence(self, place: Span, items: Items[Any]) -> Sequence:
         return Sequence(tuple(items[1:]), place)  # the first item is the word SEQ
@@ -373,7 +378,10 @@ def _like_pattern(token: Token) -> str:
 
 
 def _repeated(pattern: Pattern, quantifiers: Items[Quantifier], span: Span) -> Pattern:
-    for least, most in quantifiers:
+    """Return a pattern under at most one quantifier; QuerySyntaxError for a second one."""
+    if len(quantifiers) > 1:
+        raise QuerySyntaxError(TWO_QUANTIFIERS, span=quantifiers[1].span)
+    for least, most, _ in quantifiers:
         pattern = Kleene(pattern, least, most, span)
     return pattern
 
