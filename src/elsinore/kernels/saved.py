@@ -1,67 +1,151 @@
-"""Arrays as bytes, with what tells that they are whole and whose they are."""
+"""Saved states as bytes: a checksum, the owner, and named arrays or any other content.
+
+Layout of a sealed state, version 2 (integers are little-endian):
+
+    magic "ELSA" | version u8 | CRC-32 of the rest u32 | length of head u32 | head | content
+
+The head is JSON: the owner (which operator, in which version of its layout) and the fingerprint of
+what it answers. Nothing in a state is code, and nothing is executed to read one. A length that is
+read from a state is compared with the bytes that are there before memory is allocated for it, so a
+state that was damaged or written by somebody else results in a StateError.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.errors import StateError
+from elsinore.errors import ElsinoreError, StateError
 
 _MAGIC = b"ELSA"
-_VERSION = 1
+_VERSION = 2
 _HEADER = struct.Struct("<4sBI")  # magic, version, checksum of the rest
+_LENGTH = struct.Struct("<I")
+_KINDS = frozenset("biufcSU")  # of arrays: numbers, truth values, bytes and texts
 
 Array = NDArray[Any]
 
 
-def pack(owner: str, fingerprint: str, arrays: Mapping[str, Array]) -> bytes:
-    """Return arrays as bytes; `owner` and `fingerprint` tell whose they are."""
-    buffer = io.BytesIO()
-    text = json.dumps({"owner": owner, "fingerprint": fingerprint}).encode()
-    buffer.write(len(text).to_bytes(8, "little"))
-    buffer.write(text)
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # its stub takes names for options
-    content = buffer.getbuffer()
-    return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(content)) + content
+def seal(owner: str, fingerprint: str, content: bytes | memoryview) -> bytes:
+    """Return `content` with a checksum and a head that names its owner and its fingerprint."""
+    head = json.dumps({"owner": owner, "fingerprint": fingerprint}).encode()
+    rest = b"".join((_LENGTH.pack(len(head)), head, content))
+    return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(rest)) + rest
 
 
-def unpack(owner: str, fingerprint: str, blob: bytes) -> dict[str, Array]:
-    """Return the arrays of `pack`.
+def unseal(owner: str, fingerprint: str, blob: bytes | bytearray | memoryview) -> memoryview:
+    """Return the content that `seal` was given.
 
-    Raises StateError where the bytes are damaged, of another release, or of another owner.
+    Raises StateError if the bytes are damaged, of another version, or of another owner.
     """
-    if len(blob) < _HEADER.size or blob[:4] != _MAGIC:
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise StateError(f"A {type(blob).__name__} is not a saved state of Elsinore.")
+    whole = memoryview(blob).cast("B")
+    if len(whole) < _HEADER.size or whole[:4] != _MAGIC:
         raise StateError("These bytes are not a saved state of Elsinore.")
-    _, version, checksum = _HEADER.unpack_from(blob)
+    _, version, checksum = _HEADER.unpack_from(whole)
     if version != _VERSION:
         raise StateError(
             f"The saved state has version {version}; this Elsinore reads version {_VERSION}. "
             "Finish the old run with the release that began it."
         )
-    content = memoryview(blob)[_HEADER.size :]
-    if zlib.crc32(content) != checksum:
+    rest = whole[_HEADER.size :]
+    if zlib.crc32(rest) != checksum:
         raise StateError(
             "The saved state is damaged: its bytes have changed since. Begin anew, or from an "
             "older state."
         )
-    begin = 8 + int.from_bytes(content[:8], "little")
-    about = json.loads(bytes(content[8:begin]))
-    if about["owner"] != owner:
+    with reading_state(owner):
+        (length,) = _LENGTH.unpack_from(rest)
+        begin = _LENGTH.size + length
+        head = json.loads(bytes(rest[_LENGTH.size : begin]))
+        saved_by, saved_for = str(head["owner"]), head["fingerprint"]
+    if saved_by != owner:
         raise StateError(
-            f"The saved state is of {about['owner']}, and {owner} is to be restored. Finish the "
+            f"The saved state is of {saved_by}, and {owner} is to be restored. Finish the "
             "old run with the release that began it, or begin anew."
         )
-    if about["fingerprint"] != fingerprint:
+    if saved_for != fingerprint:
         raise StateError(
             f"The saved state is of {owner} with other queries or options than these. Restore it "
             "with those it was saved with, or begin anew."
         )
-    with np.load(io.BytesIO(content[begin:]), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    return rest[begin:]
+
+
+def pack(owner: str, fingerprint: str, arrays: Mapping[str, Array]) -> bytes:
+    """Return arrays as bytes, sealed with `owner` and `fingerprint`.
+
+    The content is the length of a JSON list of (name, type, shape), the list, and the arrays' bytes
+    one after another.
+    """
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    listed = [(name, array.dtype.str, np.shape(arrays[name])) for name, array in plain.items()]
+    table = json.dumps(listed).encode()
+    return seal(
+        owner,
+        fingerprint,
+        b"".join([_LENGTH.pack(len(table)), table, *(each.tobytes() for each in plain.values())]),
+    )
+
+
+def unpack(owner: str, fingerprint: str, blob: bytes) -> dict[str, Array]:
+    """Return the arrays of `pack`, which may be changed.
+
+    Raises StateError if the bytes are damaged, of another version, or of another owner.
+    """
+    content = unseal(owner, fingerprint, blob)
+    with reading_state(owner):
+        (length,) = _LENGTH.unpack_from(content)
+        place = _LENGTH.size + length
+        arrays: dict[str, Array] = {}
+        for name, kind, shape in json.loads(bytes(content[_LENGTH.size : place])):
+            dtype = np.dtype(str(kind))
+            if dtype.kind not in _KINDS or min(shape, default=0) < 0:
+                raise ValueError(f"an array has the type {kind!s:.20} and the shape {shape}")
+            end = place + math.prod(shape) * dtype.itemsize
+            if end > len(content):
+                raise ValueError("an array is longer than the state")
+            arrays[str(name)] = np.frombuffer(content[place:end], dtype).reshape(shape).copy()
+            place = end
+        return arrays
+
+
+def table_to_bytes(table: pa.Table) -> bytes:
+    """Return a table as an Arrow stream, for `table_from_bytes`."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def table_from_bytes(content: bytes | memoryview) -> pa.Table:
+    """Return the table of `table_to_bytes`. Raises StateError if the bytes are damaged."""
+    with reading_state("a table"):
+        with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
+            table = reader.read_all()
+        table.validate(full=True)
+        return table
+
+
+@contextmanager
+def reading_state(owner: str) -> Iterator[None]:
+    """Raise StateError for whatever content of a saved state makes reading it fail."""
+    try:
+        yield
+    except ElsinoreError:
+        raise
+    except Exception as error:  # any other content than that of `save` may fail in any way
+        raise StateError(
+            f"The saved state of {owner} is damaged: {type(error).__name__}: {error}"
+        ) from error

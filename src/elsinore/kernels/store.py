@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from elsinore.errors import StateError
 from elsinore.kernels.layout import Field, Layout, free_list
-from elsinore.kernels.saved import pack, unpack
+from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.kernels.slots import NONE_FREE, give_back, take
 
 Array = NDArray[Any]
@@ -185,14 +185,18 @@ class Store:
 
         Raises StateError where they are damaged, or were saved from another layout.
         """
-        arrays = unpack(f"{layout.name} {layout.version}", layout.fingerprint, blob)
-        store = cls(layout, **{a: int(arrays[f"axis.{a}"][0]) for a in layout.axes})
-        for number in layout.numbers:
-            store._headers[number.name] = arrays[f"number.{number.name}"]
-        for kind, arena in store._arenas.items():
-            if arrays[kind.__name__].shape != arena.shape:
-                raise StateError(f"The saved {layout.name} is damaged: an array is too short.")
-            arena[...] = arrays[kind.__name__]
+        owner = f"{layout.name} {layout.version}"
+        arrays = unpack(owner, layout.fingerprint, blob)
+        with reading_state(owner):
+            sizes = {axis: int(arrays[f"axis.{axis}"][0]) for axis in layout.axes}
+            for kind, length in layout.places(sizes).lengths.items():  # before room is made for it
+                if arrays[kind.__name__].shape != (length,):
+                    raise StateError(f"The saved {layout.name} is damaged: an array is too short.")
+            store = cls(layout, **sizes)
+            for number in layout.numbers:
+                store._headers[number.name] = arrays[f"number.{number.name}"]
+            for kind, arena in store._arenas.items():
+                arena[...] = arrays[kind.__name__]
         return store
 
     @property

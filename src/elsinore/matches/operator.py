@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy, whole
-from elsinore.errors import InputError, StateError
+from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiling
+from elsinore.kernels.saved import (
+    reading_state,
+    seal,
+    table_from_bytes,
+    table_to_bytes,
+    unseal,
+)
 from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.evaluation.choice import search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
     from elsinore.matches.evaluation.choice import Search
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-VERSION = b"matches 2"
+SAVED_BY = "matches 3"  # the number is that of the layout of operators' states
 ROW_SECONDS = 4e-6  # what a row takes in plain Python
 DENSE = 2**20  # up to so many classes each has its number; beyond, those that were seen
 
@@ -119,37 +125,37 @@ class MatchOperator:
 
     def save(self) -> bytes:
         """Return the events that are kept, and what is known to be over."""
-        sink = io.BytesIO()
-        sink.write(VERSION + b"\n")
-        header = [self._spec.fingerprint, str(self._passed), ",".join(map(str, self._left))]
-        header.append(str(int(self._options.one_slot)) + str(int(self._options.ordered)))
-        header.append(json.dumps([list(counted.items()) for counted in self._given]))
-        sink.write("\n".join(header).encode() + b"\n")
-        if self._rows is not None:
-            with pa.ipc.new_stream(sink, self._rows.schema) as writer:
-                writer.write_table(self._rows)
-        return sink.getvalue()
+        counters = {
+            "passed": self._passed,
+            "left": self._left,
+            "one_slot": self._options.one_slot,
+            "ordered": self._options.ordered,
+            "given": [list(counted.items()) for counted in self._given],
+        }
+        rows = b"" if self._rows is None else table_to_bytes(self._rows)
+        content = json.dumps(counters).encode() + b"\n" + rows
+        return seal(SAVED_BY, self._spec.fingerprint, content)
 
     @classmethod
+    @reading_state(SAVED_BY)
     def load(cls, unit: Unit, blob: bytes) -> MatchOperator:
-        """Return the operator that `save` made the bytes of; StateError where it made them not."""
-        parts = blob.split(b"\n", 6)
-        if len(parts) != 7 or parts[0] != VERSION:
-            raise StateError("A saved state of match queries is damaged, or of another version.")
-        if parts[1].decode() != spec_of(unit).fingerprint:
-            raise StateError("A saved state is of other match queries than these.")
-        flags = parts[4].decode()
-        options = OperatorOptions(one_slot=flags[0] == "1", ordered=flags[1] == "1")
+        """Return the operator that was saved as these bytes.
+
+        Raises StateError if they are damaged, or of other queries or another version.
+        """
+        content = bytes(unseal(SAVED_BY, spec_of(unit).fingerprint, blob))
+        line, _, rows = content.partition(b"\n")
+        counters = json.loads(line)
+        options = OperatorOptions(
+            one_slot=bool(counters["one_slot"]), ordered=bool(counters["ordered"])
+        )
         operator = cls(unit, options)
-        operator._passed = int(parts[2])
-        operator._left = [int(part) for part in parts[3].split(b",")]
-        operator._given = [dict(counted) for counted in json.loads(parts[5])]
-        if parts[6]:
-            try:
-                with pa.ipc.open_stream(parts[6]) as reader:
-                    operator._rows = reader.read_all()
-            except pa.ArrowInvalid as error:
-                raise StateError(f"A saved state of match queries is damaged: {error}") from error
+        operator._passed = int(counters["passed"])
+        operator._left = [int(number) for number in counters["left"]]
+        operator._given = [
+            {int(key): int(number) for key, number in counted} for counted in counters["given"]
+        ]
+        operator._rows = table_from_bytes(rows) if rows else None
         return operator
 
     def _advance(self, table: pa.Table, kept: int, reached: int | None) -> Iterator[pa.RecordBatch]:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import no_table, to_arrow, to_scalar
 from elsinore.errors import StateError, UnsupportedError, raise_errors
+from elsinore.kernels.saved import seal, table_from_bytes, table_to_bytes, unseal
 from elsinore.model import pattern as pt
 from elsinore.model.query import Query
 from elsinore.operators.kind import Kind, ResultForm
@@ -18,6 +19,7 @@ from elsinore.operators.operator import OperatorOptions
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Carried, PlanOptions, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
+from elsinore.plan.fingerprint import fingerprint
 
 GROUP = pa.field("group", pa.int32())
 
@@ -76,13 +78,12 @@ class SummedKind(Kind):
         return SumOperator(self, unit, no_table(pa.schema([GROUP, *self.sums])))
 
     def load(self, unit: Unit, blob: bytes) -> SumOperator:
-        """Return the operator with the sums that `save` wrote."""
+        """Return the operator with the sums that `save` wrote.
+
+        Raises StateError if the bytes are damaged, or of another query, kind or version.
+        """
         operator = self.operator(unit, OperatorOptions())
-        try:
-            with pa.ipc.open_stream(blob) as saved:
-                sums = saved.read_all()
-        except (pa.ArrowException, OSError) as error:
-            raise StateError("These bytes are not a saved state.") from error
+        sums = table_from_bytes(unseal(*_owner(self, unit), blob))
         if sums.schema != operator.sums.schema:
             raise StateError("This state was saved by a query of another kind.")
         operator.sums = sums
@@ -161,10 +162,12 @@ class SumOperator:
 
     def save(self) -> bytes:
         """Return the sums as an Arrow stream."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, self.sums.schema) as stream:
-            stream.write_table(self.sums)
-        return bytes(sink.getvalue().to_pybytes())
+        return seal(*_owner(self._kind, self._unit), table_to_bytes(self.sums))
+
+
+def _owner(kind: SummedKind, unit: Unit) -> tuple[str, str]:
+    """Return whose a saved state is: the kind, and a digest of what is counted and by what."""
+    return f"sums of {kind.name}", fingerprint((unit.partition, unit.classes))
 
 
 def added(rows: pa.Table) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import StateError
-from elsinore.kernels.saved import pack, unpack
+from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
@@ -154,6 +154,7 @@ class GivingOut:
         return pack(SAVED_BY, self._inner.unit.fingerprint, arrays)
 
     @classmethod
+    @reading_state(SAVED_BY)
     def load(cls, unit: TrendUnit, blob: bytes) -> GivingOut:
         """Return the operator that `save` made the bytes of.
 

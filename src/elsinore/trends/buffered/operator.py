@@ -7,7 +7,6 @@ cutting batches elsewhere, or stopping in between, cannot change what it sees.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +15,13 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.errors import StateError
-from elsinore.kernels.saved import pack, unpack
+from elsinore.kernels.saved import (
+    pack,
+    reading_state,
+    table_from_bytes,
+    table_to_bytes,
+    unpack,
+)
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.buffered.evaluators import Evaluator, evaluator_of
@@ -278,6 +283,7 @@ class BufferedTrends:
         )
 
     @classmethod
+    @reading_state(SAVED_BY)
     def load(cls, unit: TrendUnit, blob: bytes) -> BufferedTrends:
         """Return the operator that `save` made the bytes of.
 
@@ -314,14 +320,10 @@ def _to_bytes(tables: Sequence[pa.Table]) -> NDArray[np.uint8]:
     """Return tables of one schema as the bytes of an Arrow stream; no bytes for none."""
     if not tables:
         return np.zeros(0, dtype=np.uint8)
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, tables[0].schema) as writer:
-        for table in tables:
-            writer.write_table(table)
-    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+    return np.frombuffer(table_to_bytes(pa.concat_tables(tables)), dtype=np.uint8)
 
 
 def _from_bytes(stored: NDArray[np.uint8]) -> list[pa.Table]:
     if len(stored) == 0:
         return []
-    return [pa.ipc.open_stream(stored.tobytes()).read_all()]
+    return [table_from_bytes(stored.tobytes())]

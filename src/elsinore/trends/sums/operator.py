@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.kernels import Store, enter, is_compiled
 from elsinore.kernels.arrow import Lender
-from elsinore.kernels.saved import pack, unpack
+from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.model.window import overlap_of
 from elsinore.operators.slots import KeySlots, KeyTable, counts_that_fit, words_of
 from elsinore.plan import Sharing, TrendUnit
@@ -390,6 +390,7 @@ class TrendOperator:
         return pack(SAVED_BY, self.unit.fingerprint, arrays)
 
     @classmethod
+    @reading_state(SAVED_BY)
     def load(cls, unit: TrendUnit, blob: bytes) -> TrendOperator:
         """Return the operator that `save` made the bytes of.
 

@@ -1,0 +1,105 @@
+"""Forged states: bytes that look like a saved state and are none."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import struct
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from elsinore.errors import StateError
+
+HEADER = 9  # bytes before the checked part: magic, version, checksum
+MOST_ALLOCATED = 1 << 26  # bytes that reading a small state may take at most
+
+
+class Execution:
+    """Runs a command if it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch executed-by-a-forged-state",)
+
+
+def resealed(blob: bytes, rest: bytes) -> bytes:
+    """Return a state whose checked part is replaced, with the checksum that is right for it."""
+    return blob[:5] + struct.pack("<I", zlib.crc32(rest)) + rest
+
+
+def damaged(blob: bytes, seed: int = 0) -> Iterator[bytes]:
+    """Yield the state truncated, with single bits flipped, and with a wrong checksum."""
+    drawn = random.Random(seed)
+    for length in sorted({0, 1, HEADER, len(blob) - 1, *drawn.choices(range(len(blob)), k=20)}):
+        yield blob[:length]
+    for _ in range(60):
+        place, bit = drawn.randrange(len(blob)), 1 << drawn.randrange(8)
+        yield blob[:place] + bytes([blob[place] ^ bit]) + blob[place + 1 :]
+    (checksum,) = struct.unpack("<I", blob[5:HEADER])
+    yield blob[:5] + struct.pack("<I", checksum ^ 0xFFFF) + blob[HEADER:]
+    yield blob + b"\0"
+
+
+def executing(blob: bytes) -> Iterator[bytes]:
+    """Yield states that hold a pickle which runs a command, with right checksums."""
+    (length,) = struct.unpack("<I", blob[HEADER : HEADER + 4])
+    head = blob[HEADER : HEADER + 4 + length]
+    for protocol in (0, 2, 5):
+        attack = pickle.dumps(Execution(), protocol=protocol)
+        yield attack
+        yield resealed(blob, attack)
+        yield resealed(blob, head + attack)
+        yield resealed(blob, head + struct.pack("<I", len(attack)) + attack)
+
+
+def altered(blob: bytes, seed: int = 0, count: int = 200) -> Iterator[bytes]:
+    """Yield the state with bytes of its content changed, and the checksum that is right then.
+
+    Integers of four and eight bytes that are very large are put in as well.
+    """
+    drawn = random.Random(seed)
+    (length,) = struct.unpack("<I", blob[HEADER : HEADER + 4])
+    begin = 4 + length
+    rest = blob[HEADER:]
+    large = [b"\xff" * 4, b"\xff\xff\xff\x7f", b"\xff" * 7 + b"\x7f", b"\0" * 5 + b"\x40\0\0"]
+    for _ in range(count):
+        place = drawn.randrange(begin, len(rest))
+        new = drawn.choice([bytes([drawn.randrange(256)]), drawn.choice(large)])
+        yield resealed(blob, rest[:place] + new + rest[place + len(new) :])
+        yield resealed(blob, rest[:place])
+
+
+def check_forgeries(load: Callable[[bytes], object], blob: bytes, *, seed: int = 0) -> None:
+    """Check that each forged state is refused by StateError, and takes little memory.
+
+    A state that was altered and has the right checksum may be one of another stream: it is loaded,
+    or refused by StateError.
+    """
+    load(blob)
+    for forged in (*damaged(blob, seed), *executing(blob)):
+        with pytest.raises(StateError), allocating_little():
+            load(forged)
+    for forged in altered(blob, seed):
+        with allocating_little():
+            try:
+                load(forged)
+            except StateError:
+                continue
+    assert not os.path.exists("executed-by-a-forged-state")
+
+
+@contextmanager
+def allocating_little() -> Iterator[None]:
+    """Check that what is done takes little memory."""
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < MOST_ALLOCATED
