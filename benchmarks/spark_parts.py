@@ -79,7 +79,7 @@ def parts(stream: Stream, queries: int) -> dict[str, float]:
 def _in_python(task: object) -> dict[str, float]:
     """Return what each part of both stages takes in Python, all splits one after another."""
     from elsinore.operators import OperatorOptions, kind_for  # noqa: PLC0415
-    from elsinore.spark.columnar import Merging  # noqa: PLC0415
+    from elsinore.runtime.columnar import Merging  # noqa: PLC0415
     from elsinore.spark.scan.files import read  # noqa: PLC0415
     from elsinore.spark.scan.tasks import ScanAndPack  # noqa: PLC0415
 
@@ -117,8 +117,8 @@ def _in_python(task: object) -> dict[str, float]:
 
 def _given(task: object, batch: object) -> pa.RecordBatch:
     """Return events as the operator of the first unit reads them."""
-    from elsinore.spark.columnar import Sorted  # noqa: PLC0415
-    from elsinore.spark.partition import read_columns  # noqa: PLC0415
+    from elsinore.runtime.columnar import Sorted  # noqa: PLC0415
+    from elsinore.runtime.travelling import read_columns  # noqa: PLC0415
     from elsinore.spark.scan.tasks import ScanAndPack  # noqa: PLC0415
 
     assert isinstance(task, ScanAndPack)

@@ -30,13 +30,14 @@ from elsinore.operators import OperatorOptions, kind_for, plan
 from elsinore.operators.panes import ActionSize
 from elsinore.plan import Granularity, Sharing, Unit
 from elsinore.plan.modes import Combine
+from elsinore.runtime.columnar import Layout, Packing, Stretches
+from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.results import Results
+from elsinore.runtime.travelling import travelling
 from elsinore.spark import shuffle
-from elsinore.spark.columnar import Layout, Packing, Stretches
 from elsinore.spark.combining import CombineEvents, least_events, panes_of, shared_times
-from elsinore.spark.finishing import Finish
-from elsinore.spark.partition import Outputs, RunOperators, travelling
+from elsinore.spark.partition import RunOperators
 from elsinore.spark.scan import combined as choice
 from elsinore.spark.scan import files, ranges, tasks
 from elsinore.spark.scan.combined import combining, spared

@@ -21,9 +21,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from elsinore.errors import InputError
+from elsinore.runtime.columnar import Layout, Merging, Packing
+from elsinore.runtime.columnar.runs import LOCAL_DIRECTORIES
 from elsinore.spark import passes, shuffle
-from elsinore.spark.columnar import Layout, Merging, Packing
-from elsinore.spark.columnar.runs import LOCAL_DIRECTORIES
 from elsinore.spark.quiet import tasks_heard
 from elsinore.spark.workers import shipped
 from elsinore.workload import Workload

@@ -7,8 +7,9 @@ from elsinore.language import parse_workload
 from elsinore.model.window import SECOND
 from elsinore.operators import OperatorOptions, plan
 from elsinore.plan import Sharing
-from elsinore.spark.columnar import Layout, Packing
-from elsinore.spark.partition import Outputs, RunOperators
+from elsinore.runtime.columnar import Layout, Packing
+from elsinore.runtime.finishing import Outputs
+from elsinore.spark.partition import RunOperators
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import unit_inputs

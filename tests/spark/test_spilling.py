@@ -18,8 +18,8 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 import elsinore as el
+from elsinore.runtime.columnar import Layout, Merging, Packing, blobs
 from elsinore.spark import passes
-from elsinore.spark.columnar import Layout, Merging, Packing, blobs
 from elsinore.spark.shuffle import ROWS_AT_ONCE, TASK_MEMORY
 from elsinore.spark.workers import shipped
 

@@ -18,9 +18,9 @@ from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.operators.panes import KEEPS_ALL, ActionSize, Panes, action_type
 from elsinore.plan import Unit
 from elsinore.plan.modes import Combine
-from elsinore.spark.columnar import Combined
-from elsinore.spark.columnar.segments import with_ties_ordered
-from elsinore.spark.partition import read_columns
+from elsinore.runtime.columnar import Combined
+from elsinore.runtime.columnar.segments import with_ties_ordered
+from elsinore.runtime.travelling import read_columns
 
 Ints = NDArray[np.int64]
 

@@ -31,8 +31,8 @@ from elsinore.operators.rehearsal import rehearse, rehearse_panes
 from elsinore.plan import Unit
 from elsinore.plan.classes import classes_of
 from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.columnar import Layout, Merging, Packing
 from elsinore.runtime.keys import encode_keys
-from elsinore.spark.columnar import Layout, Merging, Packing
 
 LOG = logging.getLogger("elsinore.spark")
 

@@ -16,77 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.operators import kind_for
-from elsinore.operators.kind import QUERY
-from elsinore.plan import Unit
-from elsinore.runtime.keys import encode_keys
-from elsinore.spark.columnar import MEMORY, rows_beside
-from elsinore.spark.partition import Outputs, without_codes
+from elsinore.runtime.columnar import MEMORY, rows_beside
+from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.spark.waiting import Waiting
 
 BLOB_BYTES = 1 << 22  # of a result's rows, about
 PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, where groups need not be whole
 # Rows of results as they lie in a data frame: whose, whether the driver may fetch them, and they.
 ANSWERS = pa.schema([("query", pa.int32()), ("small", pa.bool_()), ("blob", pa.binary())])
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Makes results of a partition's partial outputs, of queries that are finished together.
-
-    In: the group's attributes `g0`, ..., `query`, its number in the workload, and the queries'
-    fields `f0`, ... Out: the result's columns, times as int64. Where the unit's kind adds up, each
-    group is complete in its partition.
-    """
-
-    unit: Unit
-    family: tuple[int, ...]  # their places in the unit (see `Kind.families`)
-    types: dict[str, pa.DataType]
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take a partition's partial outputs of the one query; yield the result's rows."""
-        (number,) = self.numbers
-        filled = (batch for batch in batches if batch.num_rows)
-        if not kind_for(self.unit).adds_up(self.unit):
-            for batch in filled:
-                yield from self.finished(pa.Table.from_batches([batch]))[number].to_batches()
-        elif whole := list(filled):
-            rows = pa.Table.from_batches(whole).combine_chunks()
-            yield from self.finished(rows)[number].to_batches()
-
-    @property
-    def numbers(self) -> list[int]:
-        """The numbers of the queries in the workload."""
-        return [self.unit.queries[place] for place in self.family]
-
-    def finished(self, rows: pa.Table) -> dict[int, pa.Table]:
-        """Return the results of partial outputs, by the queries' numbers."""
-        kind = kind_for(self.unit)
-        names = [f"g{n}" for n in range(len(self.unit.group_by))]
-        columns = [rows.column(name).combine_chunks() for name in names]
-        keys = encode_keys(columns, [], [], rows.num_rows)
-        groups = [keys.of_groups(column) for column in columns]
-        schema = kind.partials(self.unit, self.types)[self.family[0]]
-        fields = iter(without_codes(schema).names)
-        made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}
-        by_number = np.argsort(self.unit.queries)
-        places = np.searchsorted(self.unit.queries, rows.column("query"), sorter=by_number)
-        made["query"] = pa.array(by_number[places].astype(np.int32))
-        made["group"] = pa.array(keys.group)
-        partials = pa.table([made[name] for name in schema.names], names=schema.names)
-        if len(self.family) == 1:
-            table = kind.finish(self.unit, self.family[0], partials, groups, self.types)
-            return {self.numbers[0]: table}
-        table = kind.finish_family(self.unit, self.family, partials, groups, self.types)
-        table = table.combine_chunks()
-        edges = np.searchsorted(
-            table.column(QUERY).to_numpy(), [*self.family, len(self.unit.queries)]
-        )
-        table = table.drop_columns([QUERY])
-        spans = pairwise(edges.tolist())
-        return {
-            number: table.slice(first, last - first)
-            for number, (first, last) in zip(self.numbers, spans, strict=True)
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """What runs in Spark's Python workers: the operators of a pass over one partition's events.
 
-Events come packed (`elsinore.spark.columnar`); merged they come key after key, those of a group
+Events come packed (`elsinore.runtime.columnar`); merged they come key after key, those of a group
 together, each key's in time order. Memory is one key's, however many events it has, and what
 merging is allowed.
 """
@@ -19,94 +19,16 @@ from numpy.typing import NDArray
 
 from elsinore.operators import Operator, OperatorOptions, OperatorStatistics, kind_for
 from elsinore.operators.panes import CannotFoldError, Panes
-from elsinore.operators.ranks import to_ranks
-from elsinore.plan import Carried, Travel, Unit
-from elsinore.spark.columnar import MEMORY, Layout, Merging, Sorted, together
+from elsinore.plan import Unit
+from elsinore.runtime.columnar import MEMORY, Layout, Merging, Sorted, together
+from elsinore.runtime.finishing import Outputs
+from elsinore.runtime.travelling import operator_batch
 from elsinore.spark.spreading import Share
 from elsinore.spark.statistics import StatisticsAccumulator, count
 from elsinore.spark.waiting import Waiting
 from elsinore.spark.workers import MapInArrow
 
 LOG = logging.getLogger("elsinore.spark")
-
-
-def travelling(units: Sequence[Unit]) -> dict[tuple[object, Travel], Carried]:
-    """Return the columns that the units of a pass carry, those that are alike once."""
-    columns: dict[tuple[object, Travel], Carried] = {}
-    for unit in units:
-        for column in unit.columns:
-            columns.setdefault((column.source, column.travel), column)
-    return columns
-
-
-class Outputs:
-    """How partial outputs of a pass's queries lie in one data frame.
-
-    Rows have the group's attributes `g0`, ..., and the query's number in the workload. Where all
-    queries' columns are the same, these follow as `f0`, ...; else there is a struct of them for
-    each different schema, `o0`, ..., and a row has one of them.
-    """
-
-    def __init__(self, units: Sequence[Unit], types: Sequence[Mapping[str, pa.DataType]]) -> None:
-        """Lay out what the units' operators give out; `types`: of what each unit carries."""
-        self._schemas: list[pa.Schema] = []
-        self._place: dict[int, int] = {}  # query -> its schema
-        for unit, carried in zip(units, types, strict=True):
-            partials = kind_for(unit).partials(unit, carried)
-            for number, declared in zip(unit.queries, partials, strict=True):
-                schema = without_codes(declared)
-                if schema not in self._schemas:
-                    self._schemas.append(schema)
-                self._place[number] = self._schemas.index(schema)
-
-    @property
-    def fields(self) -> pa.Schema:
-        """The columns after the group's attributes."""
-        if len(self._schemas) == 1:
-            return pa.schema([("query", pa.int32()), *_numbered(self._schemas[0])])
-        structs = [
-            (f"o{n}", pa.struct(_numbered(schema))) for n, schema in enumerate(self._schemas)
-        ]
-        return pa.schema([("query", pa.int32()), *structs])
-
-    def fields_of(self, query: int, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return rows of queries with a query's schema: the group's attributes, `query`, fields."""
-        groups = [name for name in rows.schema.names if name[0] == "g"]
-        fields = [name for name, _ in _numbered(self._schemas[self._place[query]])]
-        if len(self._schemas) == 1:
-            return rows.select([*groups, "query", *fields])
-        struct = rows.column(f"o{self._place[query]}")
-        columns = [*map(rows.column, (*groups, "query")), *struct.flatten()]
-        return pa.RecordBatch.from_arrays(columns, names=[*groups, "query", *fields])
-
-    def row(
-        self, unit: Unit, partial: pa.RecordBatch, groups: dict[str, pa.Array]
-    ) -> pa.RecordBatch:
-        """Return a partial output as rows of the data frame, with the groups' values."""
-        queries = np.array(unit.queries, dtype=np.int32)[partial.column("query").to_numpy()]
-        columns = {**groups, "query": pa.array(queries)}
-        place = self._place[int(queries[0])]
-        parts = [partial.column(f.name).cast(f.type) for f in self._schemas[place]]
-        if len(self._schemas) == 1:
-            columns |= {f"f{n}": part for n, part in enumerate(parts)}
-            return pa.RecordBatch.from_pydict(columns)
-        for number, schema in enumerate(self._schemas):
-            kind = pa.struct(_numbered(schema))
-            columns[f"o{number}"] = (
-                pa.StructArray.from_arrays(parts, fields=list(kind))
-                if number == place
-                else pa.nulls(partial.num_rows, kind)
-            )
-        return pa.RecordBatch.from_pydict(columns)
-
-
-def without_codes(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of partial outputs but for `query` and `group`."""
-    return pa.schema([field for field in schema if field.name not in {"query", "group"}])
-
-
-def _numbered(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
-    return [(f"f{n}", field.type) for n, field in enumerate(schema)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,19 +160,7 @@ class RunOperators:
 
     def given(self, events: Sorted, number: int) -> pa.RecordBatch:
         """Return events as the operator of one of the units reads them."""
-        unit = self.units[number]
-        given = pa.RecordBatch.from_pydict(
-            {
-                "key": pa.array(events.key),
-                "group": pa.array(events.group),
-                "time": events.events.column("time"),
-                "class": events.events.column(f"class{number}").cast(pa.int64()),
-            }
-            | read_columns(self.units, events.events, unit)
-        )
-        if len(self.units) > 1 and not unit.keeps_all:  # others' events are among them
-            given = given.filter(pc.greater_equal(given.column("class"), 0))
-        return given
+        return operator_batch(self.units, number, events.events, events.key, events.group)
 
 
 class Folding:
@@ -375,14 +285,3 @@ class Chained:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what the second function makes of a partition."""
         return self.second(self.first(batches))
-
-
-def read_columns(units: Sequence[Unit], batch: pa.RecordBatch, unit: Unit) -> dict[str, pa.Array]:
-    """Return the columns that one of the units of a pass carries, as its operator reads them."""
-    places = {place: n for n, place in enumerate(travelling(units))}
-    columns = {}
-    for column in unit.columns:
-        values = batch.column(f"c{places[column.source, column.travel]}")
-        ranked = column.travel is Travel.RANK
-        columns[column.name] = to_ranks(values, column.quoted) if ranked else values
-    return columns

@@ -17,17 +17,19 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.operators.panes import Panes
 from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.columnar import Layout, Stretches
+from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REFUSAL
+from elsinore.runtime.travelling import travelling
 from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
 from elsinore.spark.classify import class_column
-from elsinore.spark.columnar import Layout, Stretches
 from elsinore.spark.combining import panes_of
 from elsinore.spark.compiled import hand_over_panes
 from elsinore.spark.events import Events
 from elsinore.spark.expressions import Columns, quoted
-from elsinore.spark.finishing import ANSWERS, Finish, FinishAll
-from elsinore.spark.partition import Chained, Outputs, RunOperators, travelling
+from elsinore.spark.finishing import ANSWERS, FinishAll
+from elsinore.spark.partition import Chained, RunOperators
 from elsinore.spark.scan import Scanned, scanned
 from elsinore.spark.shuffle import (
     TASKS_PER_CORE,

@@ -1,7 +1,7 @@
 """A pass's shuffle: events leave the JVM once, in columns, and travel as blobs.
 
 Spark evaluates what travels (whole-stage code generation) and hands it to Python in Arrow batches;
-there it is packed by key (`elsinore.spark.columnar`). Spark shuffles the blobs, each to the
+there it is packed by key (`elsinore.runtime.columnar`). Spark shuffles the blobs, each to the
 partition that it names, with all that belongs to that: spilling, fetching, starting again.
 """
 
@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from elsinore.errors import InputError
-from elsinore.spark.columnar import MEMORY, TRAVELS, Layout, Packing, Stretches
+from elsinore.runtime.columnar import MEMORY, TRAVELS, Layout, Packing, Stretches
 from elsinore.spark.workers import shipped
 
 TASK_MEMORY = "spark.elsinore.taskMemory"  # a session's setting

@@ -19,9 +19,9 @@ from elsinore.operators import kind_for
 from elsinore.operators.panes import OVERLAP
 from elsinore.plan import Unit
 from elsinore.plan.panes import common_borders
+from elsinore.runtime.columnar import Layout, Stretches
+from elsinore.runtime.columnar.hashing import hash_rows
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.columnar import Layout, Stretches
-from elsinore.spark.columnar.hashing import hash_rows
 from elsinore.spark.shuffle import partitions_for
 
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import IO
 import pyarrow as pa
 
 from elsinore.errors import InputError
-from elsinore.spark.columnar import local_directory
+from elsinore.runtime.columnar import local_directory
 
 
 @dataclass(slots=True, kw_only=True)

@@ -26,15 +26,15 @@ from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Unit
 from elsinore.plan.modes import Scan
+from elsinore.runtime.columnar import Layout
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.columnar import Layout
+from elsinore.runtime.travelling import refuse_unusable
 from elsinore.spark.driver import run
 from elsinore.spark.events import Events
 from elsinore.spark.passes import planned_layout, selected_events
 from elsinore.spark.scan import files
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.source import task_of
-from elsinore.spark.scan.tasks import _usable
 from elsinore.spark.shuffle import layout_of
 from elsinore.workload import Workload
 
@@ -387,7 +387,7 @@ def test_an_unusable_time_is_told_by_what_its_column_holds() -> None:
     times = pa.array(["2024-01-31", "12345", "2024-02-01"])
     ticks, types = pa.array([1, None, 2]), pa.array(["A"] * 3)
     with pytest.raises(InputError, match=r"^An event cannot be used: unparseable time\."):
-        _usable(times, ticks, types, strict=True)
+        refuse_unusable(times, ticks, types)
 
 
 def test_whole_runs_are_the_same_whoever_reads(spark: SparkSession, file: str) -> None:

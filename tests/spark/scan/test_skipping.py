@@ -21,6 +21,7 @@ from elsinore.model.expression import Operator
 from elsinore.operators import plan
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.travelling import Interest
 from elsinore.spark.scan.bounds import Statistics, bounds_of
 from elsinore.spark.scan.conditions import (
     Begins,
@@ -41,7 +42,6 @@ from elsinore.spark.scan.conditions import (
 from elsinore.spark.scan.files import FileColumn, Judged, look_at
 from elsinore.spark.scan.looking import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
-from elsinore.spark.scan.tasks import Interest
 
 often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")))
 

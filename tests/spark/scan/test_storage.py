@@ -24,8 +24,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from elsinore.errors import InputError
 from elsinore.language import parse_workload
 from elsinore.operators import plan
+from elsinore.runtime.columnar import TRAVELS
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.columnar import TRAVELS
 from elsinore.spark.events import Events
 from elsinore.spark.passes import selected_events
 from elsinore.spark.scan.conditions import NotSimpleError

@@ -18,8 +18,8 @@ from elsinore.errors import InputError
 from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.plan import Unit
 from elsinore.plan.modes import Scan
+from elsinore.runtime.columnar import TRAVELS, Layout, Packing
 from elsinore.runtime.options import RunOptions
-from elsinore.spark.columnar import TRAVELS, Layout, Packing
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
 from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at, splits

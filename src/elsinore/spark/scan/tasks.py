@@ -19,16 +19,12 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import whole
 from elsinore.errors import InputError
-from elsinore.plan import Carried, Travel, Unit
-from elsinore.runtime.chunks import plain
-from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate, values
+from elsinore.plan import Unit
+from elsinore.runtime.columnar import Packing
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import REFUSAL, unusable_reasons
 from elsinore.runtime.times import to_ticks
-from elsinore.spark.columnar import Packing
+from elsinore.runtime.travelling import Interest, as_text, refuse_unusable, select_events
 from elsinore.spark.combining import CombineEvents
-from elsinore.spark.partition import travelling
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.files import HERE, FileColumn, RowGroup, open_file, read
 from elsinore.spark.scan.ranges import MOST_ROWS, PIECE_ROWS, pieces_of
@@ -180,132 +176,23 @@ class ScanAndPack:
             if table.num_rows:
                 if seen is not None:
                     types = whole(table.column(self.names[self.options.type]))
-                    type_counts = pc.value_counts(_text(types))
+                    type_counts = pc.value_counts(as_text(types))
                     pairs = zip(*(part.to_pylist() for part in type_counts.flatten()), strict=True)
                     seen.update({name: rows for name, rows in pairs if name is not None})
                 yield from self._travelling(table, interests).to_batches()
 
     def _travelling(self, table: pa.Table, interests: Sequence[Interest]) -> pa.Table:
-        first, options = self.units[0], self.options
+        """Return what travels of a table's events. Raises InputError for unusable events."""
+        options = self.options
 
-        def column(name: str) -> pa.Array:
+        def read(name: str) -> pa.Array:
             return whole(table.column(self.names[name]))
 
+        time, types = read(options.time), read(options.type)
         ticks, _ = to_ticks(
-            column(options.time),
-            options.time_unit,
-            options.clock.per_microsecond,
-            options.largest_time,
+            time, options.time_unit, options.clock.per_microsecond, options.largest_time
         )
-        types = column(options.type)
-        keep = _usable(column(options.time), ticks, types, strict=not options.allow_rejects)
-        for name in first.required:
-            missing = column(name).is_null(nan_is_null=True)
-            if missing.true_count:
-                present = ~missing.to_numpy(zero_copy_only=False)
-                keep = present if keep is None else keep & present
-        if keep is not None:
-            chosen = pa.array(keep)
-            table, ticks, types = table.filter(chosen), ticks.filter(chosen), types.filter(chosen)
-        classes = []
-        for unit, interest in zip(self.units, interests, strict=True):
-            read_by = {name: column(name) for name in unit.classes.attributes}
-            if not unit.types:  # then the column of types may be any
-                classes.append(np.full(table.num_rows, -1, np.int64))
-                continue
-            codes = classify(
-                unit.classes, type_numbers(_text(types), unit.types), unit.types, read_by
-            )
-            classes.append(interest.told(codes))
-        if not any(unit.keeps_all for unit in self.units):
-            wanted = classes[0] >= 0
-            for codes in classes[1:]:
-                wanted |= codes >= 0
-            if not wanted.all():
-                chosen = pa.array(wanted)
-                table, ticks = table.filter(chosen), ticks.filter(chosen)
-                classes = [codes[wanted] for codes in classes]
-        arrays = {f"g{n}": column(name) for n, name in enumerate(first.group_by)}
-        arrays |= {f"k{n}": column(name) for n, name in enumerate(first.equivalence)}
-        arrays["time"] = ticks
-        arrays |= {f"class{n}": pa.array(codes) for n, codes in enumerate(classes)}
-        arrays |= {f"o{n}": plain(column(name)) for n, name in enumerate(options.order_by)}
-        arrays |= {
-            f"c{n}": _carried(carried, {name: column(name) for name in carried.attributes}, table)
-            for n, carried in enumerate(travelling(self.units).values())
-        }
-        return pa.table(arrays)
-
-
-class Interest:
-    """Tells which of a unit's classes some of its queries take."""
-
-    def __init__(self, unit: Unit) -> None:
-        self._classes = unit.classes
-        self._wanted = dict(unit.wanted)
-        self._known: dict[int, bool] = {}
-        self._table: NDArray[np.int64] | None = None  # of all classes, where they are few
-
-    def told(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return classes, -1 for those of no interest.
-
-        An event is of interest where all predicates of one of its type's sets hold.
-        """
-        size = self._classes.size
-        if size <= FEW_CLASSES and self._table is None:
-            told = [code if self._takes(code) else -1 for code in range(size)]
-            self._table = np.array([*told, -1], np.int64)
-        if self._table is not None:
-            return self._table[codes]
-        if size <= TABLE_LIMIT:
-            there = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=size))
-            table = np.full(size + 1, -1, dtype=np.int64)
-            for code in there.tolist():
-                if self._takes(code):
-                    table[code] = code
-            return table[codes]
-        there, places = np.unique(codes, return_inverse=True)
-        told = [code if code >= 0 and self._takes(code) else -1 for code in there.tolist()]
-        return np.array(told, dtype=np.int64)[places]
-
-    def _takes(self, code: int) -> bool:
-        if code not in self._known:
-            name, true = self._classes.decode(code)
-            sets = self._wanted.get(name, (frozenset(),))
-            self._known[code] = any(needs <= true for needs in sets)
-        return self._known[code]
-
-
-def _usable(
-    time: pa.Array, ticks: pa.Array, types: pa.Array, *, strict: bool
-) -> NDArray[np.bool_] | None:
-    """Return which events have a time and a type; None where all do.
-
-    Raises InputError for the first that lacks one, where that is `strict`.
-    """
-    if not ticks.null_count and not types.null_count:
-        return None
-    no_type = types.is_null().to_numpy(zero_copy_only=False)
-    no_time = ticks.is_null().to_numpy(zero_copy_only=False)
-    if strict:
-        reasons = unusable_reasons(time, ticks, types).drop_null()
-        raise InputError(REFUSAL.format(reasons[0]))
-    usable: NDArray[np.bool_] = ~(no_type | no_time)
-    return usable
-
-
-def _carried(carried: Carried, columns: Mapping[str, pa.Array], table: pa.Table) -> pa.Array:
-    """Return a column as it travels: doubles are made here, ranks after the shuffle."""
-    if isinstance(carried.source, str):
-        source = columns[carried.source]
-    else:
-        source = evaluate(carried.source, columns)
-        if isinstance(source, pa.Scalar):
-            source = pa.repeat(source, table.num_rows)
-    if carried.travel is Travel.DOUBLE:
-        return pc.cast(values(source), pa.float64(), safe=False)
-    return plain(source)
-
-
-def _text(types: pa.Array) -> pa.Array:
-    return types.cast(pa.string()) if pa.types.is_integer(types.type) else types
+        if not options.allow_rejects:
+            refuse_unusable(time, ticks, types)
+        orders = [read(name) for name in options.order_by]
+        return select_events(self.units, interests, read, ticks, types, orders)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.spark.columnar.blobs import Layout
+from elsinore.runtime.columnar.blobs import Layout
 
 LOCAL_DIRECTORIES = "SPARK_LOCAL_DIRS"  # what Spark tells its Python workers
 

@@ -15,14 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("pyspark")
-
 from elsinore.errors import InputError
 from elsinore.kernels import uncompiled
 from elsinore.model.window import Window
-from elsinore.spark.columnar import Layout, Merging, Packing, Stretches, hashing
-from elsinore.spark.columnar.hashing import hash_rows
-from elsinore.spark.columnar.runs import LOCAL_DIRECTORIES
+from elsinore.runtime.columnar import Layout, Merging, Packing, Stretches, hashing
+from elsinore.runtime.columnar.hashing import hash_rows
+from elsinore.runtime.columnar.runs import LOCAL_DIRECTORIES
 
 DAY = dt.date(2024, 2, 29)
 NOON = dt.datetime(2024, 2, 29, 12)

@@ -93,3 +93,15 @@ def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:
             pa.ipc.read_record_batch(keys, layout.counted),
             pa.ipc.read_record_batch(events, layout.events),
         )
+
+
+def unpacked_events(layout: Layout, column: pa.Array) -> pa.Table:
+    """Return the events of a binary column of blobs, with the columns of their keys."""
+    schema = pa.schema([*layout.keys, *layout.events])
+    tables = [schema.empty_table()]
+    for blob in decode(layout, column):
+        counts = blob.keys.column(EVENTS_OF_KEY).to_numpy()
+        rows = pa.array(np.repeat(np.arange(len(counts)), counts))
+        keys = [blob.keys.column(name).take(rows) for name in layout.keys.names]
+        tables.append(pa.table([*keys, *blob.events.columns], schema=schema))
+    return pa.concat_tables(tables)

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.runtime.columnar.blobs import Blob, Layout, decode
+from elsinore.runtime.columnar.runs import Runs, Sorted
+from elsinore.runtime.columnar.segments import merged_order, with_ties_ordered
 from elsinore.runtime.keys import encode_keys
-from elsinore.spark.columnar.blobs import Blob, Layout, decode
-from elsinore.spark.columnar.runs import Runs, Sorted
-from elsinore.spark.columnar.segments import merged_order, with_ties_ordered
 
 MEMORY = 1 << 26  # bytes of blobs that are ordered at once; ordering takes about twice as much more
 BATCH_ROWS = 1 << 17  # events in a batch for the operator

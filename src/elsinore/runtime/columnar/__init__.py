@@ -4,11 +4,11 @@ Nothing here knows Spark: these are functions of Arrow batches, which Spark's Py
 Spark moves the blobs, and restarts tasks that have failed.
 """
 
-from elsinore.spark.columnar.blobs import TRAVELS, Layout, rows_beside
-from elsinore.spark.columnar.merging import MEMORY, KeyCodes, Merging, together
-from elsinore.spark.columnar.packing import Combined, CombinesEvents, Packing
-from elsinore.spark.columnar.runs import Sorted, local_directory
-from elsinore.spark.columnar.stretches import Stretches
+from elsinore.runtime.columnar.blobs import TRAVELS, Layout, rows_beside
+from elsinore.runtime.columnar.merging import MEMORY, KeyCodes, Merging, together
+from elsinore.runtime.columnar.packing import Combined, CombinesEvents, Packing
+from elsinore.runtime.columnar.runs import Sorted, local_directory
+from elsinore.runtime.columnar.stretches import Stretches
 
 __all__ = [
     "MEMORY",

@@ -1,0 +1,211 @@
+"""The events of a pass as they travel to its operators: keys, times, classes and read columns.
+
+A pass is a list of units with the same key. Its events travel as a table with the columns
+
+    g0, g1, ...           the attributes of GROUP BY
+    k0, k1, ...           the other attributes of the key
+    time                  int64, in ticks of the clock
+    class0, class1, ...   the event's class for each unit; -1 if none of the unit's queries takes it
+    o0, o1, ...           the columns that order simultaneous events
+    c0, c1, ...           the columns that operators read, each once (`travelling`)
+
+Events that no unit takes are left out, unless a unit keeps all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+from elsinore.operators.ranks import to_ranks
+from elsinore.plan import Carried, Travel, Unit
+from elsinore.runtime.chunks import plain
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate, values
+from elsinore.runtime.rejects import REFUSAL, unusable_reasons
+
+FEW_CLASSES = 1 << 8  # up to this number, all classes are decoded at once
+TABLE_LIMIT = 1 << 16  # up to this number, classes are looked up in a table
+
+Read = Callable[[str], pa.Array]  # returns an attribute of all events
+
+
+def travelling(units: Sequence[Unit]) -> dict[tuple[object, Travel], Carried]:
+    """Return the columns that the units of a pass read, equal ones once."""
+    columns: dict[tuple[object, Travel], Carried] = {}
+    for unit in units:
+        for column in unit.columns:
+            columns.setdefault((column.source, column.travel), column)
+    return columns
+
+
+def read_columns(units: Sequence[Unit], batch: pa.RecordBatch, unit: Unit) -> dict[str, pa.Array]:
+    """Return the columns that the operator of `unit` reads, from a pass's travelling events."""
+    places = {place: n for n, place in enumerate(travelling(units))}
+    columns = {}
+    for column in unit.columns:
+        column_values = batch.column(f"c{places[column.source, column.travel]}")
+        ranked = column.travel is Travel.RANK
+        columns[column.name] = to_ranks(column_values, column.quoted) if ranked else column_values
+    return columns
+
+
+def operator_batch(
+    units: Sequence[Unit],
+    number: int,
+    events: pa.RecordBatch,
+    key: NDArray[np.int32],
+    group: NDArray[np.int32],
+) -> pa.RecordBatch:
+    """Return a pass's travelling events as the operator of unit `number` reads them.
+
+    key, group: the codes of the events.
+    """
+    unit = units[number]
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array(key),
+            "group": pa.array(group),
+            "time": events.column("time"),
+            "class": events.column(f"class{number}").cast(pa.int64()),
+        }
+        | read_columns(units, events, unit)
+    )
+    if len(units) > 1 and not unit.keeps_all:  # events of other units are among them
+        batch = batch.filter(pc.greater_equal(batch.column("class"), 0))
+    return batch
+
+
+def select_events(
+    units: Sequence[Unit],
+    interests: Sequence[Interest],
+    read: Read,
+    ticks: pa.Array,
+    types: pa.Array,
+    orders: Sequence[pa.Array] = (),
+) -> pa.Table:
+    """Return the events of a pass as they travel.
+
+    interests: one for each unit. read: returns an attribute of all events. ticks, types: the times
+    and types of the events; those without are left out. orders: columns that order simultaneous
+    events.
+    """
+    first = units[0]
+    keep = _with_key(first.required, read, ticks, types)
+    if keep is not None:
+        chosen = pa.array(keep)
+        read, ticks, types = _filtered(read, chosen), ticks.filter(chosen), types.filter(chosen)
+        orders = [order.filter(chosen) for order in orders]
+    classes = []
+    for unit, interest in zip(units, interests, strict=True):
+        if not unit.types:  # then the column of types may have any type
+            classes.append(np.full(len(ticks), -1, np.int64))
+            continue
+        columns = {name: read(name) for name in unit.classes.attributes}
+        numbers = type_numbers(as_text(types), unit.types)
+        classes.append(interest.told(classify(unit.classes, numbers, unit.types, columns)))
+    if not any(unit.keeps_all for unit in units):
+        wanted = reduce(np.logical_or, [codes >= 0 for codes in classes])
+        if not wanted.all():
+            chosen = pa.array(wanted)
+            read, ticks = _filtered(read, chosen), ticks.filter(chosen)
+            orders = [order.filter(chosen) for order in orders]
+            classes = [codes[wanted] for codes in classes]
+    arrays = {f"g{n}": read(name) for n, name in enumerate(first.group_by)}
+    arrays |= {f"k{n}": read(name) for n, name in enumerate(first.equivalence)}
+    arrays["time"] = ticks
+    arrays |= {f"class{n}": pa.array(codes) for n, codes in enumerate(classes)}
+    arrays |= {f"o{n}": plain(order) for n, order in enumerate(orders)}
+    arrays |= {
+        f"c{n}": _carried(carried, read, len(ticks))
+        for n, carried in enumerate(travelling(units).values())
+    }
+    return pa.table(arrays)
+
+
+class Interest:
+    """Tells which of a unit's classes some of its queries take."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._classes = unit.classes
+        self._wanted = dict(unit.wanted)
+        self._known: dict[int, bool] = {}
+        self._table: NDArray[np.int64] | None = None  # of all classes, if there are few
+
+    def told(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return classes, with -1 for those that no query takes.
+
+        A query takes an event if all predicates of one of its type's sets hold (`Unit.wanted`).
+        """
+        size = self._classes.size
+        if size <= FEW_CLASSES and self._table is None:
+            told = [code if self._takes(code) else -1 for code in range(size)]
+            self._table = np.array([*told, -1], np.int64)
+        if self._table is not None:
+            return self._table[codes]
+        if size <= TABLE_LIMIT:
+            there = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=size))
+            table = np.full(size + 1, -1, dtype=np.int64)
+            for code in there.tolist():
+                if self._takes(code):
+                    table[code] = code
+            return table[codes]
+        there, places = np.unique(codes, return_inverse=True)
+        told = [code if code >= 0 and self._takes(code) else -1 for code in there.tolist()]
+        return np.array(told, dtype=np.int64)[places]
+
+    def _takes(self, code: int) -> bool:
+        if code not in self._known:
+            name, true = self._classes.decode(code)
+            sets = self._wanted.get(name, (frozenset(),))
+            self._known[code] = any(needs <= true for needs in sets)
+        return self._known[code]
+
+
+def refuse_unusable(time: pa.Array, ticks: pa.Array, types: pa.Array) -> None:
+    """Raise InputError for the first event without a time or a type, if there is one."""
+    if ticks.null_count or types.null_count:
+        reasons = unusable_reasons(time, ticks, types).drop_null()
+        raise InputError(REFUSAL.format(reasons[0]))
+
+
+def as_text(types: pa.Array) -> pa.Array:
+    """Return the types of events as text, if they are whole numbers; else as they are."""
+    return types.cast(pa.string()) if pa.types.is_integer(types.type) else types
+
+
+def _with_key(
+    required: Sequence[str], read: Read, ticks: pa.Array, types: pa.Array
+) -> NDArray[np.bool_] | None:
+    """Return which events have a time, a type and all required attributes; None if all have."""
+    missing = [column.is_null() for column in (ticks, types) if column.null_count]
+    missing += [read(name).is_null(nan_is_null=True) for name in required]
+    missing = [mask for mask in missing if mask.true_count]
+    if not missing:
+        return None
+    keep: NDArray[np.bool_] = ~reduce(pc.or_, missing).to_numpy(zero_copy_only=False)
+    return keep
+
+
+def _filtered(read: Read, chosen: pa.Array) -> Read:
+    """Return what reads the chosen events alone."""
+    return cache(lambda name: read(name).filter(chosen))
+
+
+def _carried(carried: Carried, read: Read, rows: int) -> pa.Array:
+    """Return a column as it travels: doubles are computed here, ranks after the shuffle."""
+    if isinstance(carried.source, str):
+        source = read(carried.source)
+    else:
+        source = evaluate(carried.source, {name: read(name) for name in carried.attributes})
+        if isinstance(source, pa.Scalar):
+            source = pa.repeat(source, rows)
+    if carried.travel is Travel.DOUBLE:
+        return pc.cast(values(source), pa.float64(), safe=False)
+    return plain(source)
