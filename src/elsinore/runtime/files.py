@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, option
+from elsinore.runtime.contents import reading
 from elsinore.runtime.sources import (
     DataFile,
     FileFormat,
@@ -74,15 +75,13 @@ def read_source(source: Source) -> pa.Table:
 def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
     """Yield each file of a source with its table."""
     for file in source.files:
-        try:
+        with reading(file.path):
             if source.format == "parquet":
                 table = _read_parquet(file.path)
             else:
                 table = READERS[source.format](file.path, source.reading)
-        except OSError as error:
-            raise InputError(f"Cannot read '{file.path}': {error}.") from error
-        check_names(table.column_names, f"'{file.path}'")
-        table = plain_views(table)
+            check_names(table.column_names, f"'{file.path}'")
+            table = plain_views(table)
         for name, value in file.partition:
             if name not in table.column_names:
                 column = to_arrow([value] * table.num_rows, pa.string())
@@ -112,8 +111,9 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
             known[column.name] = (both, first if both == kind else file.path)
     if source.format != "json":
         for file, schema in zip(source.files, schemas, strict=True):
+            names = set(schema.names)
             for name in known:
-                if name not in schema.names:
+                if name not in names:
                     raise InputError(
                         f"The files do not fit together: column '{name}' is in "
                         f"'{known[name][1]}' and not in '{file.path}'. Give all files the same "
@@ -133,9 +133,10 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with the columns and types of a schema that it fits; absent ones are null."""
     if table.schema.equals(schema):
         return table
+    names = set(table.column_names)
     columns = [
         table.column(field.name).cast(field.type)
-        if field.name in table.column_names
+        if field.name in names
         else pa.nulls(table.num_rows, field.type)
         for field in schema
     ]
@@ -146,10 +147,11 @@ def parquet_schema(path: Path) -> pa.Schema:
     """Return the schema of a Parquet file; InputError where it is none."""
     if path.stat().st_size == 0:
         raise InputError(empty(path))
-    try:
-        return pq.read_schema(path).remove_metadata()
-    except pa.ArrowInvalid as error:
-        raise InputError(f"'{path}' is not a Parquet file that can be read: {error}") from error
+    with reading(path):
+        try:
+            return pq.read_schema(path).remove_metadata()
+        except pa.ArrowInvalid as error:
+            raise InputError(f"'{path}' is not a Parquet file that can be read: {error}") from error
 
 
 def _read_parquet(path: Path) -> pa.Table:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
+from elsinore.runtime.contents import Content
 from elsinore.words import count
 
 RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)(?:: (.*))?", re.DOTALL)
 ODD_CELL = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
-STRETCH = 2**24  # bytes that are looked through at once
 SHOWN_CELLS = 60  # characters of a row in an error
 
 
@@ -79,26 +78,13 @@ def unclosed(path: Path, where: str, shown: str) -> str:
     )
 
 
-def has_quotes(content: pa.Buffer) -> bool:
-    """Return whether there is a quote: then a cell may have ends of lines, or not be closed.
-
-    Read block by block without regard to these, rows would be lost where a block ends.
-    """
-    read = np.frombuffer(content, dtype=np.uint8)
-    quote = ord('"')
-    return any((read[at : at + STRETCH] == quote).any() for at in range(0, len(read), STRETCH))
-
-
-def rest_in_a_quote(content: pa.Buffer, delimiter: str, table: pa.Table) -> str | None:
+def rest_in_a_quote(content: Content, delimiter: str, table: pa.Table) -> str | None:
     """Return the last cell of a table if the text that it was read from ends within its quote."""
     last = table.column(table.num_columns - 1)
     if not table.num_rows or not pa.types.is_string(last.type) or not last[-1].is_valid:
         return None
     cell = str(last[-1].as_py())
     quoted = ('"' + cell.replace('"', '""')).encode()
-    start = content.size - len(quoted) - 1
-    if start < 0:
-        return None
-    tail = content.slice(start).to_pybytes()
+    tail = content.tail(len(quoted) + 1)
     begins = tail[:1] in {delimiter.encode(), b"\n", b"\r"}
     return cell if begins and tail[1:] == quoted else None

@@ -1,0 +1,214 @@
+"""JSON as Arrow can read it safely: an object a line, nested to a limited depth, in UTF-8.
+
+Arrow's reader calls itself for each level of nesting and ends the process if there are many
+thousands. Therefore every byte passes here first: brackets outside texts are counted. The text of
+an array of objects becomes an object a line in the same pass, byte by byte at the same places.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.errors import InputError
+from elsinore.runtime.contents import Content, not_utf8
+
+# Levels of lists and objects, as deep as the drivers' recursive functions on types are tested.
+# Spark fails to send a schema of 400 levels to its tasks.
+MOST_LEVELS = 100
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+NOT_WHOLE = "Correct it there; a file that ends within a value was not written to its end."
+
+_QUOTE, _NEWLINE, _COMMA, _BACKSLASH = b'"\n,\\'
+_MARKS = np.zeros(256, dtype=np.bool_)
+_MARKS[list(b'"\n{}[],')] = True
+_DELTA = np.zeros(256, dtype=np.int8)
+_DELTA[list(b"{[")] = 1
+_DELTA[list(b"}]")] = -1
+_IS_BLANK = np.zeros(256, dtype=np.bool_)
+_IS_BLANK[list(b" \t\r\n")] = True
+_OPENS, _CLOSES, _SEPARATES = range(3)  # between the brackets of an array, in turn
+
+
+def json_lines(content: Content) -> Iterator[bytes]:
+    """Yield the text of a JSON file as an object a line, in pieces; bytes keep their offsets.
+
+    Raise InputError, with line and column, for more than 100 levels of nesting, for text that is
+    not UTF-8, and for an array that is not one of objects alone.
+    """
+    is_array = content.first.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
+    yield from lines_of_pieces(content.path, content.pieces(), is_array=is_array)
+
+
+def lines_of_pieces(path: Path, pieces: Iterable[bytes], *, is_array: bool) -> Iterator[bytes]:
+    r"""Yield the pieces of a JSON text as an object a line; errors name `path`.
+
+    >>> b"".join(lines_of_pieces(Path("e.json"), [b'[{"a":', b'1},{}]'], is_array=True))
+    b' {"a":1}\n{} '
+    """
+    scan = _Scan(path, is_array=is_array)
+    for number, piece in enumerate(pieces):
+        marked = number == 0 and piece.startswith(BYTE_ORDER_MARK)
+        text = b"   " + piece.removeprefix(BYTE_ORDER_MARK) if marked else piece
+        yield scan.line_by_line(text)
+    scan.end()
+
+
+class _Scan:
+    """What is known of a JSON text up to a byte of it."""
+
+    def __init__(self, path: Path, *, is_array: bool) -> None:
+        self._path = path
+        self._is_array = is_array
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._offset = 0  # of the piece's first byte
+        self._lines = 1
+        self._line_begin = 0  # offset of the line's first byte
+        self._depth = 0
+        self._in_text = False
+        self._escapes = False  # whether a backslash before the piece escapes its first byte
+        self._items = 0  # objects of the array that are open or closed
+        self._next = _OPENS
+        self._opened = False  # whether the array is
+        self._closed = False
+
+    def line_by_line(self, piece: bytes) -> bytes:
+        """Return the next piece of the text, with an array's objects on lines of their own."""
+        if not piece.isascii() or self._decoder.getstate()[0]:
+            try:
+                self._decoder.decode(piece)
+            except UnicodeDecodeError as error:
+                raise InputError(not_utf8(self._path)) from error
+        data = np.frombuffer(piece, dtype=np.uint8)
+        places = self._marks(data)
+        marks = data[places]
+        inside = self._inside_text(marks)
+        delta = np.where(inside, 0, _DELTA[marks])
+        running = self._depth + np.cumsum(delta, dtype=np.int64)
+        depth = running - np.minimum.accumulate(np.minimum(running, 0))
+        if depth.size and depth.max() > MOST_LEVELS:
+            self._refuse(
+                piece,
+                int(places[np.argmax(depth > MOST_LEVELS)]),
+                f"values are nested more than {MOST_LEVELS} levels deep. Write the inner ones as "
+                "text, or flatten them.",
+            )
+        if self._is_array:
+            piece = self._separated(piece, places, inside, depth)
+        self._depth = int(depth[-1]) if depth.size else self._depth
+        newlines = places[marks == _NEWLINE]
+        self._lines += len(newlines)
+        if len(newlines):
+            self._line_begin = self._offset + int(newlines[-1]) + 1
+        self._offset += len(piece)
+        return piece
+
+    def end(self) -> None:
+        """Raise InputError where an array is not closed, or the text ends within a character."""
+        if self._decoder.getstate()[0]:
+            raise InputError(not_utf8(self._path))
+        if self._is_array and not self._closed:
+            self._refuse(b"", 0, f"the array is not closed. {NOT_WHOLE}")
+
+    def _marks(self, data: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """Return the places of brackets, commas, ends of lines and quotes without a backslash."""
+        places = np.flatnonzero(_MARKS[data])
+        slashes = np.flatnonzero(data == _BACKSLASH)
+        escaped = np.array([0] if self._escapes else [], dtype=np.intp)
+        if len(slashes):
+            breaks = np.diff(slashes) > 1
+            begins = slashes[np.concatenate(([True], breaks))]
+            ends = slashes[np.concatenate((breaks, [True]))] + 1
+            odd = (ends - begins) % 2 == 1
+            if self._escapes and begins[0] == 0:
+                odd[0] = not odd[0]
+                escaped = escaped[:0]
+            escaped = np.concatenate((escaped, ends[odd]))
+        self._escapes = bool(len(escaped)) and int(escaped[-1]) == len(data)
+        escaped = escaped[escaped < len(data)]
+        escaped_quotes = escaped[data[escaped] == _QUOTE]
+        if not len(escaped_quotes):
+            return places
+        return np.delete(places, np.searchsorted(places, escaped_quotes))
+
+    def _inside_text(self, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Return which marks are inside a text. No text goes on after the end of a line."""
+        is_quote = marks == _QUOTE
+        quotes = np.cumsum(is_quote) + int(self._in_text)
+        at_newlines = np.where(marks == _NEWLINE, quotes, 0)
+        before_line = np.maximum.accumulate(np.concatenate(([0], at_newlines)))
+        inside = (quotes - is_quote - before_line[:-1]) % 2 == 1
+        if len(marks):
+            self._in_text = bool((quotes[-1] - before_line[-1]) % 2)
+        result: NDArray[np.bool_] = inside
+        return result
+
+    def _separated(
+        self,
+        piece: bytes,
+        places: NDArray[np.intp],
+        inside: NDArray[np.bool_],
+        depth: NDArray[np.int64],
+    ) -> bytes:
+        """Return a piece of an array with its brackets taken off and commas as ends of lines."""
+        data = np.frombuffer(bytearray(piece), dtype=np.uint8)
+        marks = data[places]
+        delta = np.where(inside, 0, _DELTA[marks])
+        data[places[~inside & (marks == _NEWLINE)]] = ord(" ")
+        end = 0
+        if not self._closed:
+            outer_opens = np.flatnonzero((delta == 1) & (depth == 1))
+            if not self._opened and len(outer_opens):
+                self._opened = True
+                data[places[outer_opens[0]]] = ord(" ")
+            outer_closes = np.flatnonzero((delta == -1) & (depth == 0))
+            end = int(places[outer_closes[0]]) if len(outer_closes) else len(data)
+            kinds = np.full(len(marks), -1)
+            kinds[(delta == 1) & (depth == 2)] = _OPENS
+            kinds[(delta == -1) & (depth == 1)] = _CLOSES
+            kinds[~inside & (marks == _COMMA) & (depth == 1)] = _SEPARATES
+            kinds[places >= end] = -1
+            self._check_items(piece, places[kinds >= 0], kinds[kinds >= 0])
+            data[places[kinds == _SEPARATES]] = _NEWLINE
+            if end < len(data):
+                if data[end] != ord("]"):
+                    self._refuse(piece, end, f"the array is closed by a brace. {NOT_WHOLE}")
+                self._closed = True
+                data[end] = ord(" ")
+                if self._next == _OPENS and self._items:
+                    self._refuse_item(piece, end)
+        rest = np.flatnonzero(~_IS_BLANK[data[end:]])
+        if len(rest):
+            self._refuse(piece, end + int(rest[0]), f"text follows the array. {NOT_WHOLE}")
+        return data.tobytes()
+
+    def _check_items(
+        self, piece: bytes, places: NDArray[np.intp], kinds: NDArray[np.int64]
+    ) -> None:
+        """Raise InputError unless an array's objects and commas alternate, as JSON has it."""
+        marks = np.frombuffer(piece, dtype=np.uint8)[places]
+        is_wrong = (kinds != (self._next + np.arange(len(kinds))) % 3) | (marks == ord("["))
+        first = int(np.argmax(is_wrong)) if is_wrong.any() else len(kinds)
+        self._items += int((kinds[:first] == _OPENS).sum())
+        self._next = (self._next + first) % 3
+        if first < len(kinds):
+            self._refuse_item(piece, int(places[first]))
+
+    def _refuse_item(self, piece: bytes, place: int) -> NoReturn:
+        if self._next == _SEPARATES:
+            self._refuse(piece, place, f"a comma is expected between two objects. {NOT_WHOLE}")
+        number = self._items + int(self._next == _OPENS)
+        raise InputError(f"'{self._path}', item {number:,}: an object such as {{...}} is expected.")
+
+    def _refuse(self, piece: bytes, place: int, message: str) -> NoReturn:
+        line = self._lines + piece.count(b"\n", 0, place)
+        begin = self._line_begin
+        if (last := piece.rfind(b"\n", 0, place)) >= 0:
+            begin = self._offset + last + 1
+        column = self._offset + place - begin + 1
+        raise InputError(f"'{self._path}', line {line:,}, column {column:,}: {message}")
