@@ -31,7 +31,7 @@ from elsinore.operators.partials import results_of
 from elsinore.operators.planning import doubts
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import HIGH, LAW
-from elsinore.runtime.arranged import arranged
+from elsinore.runtime.arranged import presented
 from elsinore.runtime.chunks import in_one_piece
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.distributions import distributions
@@ -61,8 +61,6 @@ from elsinore.runtime.text_orders import text_orders
 from elsinore.runtime.times import (
     TimeKind,
     as_ticks,
-    from_ticks,
-    kind_of_bounds,
     kind_of_column,
     numbers_for_text,
     schema_with_numbers,
@@ -321,7 +319,7 @@ def _run_unit(
 
     def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:
         def present(table: pa.Table, form: ResultForm) -> pa.Table:
-            shown = _presented(table, form, stream.kind)
+            shown = presented(table, form, stream.kind)
             return shown if after is None else after(shown)
 
         result = results_of(unit, outputs, groups, types, present, threads)
@@ -347,19 +345,6 @@ def _run_unit(
                 continue
             table = pa.Table.from_batches([output])
             result = kind.finish(unit, int(queries[0]), table, groups, types)
-            yield unit.names[queries[0]], _presented(result, form, stream.kind)
+            yield unit.names[queries[0]], presented(result, form, stream.kind)
         return results(outputs_so_far), operator.statistics
     return results(outputs), operator.statistics
-
-
-def _presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
-    """Give times the input's kind of time; sort the rows."""
-    for name, window in form.times.items():
-        column = table.column(name)
-        shown_kind = kind_of_bounds(kind, window)
-        if column.null_count == len(column):
-            shown = pa.nulls(len(column), shown_kind.arrow_type)
-        else:
-            shown = from_ticks(column, shown_kind)
-        table = table.set_column(table.column_names.index(name), name, shown)
-    return arranged(table, form)

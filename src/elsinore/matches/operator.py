@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.errors import InputError
@@ -122,6 +123,24 @@ class MatchOperator:
             and (deadline := _next_deadline(template, times, latest, self._passed)) is not None
         ]
         return min(deadlines, default=None)
+
+    def idle_time(self) -> int | None:
+        """Return when the last of the kept events can be in no further match."""
+        if self._rows is None or self._rows.num_rows == 0:
+            return None
+        last = int(to_numpy(self._rows.column("time")).max())
+        longest = _longest_interval(self._rows) if self._spec.templates[0].uncertain else 0
+        times = [_release_time(template, last, longest) for template in self._spec.templates]
+        known = [time for time in times if time is not None]
+        return max(known) if len(known) == len(times) else None
+
+    def open_keys(self) -> NDArray[np.int32]:
+        """Return the keys whose events are kept, and those whose matches are numbered."""
+        keys = [np.zeros(0, np.int32)]
+        if self._rows is not None:
+            keys.append(_numpy(self._rows, "key"))
+        keys += [np.array(list(counted), np.int32) for counted in self._given]
+        return np.unique(np.concatenate(keys))
 
     def save(self) -> bytes:
         """Return the events that are kept, and what is known to be over."""
@@ -482,6 +501,20 @@ def _window(template: MatchTemplate) -> tuple[int, int, int]:
     if window is None:
         return NO_WINDOW, 0, 0
     return window.within, window.slide or 0, window.origin
+
+
+def _release_time(template: MatchTemplate, last: int, longest: int) -> int | None:
+    """Return from when on an event at `last` is not needed by a template; None: it always is.
+
+    longest: the longest interval of possible times.
+    """
+    window = template.query.window
+    if window is None:
+        return None
+    if window.slide is not None:
+        return int(window.bounds(window.last(last))[1]) + longest
+    looks_back = template.waits and template.begins_with_not
+    return last + (2 if looks_back else 1) * (window.within + longest) + 1
 
 
 def _next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:

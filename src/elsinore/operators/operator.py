@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Sharing
@@ -73,8 +75,22 @@ class Operator(Protocol):
     def deadline(self) -> int | None:
         """Return the next time at which `close` would find something final; None: there is none."""
 
+    def idle_time(self) -> int | None:
+        """Return the time by which `close` releases all state if no further event comes.
+
+        None: there is no state, or time alone does not release it. Drivers that are woken up by
+        timers close operators then, so that keys that never come again take no memory.
+        """
+
+    def open_keys(self) -> NDArray[np.int32] | None:
+        """Return the codes of keys that the operator still needs; None: of all keys that came.
+
+        Other codes may be given to other keys, and so may the codes of groups without such a key.
+        Not with `one_slot`.
+        """
+
     def save(self) -> bytes:
-        """Return all that is needed to go on later as if never stopped."""
+        """Return the state, from which `Kind.load` continues as if it had never stopped."""
 
     @property
     def open_group(self) -> int:

@@ -127,6 +127,15 @@ class KeySlots:
             ends = np.maximum(ends, window.bounds(window.last(last))[1])
         return used[ends <= until]
 
+    def idle_time(self, windows: Iterable[Window | None]) -> int | None:
+        """Return the time by which all keys are idle; None if there are none, or they never are."""
+        last = self.lent.last[self.used]
+        if not len(last):
+            return None
+        ends = [None if w is None else int(w.bounds(w.last(int(last.max())))[1]) for w in windows]
+        known = [end for end in ends if end is not None]
+        return max(known) if known and len(known) == len(ends) else None
+
     def give_back(self, slots: NDArray[np.int64]) -> None:
         """Take slots back from their keys.
 

@@ -160,6 +160,13 @@ class SumOperator:
         """Return None: nothing is final before the end."""
         return None
 
+    def idle_time(self) -> int | None:
+        """Return None: sums stay until the end."""
+        return None
+
+    def open_keys(self) -> None:
+        """Return None: sums stay until the end, so all keys are in use."""
+
     def save(self) -> bytes:
         """Return the sums as an Arrow stream."""
         return seal(*_owner(self._kind, self._unit), table_to_bytes(self.sums))

@@ -130,6 +130,13 @@ class QuantitativeOperator:
         """Return None: nothing becomes final by time."""
         return None
 
+    def idle_time(self) -> int | None:
+        """Return None: a stream's next value may depend on all of its events."""
+        return None
+
+    def open_keys(self) -> None:
+        """Return None: the next value of any stream may depend on all of its events."""
+
     def save(self) -> bytes:
         """Return the states of all streams."""
         streams = {code: self._runs.stream(code).save() for code in range(self._keys)}

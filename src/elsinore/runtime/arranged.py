@@ -10,6 +10,7 @@ from elsinore.operators import ResultForm
 from elsinore.operators.order import in_order
 from elsinore.runtime.alike import distinct
 from elsinore.runtime.chunks import plain
+from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds
 
 
 def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.Table:
@@ -29,3 +30,16 @@ def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.T
     if in_order([whole(column) for column in keys.columns]):
         return table
     return table.take(pc.sort_indices(keys, [(name, "ascending") for name in form.order]))
+
+
+def presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
+    """Return a finished result as users see it: times of the input's kind, rows arranged."""
+    for name, window in form.times.items():
+        column = table.column(name)
+        shown_kind = kind_of_bounds(kind, window)
+        if column.null_count == len(column):
+            shown = pa.nulls(len(column), shown_kind.arrow_type)
+        else:
+            shown = from_ticks(column, shown_kind)
+        table = table.set_column(table.column_names.index(name), name, shown)
+    return arranged(table, form)

@@ -120,9 +120,7 @@ class GivingOut:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
         totals = _filled(self._inner.close(until))
         if until is not None and not self._one_slot:
-            if self._slots is None:
-                codes, last = self._inner.occupied()
-                self._slots = KeySlots.from_arrays(codes, codes, last)
+            self._slots = self._lent_slots()
             self._until = until
             if self._slots.count >= self._many:
                 self._forget_idle()
@@ -132,18 +130,39 @@ class GivingOut:
         """Let keys of which nothing is open give their slots back."""
         if self._slots is None or self._until is None:
             return
-        if not self._windows:
-            self._windows = {member.query.window for member in self._inner.unit.members}
-        idle = self._slots.idle(self._until, self._windows)
+        idle = self._slots.idle(self._until, self._windows_of_queries())
         if len(idle):
             self._inner.forget(idle)
             self._slots.give_back(idle)
         self._many = max(FEW_KEYS, 2 * self._slots.count)
 
+    def _lent_slots(self) -> KeySlots:
+        """Return the slots of keys; as long as none are lent, a key's code is its slot."""
+        if self._slots is not None:
+            return self._slots
+        codes, last = self._inner.occupied()
+        return KeySlots.from_arrays(codes, codes, last)
+
+    def _windows_of_queries(self) -> set[Window | None]:
+        if not self._windows:
+            self._windows = {member.query.window for member in self._inner.unit.members}
+        return self._windows
+
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
         self._forget_idle()
         return self._inner.deadline()
+
+    def idle_time(self) -> int | None:
+        """Return when the last window of the last event of any key has ended."""
+        return self._lent_slots().idle_time(self._windows_of_queries())
+
+    def open_keys(self) -> NDArray[np.int32]:
+        """Return the keys that have a slot."""
+        self._forget_idle()
+        if self._slots is None:
+            return self._inner.occupied()[0].astype(np.int32)
+        return self._slots.lent.key[self._slots.used]
 
     def save(self) -> bytes:
         """Return all that is needed to go on later as if never stopped."""

@@ -1,0 +1,26 @@
+"""Live streams: the state of a stream, and what every driver of live streams needs.
+
+`plan_live` plans a `LiveSetup` on the driver, which is pickled to wherever the work is done. There,
+an `EventReader` reads batches of events, a `Bucket` for each pass and share of the keys holds the
+state, and `PassResults` computes rows from what buckets yield. `Watermark` says how far time is.
+"""
+
+from elsinore.runtime.live.bucket import Bucket
+from elsinore.runtime.live.events import EventReader, ReadEvents
+from elsinore.runtime.live.results import PassResults
+from elsinore.runtime.live.setup import LiveSetup, PassSetup, layout_of, plan_live
+from elsinore.runtime.live.shares import split_by_key
+from elsinore.runtime.live.watermark import Watermark
+
+__all__ = [
+    "Bucket",
+    "EventReader",
+    "LiveSetup",
+    "PassResults",
+    "PassSetup",
+    "ReadEvents",
+    "Watermark",
+    "layout_of",
+    "plan_live",
+    "split_by_key",
+]

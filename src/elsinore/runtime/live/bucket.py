@@ -1,0 +1,265 @@
+"""A bucket: the state of some of a live stream's keys, for one pass of a workload.
+
+Every driver of live streams brings events to buckets: the one in this process, Spark's
+`transformWithState`, and checkpoints in files. A key's events always go to the same bucket; results
+do not depend on the number of buckets.
+
+    bucket = Bucket(setup)                     # setup: a `PassSetup`
+    bucket.add(events)                         # in any order; or bucket.add_packed(blobs)
+    rows = list(bucket.advance(watermark))     # final partial outputs (see `Outputs`)
+    blob = bucket.save()
+    bucket = Bucket.load(setup, blob)
+    rows = list(bucket.end())
+
+Partial outputs of a group whose keys are in several buckets are final in all of them at the same
+watermark: collect them from all buckets, then compute results (`elsinore.runtime.live.results`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.arrow import whole
+from elsinore.errors import StateError
+from elsinore.kernels.saved import reading_state, table_from_bytes, table_to_bytes
+from elsinore.operators import Operator, OperatorStatistics, kind_for
+from elsinore.runtime.columnar.blobs import unpacked_events
+from elsinore.runtime.live.buffer import ReorderBuffer
+from elsinore.runtime.live.codes import KeyCodes
+from elsinore.runtime.live.setup import PassSetup
+from elsinore.runtime.live.state import pack_state, unpack_state
+from elsinore.runtime.travelling import operator_batch
+
+OWNER = "a bucket of a live stream"
+FEW_KEYS = 1 << 10  # so many keys may have codes before it is looked which can be released
+
+
+class Bucket:
+    """Events that wait, codes of keys, and the operators of a pass's units.
+
+    Time only moves on: after `advance(until)`, events before `until` are late. They are counted and
+    returned by `add`, and change no result.
+    """
+
+    def __init__(self, setup: PassSetup) -> None:
+        self.setup = setup
+        self._columns = pa.schema([*setup.layout.keys, *setup.layout.events])
+        key_types = [column.type for column in setup.layout.keys]
+        self._codes = KeyCodes(key_types, setup.group_columns)
+        self._buffer = ReorderBuffer(self._columns, setup.orders)
+        self._operators: list[Operator] = [
+            kind_for(unit).operator(unit, setup.options) for unit in setup.units
+        ]
+        self._watermark: int | None = None
+        self._late = 0
+        self._many = FEW_KEYS
+
+    # --- events
+
+    def add(self, events: pa.Table) -> pa.Table | None:
+        """Add events, with the layout's columns; return those that are late, if there are any."""
+        if not events.num_rows:
+            return None
+        events = self._plain(events)
+        late = None
+        if self._watermark is not None:
+            is_late = pc.less(events.column("time"), self._watermark)
+            if pc.any(is_late).as_py():
+                late = events.filter(is_late)
+                events = events.filter(pc.invert(is_late))
+                self._late += late.num_rows
+        self._buffer.add(events)
+        return late
+
+    def add_packed(self, blobs: pa.Array) -> pa.Table | None:
+        """Add the events of blobs (`elsinore.runtime.columnar.Packing`); return those late."""
+        return self.add(unpacked_events(self.setup.layout, blobs))
+
+    def advance(self, until: int) -> Iterator[pa.RecordBatch]:
+        """Yield what is final if no event before `until` comes any more, as rows of `Outputs`.
+
+        Take all rows before calling the bucket again.
+        """
+        if self._watermark is None or until > self._watermark:
+            yield from self._run(until)
+            self._watermark = until
+            if self._codes.count >= self._many:
+                self._release_codes()
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """Yield everything that is left: the stream has ended. Nothing may be added afterwards."""
+        yield from self._run(None)
+
+    def early(self) -> Iterator[pa.RecordBatch]:
+        """Yield what `end` would for queries of windows, without ending: values of open windows.
+
+        They include events that still wait. Queries whose rows are final once returned (matches)
+        have no such values. Costs as much as saving, loading and ending the bucket.
+        """
+        adds_up = [kind_for(unit).adds_up(unit) for unit in self.setup.units]
+        if any(adds_up):
+            copy = Bucket.load(self.setup, self.save())
+            yield from copy._run(None, [n for n, is_windowed in enumerate(adds_up) if is_windowed])
+
+    def _run(
+        self, until: int | None, units: Sequence[int] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Give events before `until` to operators, and yield what is final then."""
+        events = self._buffer.take(until)
+        key = group = np.zeros(0, np.int32)
+        if events is not None:
+            columns = [events.column(column.name) for column in self.setup.layout.keys]
+            key, group = self._codes.encode(columns, events.num_rows)
+        for number, operator in enumerate(self._operators):
+            if units is not None and number not in units:
+                continue
+            if events is not None:
+                batch = operator_batch(self.setup.units, number, events, key, group)
+                yield from self._rows(number, operator.process(batch, until))
+            if until is None or events is None:
+                yield from self._rows(number, operator.close(until))
+
+    def _rows(self, number: int, partials: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield an operator's partial outputs as rows of `Outputs`."""
+        for partial in partials:
+            if partial.num_rows:
+                values = self._codes.groups(partial.column("group").to_numpy())
+                groups = {f"g{n}": column for n, column in enumerate(values)}
+                yield self.setup.outputs.row(self.setup.units[number], partial, groups)
+
+    def _plain(self, events: pa.Table) -> pa.Table:
+        """Return events with the layout's columns, dictionaries decoded."""
+        if events.schema.equals(self._columns):
+            return events
+        columns = []
+        for column in self._columns:
+            values = whole(events.column(column.name))
+            if pa.types.is_dictionary(values.type):
+                values = values.dictionary_decode()
+            columns.append(values if values.type == column.type else values.cast(column.type))
+        return pa.table(columns, schema=self._columns)
+
+    # --- time
+
+    @property
+    def watermark(self) -> int | None:
+        """The time that `advance` was last called with."""
+        return self._watermark
+
+    def deadline(self) -> int | None:
+        """Return the least time at which `advance` would have something to do; None: no such time.
+
+        That is: results are final, or waiting events can be given to operators.
+        """
+        deadlines = [operator.deadline() for operator in self._operators]
+        first = self._buffer.first
+        if first is not None:
+            deadlines.append(first + 1)
+        return min((time for time in deadlines if time is not None), default=None)
+
+    def idle_time(self) -> int | None:
+        """Return the time by which `advance` releases all state if no further event comes.
+
+        None if there is no state, or if time alone does not release it.
+        """
+        times = [operator.idle_time() for operator in self._operators]
+        return max((time for time in times if time is not None), default=None)
+
+    # --- what it holds
+
+    @property
+    def late(self) -> int:
+        """The number of events that were late."""
+        return self._late
+
+    @property
+    def waiting(self) -> int:
+        """The number of events that wait for the watermark."""
+        return self._buffer.rows
+
+    @property
+    def keys(self) -> int:
+        """The number of keys that have a code."""
+        return self._codes.count
+
+    @property
+    def statistics(self) -> list[OperatorStatistics]:
+        """What the operator of each unit counted since the bucket was made or loaded."""
+        return [operator.statistics for operator in self._operators]
+
+    def open_keys(self) -> NDArray[np.int32]:
+        """Return the codes of keys that some operator still needs, ascending."""
+        by_operator = [operator.open_keys() for operator in self._operators]
+        known = [codes for codes in by_operator if codes is not None]
+        if len(known) < len(by_operator):
+            return self._codes.saved()[0]
+        return np.unique(np.concatenate(known)).astype(np.int32, copy=False)
+
+    def _release_codes(self) -> None:
+        """Release the codes of keys that no operator needs."""
+        self._codes.keep(self.open_keys())
+        self._many = max(FEW_KEYS, 2 * self._codes.count)
+
+    # --- state
+
+    def save(self) -> bytes:
+        """Return the state as bytes: versioned, compressed, and readable by `load` alone."""
+        self._release_codes()
+        keys, groups, values = self._codes.saved()
+        attributes = pa.table(values, names=self.setup.layout.keys.names) if values else None
+        parts: dict[str, bytes] = {
+            "key codes": keys.tobytes(),
+            "group codes": groups.tobytes(),
+        }
+        if attributes is not None and len(keys):
+            parts["keys"] = table_to_bytes(attributes)
+        if self._buffer.rows:
+            parts["events"] = table_to_bytes(self._buffer.events)
+        for number, operator in enumerate(self._operators):
+            parts[f"operator {number}"] = operator.save()
+        facts = {
+            "queries": list(self.setup.names),
+            "watermark": self._watermark,
+            "late": self._late,
+        }
+        return pack_state(OWNER, facts, parts)
+
+    @classmethod
+    def load(cls, setup: PassSetup, blob: bytes) -> Bucket:
+        """Return the bucket that `save` returned the bytes of.
+
+        Raises StateError if the bytes are damaged, of another version, or of other queries.
+        """
+        facts, parts = unpack_state(OWNER, blob)
+        if facts["queries"] != list(setup.names):
+            raise StateError(
+                f"The saved state is of the queries {', '.join(facts['queries'])}, not of "
+                f"{', '.join(setup.names)}."
+            )
+        bucket = cls(setup)
+        bucket._watermark, bucket._late = facts["watermark"], facts["late"]
+        with reading_state(OWNER):
+            bucket._restore(parts)
+        return bucket
+
+    def _restore(self, parts: dict[str, memoryview]) -> None:
+        """Take the parts of a saved state."""
+        setup = self.setup
+        keys = np.frombuffer(parts["key codes"], np.int32)
+        groups = np.frombuffer(parts["group codes"], np.int32)
+        types = [column.type for column in setup.layout.keys]
+        values = [pa.nulls(0, kind) for kind in types]
+        if "keys" in parts:
+            values = [whole(column) for column in table_from_bytes(parts["keys"]).columns]
+        self._codes = KeyCodes.restored(types, setup.group_columns, (keys, groups, values))
+        if "events" in parts:
+            self._buffer.add(self._plain(table_from_bytes(parts["events"])))
+        self._operators = [
+            kind_for(unit).load(unit, bytes(parts[f"operator {number}"]))
+            for number, unit in enumerate(setup.units)
+        ]

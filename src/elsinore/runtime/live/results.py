@@ -1,0 +1,54 @@
+"""The results of a pass, from the partial outputs that its buckets yield at one watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.runtime.arranged import presented
+from elsinore.runtime.live.setup import PassSetup
+from elsinore.runtime.times import TimeKind
+
+
+class PassResults:
+    """Computes the rows of a pass's queries, as users see them.
+
+    time: the kind of times that results have.
+    """
+
+    def __init__(self, setup: PassSetup, time: TimeKind) -> None:
+        self._outputs = setup.outputs
+        self._finishes = setup.finishes()
+        self._forms = setup.forms()
+        self._time = time
+
+    def finished(self, rows: Iterable[pa.RecordBatch]) -> dict[int, pa.Table]:
+        """Return results by the queries' numbers, times in ticks; queries without rows are absent.
+
+        rows: what buckets yielded at one watermark, as `Outputs` has it: all partial outputs of
+        each group and window. Or only those of some groups, or some queries.
+        """
+        by_query: dict[int, list[pa.RecordBatch]] = {}
+        for batch in rows:
+            numbers = batch.column("query").to_numpy()
+            for number in np.unique(numbers).tolist():
+                of_query = batch
+                if not (numbers == number).all():
+                    of_query = batch.filter(pc.equal(batch.column("query"), number))
+                fields = self._outputs.fields_of(number, of_query)
+                by_query.setdefault(number, []).append(fields)
+        results: dict[int, pa.Table] = {}
+        for finish in self._finishes:
+            batches = [batch for number in finish.numbers for batch in by_query.get(number, ())]
+            if batches:
+                partials = pa.Table.from_batches(batches).combine_chunks()
+                finished = finish.finished(partials)
+                results |= {number: table for number, table in finished.items() if table.num_rows}
+        return dict(sorted(results.items()))
+
+    def presented(self, number: int, table: pa.Table) -> pa.Table:
+        """Return a query's result with times of the input's kind, sorted as `Workload.run` does."""
+        return presented(table, self._forms[number], self._time)

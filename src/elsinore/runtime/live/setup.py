@@ -1,0 +1,137 @@
+"""What live runs need to know of a workload: planned once, and pickled to wherever buckets are.
+
+A `LiveSetup` is planned on the driver from a plan and the schema of the events. It has one
+`PassSetup` for each pass, i.e. for units with the same key; a `Bucket` needs its pass's alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from elsinore.arrow import no_table
+from elsinore.model.clock import largest_time
+from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gathered, kind_for
+from elsinore.plan import Plan, Unit
+from elsinore.runtime.columnar import Layout
+from elsinore.runtime.finishing import Finish, Outputs
+from elsinore.runtime.live.events import EventReader, time_of
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.schema import plain_type, schema_of
+from elsinore.runtime.times import TimeKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassSetup:
+    """Units with the same key, and the columns in which their events and partial outputs travel.
+
+    layout: the columns of travelling events (`elsinore.runtime.travelling`). types: for each unit,
+    the types of the attributes it carries. outputs: the columns of partial outputs. options: for
+    operators. orders: the layout's columns that order simultaneous events.
+    """
+
+    units: tuple[Unit, ...]
+    layout: Layout
+    types: tuple[dict[str, pa.DataType], ...]
+    outputs: Outputs
+    options: OperatorOptions
+    orders: tuple[str, ...]
+
+    @property
+    def group_columns(self) -> int:
+        """The number of the first columns of a key that are its group."""
+        return len(self.units[0].group_by)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the pass's queries."""
+        return tuple(name for unit in self.units for name in unit.names)
+
+    def finishes(self) -> list[Finish]:
+        """Return what computes the results of each family of queries."""
+        return [
+            Finish(unit, tuple(family), types)
+            for unit, types in zip(self.units, self.types, strict=True)
+            for family in kind_for(unit).families(unit)
+        ]
+
+    def forms(self) -> dict[int, ResultForm]:
+        """Return the form of each query's result, by the query's number in the workload."""
+        group_types = [field.type for field in self.layout.keys][: self.group_columns]
+        return {
+            number: kind_for(unit).result(unit, place, group_types, types)
+            for unit, types in zip(self.units, self.types, strict=True)
+            for place, number in enumerate(unit.queries)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSetup:
+    """What a live run needs to know of a workload and its events.
+
+    schema: of the events as they are read. names: of the queries, by their numbers. time: the kind
+    of times that results have. options: how events are read.
+    """
+
+    passes: tuple[PassSetup, ...]
+    names: tuple[str, ...]
+    schema: pa.Schema
+    options: RunOptions
+    time: TimeKind
+
+    def reader(self) -> EventReader:
+        """Return what reads events of this schema, for all passes."""
+        units = tuple(of_pass.units for of_pass in self.passes)
+        return EventReader(schema=self.schema, options=self.options, time=self.time, passes=units)
+
+
+def plan_live(
+    plan: Plan, schema: pa.Schema, options: RunOptions, *, declared: bool = False
+) -> LiveSetup:
+    """Plan a live run of a workload over events of a schema.
+
+    plan, options: timed (`Workload.timed`). declared: the types of all results must be known before
+    the run, as on Spark.
+
+    Raises the errors of queries that do not fit the schema, and of those that cannot run live.
+    """
+    bind(plan.workload, schema_of(schema))
+    plan = gathered(plan, options.sharing, record=False)
+    plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=declared)
+    furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
+    options = replace(options, largest_time=furthest)
+    units = [tuple(plan.units[number] for number in numbers) for numbers in plan.passes]
+    time = time_of(schema, options)
+    reader = EventReader(schema=schema, options=options, time=time, passes=tuple(units))
+    nothing = reader.read(no_table(schema))
+    passes = [
+        _planned_pass(together, events.schema, schema, options)
+        for together, events in zip(units, nothing.passes, strict=True)
+    ]
+    names = tuple(query.name for query in plan.workload)
+    return LiveSetup(passes=tuple(passes), names=names, schema=schema, options=options, time=time)
+
+
+def layout_of(travelling: pa.Schema) -> Layout:
+    """Return the layout of travelling events: the columns `g0`, ... and `k0`, ... are the key's."""
+    keys = [field for field in travelling if field.name[0] in "gk"]
+    events = [field for field in travelling if field.name[0] not in "gk"]
+    return Layout(pa.schema(keys), pa.schema(events))
+
+
+def _planned_pass(
+    units: tuple[Unit, ...], travelling: pa.Schema, schema: pa.Schema, options: RunOptions
+) -> PassSetup:
+    plain = pa.schema([(field.name, plain_type(field.type)) for field in travelling])
+    types = tuple(
+        {name: plain_type(schema.field(name).type) for name in unit.carried} for unit in units
+    )
+    return PassSetup(
+        units=units,
+        layout=layout_of(plain),
+        types=types,
+        outputs=Outputs(units, types),
+        options=OperatorOptions(ordered=bool(options.order_by), sharing=options.sharing),
+        orders=tuple(f"o{n}" for n in range(len(options.order_by))),
+    )

@@ -1,0 +1,67 @@
+"""The saved form of a live state: facts and named parts, compressed and sealed.
+
+Content of the sealed bytes (`elsinore.kernels.saved`; integers are little-endian):
+
+    length of the head u32 | head (JSON) | parts, compressed together by LZ4
+
+The head has the facts, which can be read without the parts, and the parts' names and sizes. Nothing
+is pickled: reading a state runs no code.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.kernels.saved import reading_state, seal, unseal
+
+VERSION = 1  # of the facts and parts; states of other versions are not read
+_LENGTH = struct.Struct("<I")
+_CODEC = "lz4"
+_MOST_EXPANDED = 256  # LZ4 makes no byte of more than 255
+
+
+def pack_state(owner: str, facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
+    """Return facts (JSON values) and parts as bytes that say whose state they are.
+
+    >>> blob = pack_state("an example", {"queries": ["q"]}, {"a": b"12", "b": b""})
+    >>> facts, parts = unpack_state("an example", blob)
+    >>> facts["queries"], bytes(parts["a"]), bytes(parts["b"])
+    (['q'], b'12', b'')
+    """
+    sizes = [[name, len(part)] for name, part in parts.items()]
+    head = json.dumps({"facts": facts, "parts": sizes}).encode()
+    compressed = pa.compress(b"".join(parts.values()), codec=_CODEC, asbytes=True)
+    content = b"".join((_LENGTH.pack(len(head)), head, compressed))
+    return seal(_versioned(owner), "", content)
+
+
+def unpack_state(owner: str, blob: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
+    """Return the facts and parts of `pack_state`.
+
+    Raises StateError if the bytes are damaged, of another version, or of another owner.
+    """
+    content = unseal(_versioned(owner), "", blob)
+    with reading_state(owner):
+        (length,) = _LENGTH.unpack_from(content)
+        begin = _LENGTH.size + length
+        head = json.loads(bytes(content[_LENGTH.size : begin]))
+        compressed = content[begin:]
+        sizes = {str(name): int(size) for name, size in head["parts"]}
+        raw_size = sum(sizes.values())
+        if min(sizes.values(), default=0) < 0 or raw_size > _MOST_EXPANDED * len(compressed):
+            raise ValueError("a part is longer than the state")
+        raw = memoryview(pa.decompress(compressed, raw_size, codec=_CODEC, asbytes=True))
+        parts, start = {}, 0
+        for name, size in sizes.items():
+            parts[name] = raw[start : start + size]
+            start += size
+        return dict(head["facts"]), parts
+
+
+def _versioned(owner: str) -> str:
+    return f"{owner}, version {VERSION}"

@@ -1,0 +1,84 @@
+"""The watermark: the time before which no event is expected any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LONELY = ""  # the partition of a source that has none
+
+
+class Watermark:
+    """Follows the greatest time of each partition of a source.
+
+    The watermark is the least of these, less the lateness bound; it never goes back. A partition
+    that has been idle for longer than the timeout does not hold it back; while all partitions are,
+    it moves on with the clock. Times are in ticks, `per_second` of them in a second; `now` is in
+    seconds, from any clock that does not go back.
+
+    >>> watermark = Watermark(lateness=2, idle_timeout=10.0, per_second=1)
+    >>> watermark.observe(100, "p0", now=0.0)
+    >>> watermark.observe(50, "p1", now=0.0)
+    >>> watermark.at(now=5.0)
+    48
+    >>> watermark.observe(110, "p0", now=9.0)
+    >>> watermark.at(now=12.0), watermark.at(now=29.0)
+    (108, 128)
+    """
+
+    def __init__(
+        self,
+        *,
+        lateness: int,
+        idle_timeout: float | None = None,
+        per_second: int = 1_000_000,
+        start: int | None = None,
+    ) -> None:
+        self._lateness = lateness
+        self._idle_timeout = idle_timeout
+        self._per_second = per_second
+        self._greatest: dict[str, int] = {}
+        self._seen: dict[str, float] = {}  # when a partition was last seen
+        self._reached = start
+
+    @property
+    def greatest(self) -> int | None:
+        """The greatest time of all events."""
+        return max(self._greatest.values(), default=None)
+
+    def expect(self, partition: str, now: float) -> None:
+        """Wait for a partition from which no event has come yet, until it is idle."""
+        self._seen.setdefault(partition, now)
+
+    def observe(self, greatest: int, partition: str = LONELY, *, now: float) -> None:
+        """Take note of the greatest time of some events of a partition."""
+        self._greatest[partition] = max(greatest, self._greatest.get(partition, greatest))
+        self._seen[partition] = now
+
+    def at(self, now: float) -> int | None:
+        """Return the watermark; None if no event has come yet."""
+        active = [name for name, seen in self._seen.items() if not self._is_idle(now - seen)]
+        if any(name not in self._greatest for name in active):
+            return self._reached  # a partition is still waited for
+        time = min((self._greatest[name] for name in active), default=None)
+        greatest = self.greatest
+        if time is None and greatest is not None:  # all are idle
+            idle = now - max(self._seen.values())
+            time = greatest + int(idle * self._per_second)
+        if time is not None:
+            reached = time - self._lateness
+            self._reached = reached if self._reached is None else max(self._reached, reached)
+        return self._reached
+
+    def saved(self) -> dict[str, Any]:
+        """Return the state, as JSON values."""
+        return {"greatest": self._greatest, "reached": self._reached}
+
+    def restore(self, saved: Mapping[str, Any], now: float) -> None:
+        """Continue from what `saved` returned; partitions count as seen now."""
+        self._greatest = {str(name): int(time) for name, time in saved["greatest"].items()}
+        self._seen = dict.fromkeys(self._greatest, now)
+        self._reached = None if saved["reached"] is None else int(saved["reached"])
+
+    def _is_idle(self, seconds: float) -> bool:
+        return self._idle_timeout is not None and seconds > self._idle_timeout

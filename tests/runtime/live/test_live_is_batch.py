@@ -1,0 +1,97 @@
+"""A live run equals a batch run: any batches, buckets, saves, and disorder within the bound."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+from hypothesis import HealthCheck, assume, given, settings
+
+import elsinore as el
+import elsinore.quantitative as qre
+from elsinore import Workload
+from elsinore.errors import ElsinoreError
+from oracles.reference import ReferenceEvent
+from support.drawn import CASES, Drawn
+from support.live import check_live_is_batch
+from support.matches import ATTRIBUTES, USERS, queries, streams
+from support.trends import Feature, table_of, trend_cases
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "100"))
+RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@RELAXED
+@given(trend_cases(exact=None) | trend_cases(exact=None, features=tuple(Feature), most=12), CASES)
+def test_of_drawn_trend_queries(case: tuple[object, list[ReferenceEvent]], drawn: Drawn) -> None:
+    drawn_queries, events = case
+    windowed = [query for query in drawn_queries if query.window is not None]
+    assume(windowed)
+    workload = Workload(*windowed, exact=drawn_queries.exact)
+    try:
+        workload.planned()
+    except ElsinoreError:
+        assume(False)
+    check_live_is_batch(workload, table_of(events), drawn)
+
+
+def match_table(drawn: Drawn) -> pa.Table:
+    """Draw events for match queries."""
+    events = streams(drawn, 14)
+    columns = {
+        "time": pa.array([event.time // 1_000_000 for event in events], pa.int64()),
+        "type": pa.array([event.type for event in events], pa.string()),
+    }
+    columns |= {
+        name: pa.array([event.attributes.get(name) for event in events], kind)
+        for name, kind in ATTRIBUTES.items()
+    }
+    return pa.table(columns)
+
+
+@RELAXED
+@given(CASES)
+def test_of_drawn_match_queries(drawn: Drawn) -> None:
+    texts = [queries(drawn, f"q{number}") for number in range(drawn.number(1, 3))]
+    texts = [text for text in texts if "WITHIN" in text]
+    assume(texts)
+    table = match_table(drawn)
+    try:
+        workload = Workload.parse("\n".join(texts), aggregates=USERS)
+        workload.run(table)
+    except ElsinoreError:
+        assume(False)
+    check_live_is_batch(workload, table, drawn)
+
+
+A, B = qre.event("A"), qre.event("B")
+STREAMS = {
+    "totals": qre.iterate1(qre.atom(qre.any, lambda item: item.n), qre.sum(0)).by("k"),
+    "until_b": qre.iter_last(
+        qre.split(qre.iterate(qre.atom(~B, lambda item: item.n), qre.sum(0)), qre.atom(B), qre.left)
+    ),
+    "filtered": qre.filter(A | B) >> qre.iterate1(qre.atom(), qre.count()),
+    "by_two": qre.iterate1(qre.atom(qre.any, lambda item: item.n), qre.max()).by("k", "s"),
+}
+
+
+@RELAXED
+@given(CASES)
+def test_of_quantitative_queries_beside_others(drawn: Drawn) -> None:
+    chosen = drawn.some(STREAMS, least=1)
+    numbers = pa.array([drawn.number(0, 5) for _ in range(40)])
+    table = pa.table(
+        {
+            "time": pa.array(sorted(drawn.number(0, 30) for _ in range(40)), pa.int64()),
+            "type": pa.array([drawn.one("ABC") for _ in range(40)]),
+            "n": numbers,
+            "v": numbers.cast(pa.float64()),
+            "k": pa.array([drawn.one([1, 2, 3, None]) for _ in range(40)], pa.int64()),
+            "s": pa.array([drawn.one("xy") for _ in range(40)]),
+        }
+    )
+    built = [el.query(name).from_python(lambda name=name: STREAMS[name]) for name in chosen]
+    trends = Workload.parse(
+        "QUERY t RETURN k, COUNT(*) PATTERN SEQ(A, B+) GROUP BY k WITHIN 6 SLIDE 3;"
+    )
+    check_live_is_batch(Workload(*built, *trends), table, drawn)
