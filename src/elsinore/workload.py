@@ -38,6 +38,7 @@ from elsinore.operators.planning import attributes_read, doubts
 from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
+    EndName,
     Evaluation,
     EvaluationName,
     GranularityName,
@@ -214,6 +215,7 @@ class Workload:
         threads: int | None = None,
         combine: CombineName = "auto",
         evaluation: EvaluationName = "auto",
+        end: EndName = "closed",
         spark: Any = None,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
@@ -262,6 +264,10 @@ class Workload:
                         possible; "never"
         evaluation      how the matches of match queries are searched for: "auto" chooses by cost;
                         the others are described in docs/matches.md
+        end             "closed": the stream ends with its last event, so every window has passed.
+                        "open": more events may follow. Only results that no event at or after the
+                        last event's time can change are returned, and `results.open_windows` counts
+                        the windows that were left open. On Spark, one more job finds that time
         spark           a Spark session that reads the files if `data` is the location of files: a
                         path, a folder, or a pattern such as "trips/*.parquet"
 
@@ -292,6 +298,7 @@ class Workload:
             threads=threads,
             combine=combine,
             evaluation=evaluation,
+            end=end,
             spark=spark,
         )
         results: Results[Any] = self._run(data, request, in_pieces=False)

@@ -279,3 +279,11 @@ def test_events_without_their_option_are_told_what_stands_where(given: list[str]
     assert done.exit_code == 2
     assert f"{given[0]} q.cep --events 'trips/*.csv'" in done.stderr
     assert "Name the file with the queries (or -q), and each file of events" in done.stderr
+
+
+def test_an_open_end_leaves_windows_open_and_says_how_many(folder: Path) -> None:
+    done = run("w.cep", "--end", "open", "--format", "csv")
+    assert done.exit_code == 0
+    assert "Left open, as more events may follow: 1 window of q." in done.stderr
+    assert len(done.stdout.splitlines()) == 1  # the names of the columns
+    assert "Left open" not in run("w.cep", "--end", "closed").stderr

@@ -115,7 +115,7 @@ def results(
         units=units,
         outputs=outputs,
         layout=layout,
-        options=OperatorOptions(one_slot=True, ordered=bool(orders)),
+        options=OperatorOptions(one_slot=True, ordered=bool(orders), last_time=options.last_time),
         orders=orders,
         memory=300,
         actions=None if combine is None else combine.layout,

@@ -133,18 +133,29 @@ def engine_rows(
     ordered: bool = False,
     saves: bool = False,
     exact: bool = False,
+    until: int | None = None,
+    last_time: int | None = None,
+    one_slot: bool = False,
 ) -> list[Counter[Any]]:
-    """Return for each query of a unit the rows it gives: group, window, values."""
+    """Return for each query of a unit the rows it gives: group, window, values.
+
+    The operator is closed at `until`; None: at the end of the stream, which is open if there is a
+    `last_time`. With `one_slot`, keys come one after another.
+    """
     batch, groups = batch_of(unit, events)
-    options = OperatorOptions(ordered=ordered)
+    if one_slot:
+        batch = batch.filter(pa.array(batch.column("key").to_numpy() >= 0))
+        order = np.lexsort((batch.column("key"), batch.column("group")))
+        batch = batch.take(pa.array(order))
+    options = OperatorOptions(ordered=ordered, last_time=last_time, one_slot=one_slot)
     operator = MatchOperator(unit, options)
-    edges = [0, *sorted(cuts), batch.num_rows]
+    edges = [0, *(min(cut, batch.num_rows) for cut in sorted(cuts)), batch.num_rows]
     given = []
     for begin, end in itertools.pairwise(edges):
         given += list(operator.process(batch.slice(begin, end - begin)))
         if saves:
             operator = MatchOperator.load(unit, operator.save())
-    given += list(operator.close())
+    given += list(operator.close(until))
     found: list[Counter[Any]] = [Counter() for _ in unit.queries]
     templates = spec_of(unit).templates
     for piece in given:

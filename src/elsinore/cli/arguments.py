@@ -57,6 +57,13 @@ class SharingMode(StrEnum):
     never = "never"
 
 
+class EndMode(StrEnum):
+    """Whether more events may follow the last one."""
+
+    closed = "closed"
+    open = "open"
+
+
 class CombineMode(StrEnum):
     """Whether a key's events are combined before Spark's shuffle."""
 

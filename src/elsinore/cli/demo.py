@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,10 +86,10 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
         bar.begin("Starting Spark")
         with session(master, for_short_job()) as spark:
             bar.done()
-            answers, warnings, _ = run_steps(job, read_frame(spark, source), bar)
-    for warning in warnings:
+            outcome = run_steps(job, read_frame(spark, source), bar)
+    for warning in outcome.warnings:
         warn(warning)
-    _tell(job, events, table.num_rows, answers)
+    _tell(job, events, table.num_rows, outcome.answers)
 
 
 def for_short_job() -> dict[str, str]:
@@ -106,7 +107,7 @@ def demo_text() -> str:
     return files("elsinore.cli").joinpath("demo.cep").read_text(encoding="utf-8")
 
 
-def _tell(job: Job, events: Path, flights: int, answers: list[Answer]) -> None:
+def _tell(job: Job, events: Path, flights: int, answers: Sequence[Answer]) -> None:
     typer.echo(f"The queries ({job.out}/{QUERIES})\n")
     typer.echo(demo_text())
     typer.echo("The plan\n")

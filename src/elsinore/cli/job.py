@@ -13,6 +13,7 @@ from elsinore.cli.times import Times
 from elsinore.errors import OutputError
 from elsinore.plan.modes import (
     CombineName,
+    EndName,
     EvaluationName,
     GranularityName,
     ScanName,
@@ -51,6 +52,7 @@ class Job:
     scan: ScanName = "auto"
     threads: int | None = None
     combine: CombineName = "auto"
+    end: EndName = "closed"
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -80,6 +82,7 @@ class Job:
             "scan": self.scan,
             "threads": self.threads,
             "combine": self.combine,
+            "end": self.end,
         }
 
     @property

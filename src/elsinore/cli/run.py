@@ -11,6 +11,7 @@ import typer
 from elsinore.cli.arguments import (
     CombineMode,
     DelimiterOption,
+    EndMode,
     Engine,
     EvaluationMode,
     EvaluationOption,
@@ -147,6 +148,15 @@ def run(
             **one_of(CombineMode),
         ),
     ] = CombineMode.auto,
+    end: Annotated[
+        EndMode,
+        typer.Option(
+            "--end",
+            help="Whether more events may follow. open: print only results that are final at the "
+            "last event's time, and how many windows were left open.",
+            **one_of(EndMode),
+        ),
+    ] = EndMode.closed,
 ) -> None:
     """Run the queries of a workload over events.
 
@@ -185,6 +195,7 @@ def run(
         scan=scan.value,
         threads=threads,
         combine=combine.value,
+        end=end.value,
     )
     if form is not None and out is None and len(queries) > 1:
         raise ArgumentError(

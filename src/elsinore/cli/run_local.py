@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TypeVar
@@ -23,9 +23,10 @@ from elsinore.cli.statistics import print_statistics
 from elsinore.runtime.files import read_source
 from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
 from elsinore.runtime.result import shown_values
-from elsinore.words import count
+from elsinore.words import count, listed
 
 T = TypeVar("T")
+SHOWN_QUERIES = 12  # with open windows, in one line
 
 
 def run_local(job: Job) -> None:
@@ -45,6 +46,7 @@ def run_local(job: Job) -> None:
         bar.done()
     for warning in results.find_warnings():
         warn(warning)
+    say_open_windows(results.open_windows)
     if job.rejects is not None and reject_format is not None:
         rejected = results.rejected if results.rejected is not None else table.slice(0, 0)
         write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
@@ -54,6 +56,20 @@ def run_local(job: Job) -> None:
         rows.tell(name, answer)
     if job.stats:
         print_statistics(results.statistics, seconds)
+
+
+def say_open_windows(numbers: Mapping[str, int | None]) -> None:
+    """Say how many windows of each query an open stream left open, if there are any.
+
+    A number is None if it is unknown.
+    """
+    counts = [
+        f"windows of {name}" if number is None else f"{count(number, 'window')} of {name}"
+        for name, number in numbers.items()
+        if number != 0
+    ]
+    if counts:
+        say(f"Left open, as more events may follow: {listed(counts, SHOWN_QUERIES)}.")
 
 
 class Found(ExitStack):

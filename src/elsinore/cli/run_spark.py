@@ -22,7 +22,7 @@ from elsinore.cli.console import (
 )
 from elsinore.cli.events import check_header, explained
 from elsinore.cli.job import Job
-from elsinore.cli.run_local import hand_out, print_result
+from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.operators import OperatorStatistics
@@ -71,6 +71,16 @@ class Answer:
         print_result(self.query, self.fetched.slice(0, shown), self.rows)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run returned beside rejected events."""
+
+    answers: Sequence[Answer]
+    warnings: tuple[str, ...]
+    statistics: tuple[OperatorStatistics, ...]
+    open_windows: Mapping[str, int | None]
+
+
 def run_spark(job: Job, master: str) -> None:
     """Run a job on Spark and hand out its results."""
     reject_format = job.reject_format
@@ -84,7 +94,7 @@ def run_spark(job: Job, master: str) -> None:
             check_columns(options, frame)
             begun = perf_counter()
             with explained(job):
-                answers, warnings, statistics = run_steps(job, frame, bar)
+                outcome = run_steps(job, frame, bar)
                 about_texts = texts_compared(job, frame)
             seconds = perf_counter() - begun
             rejected = 0
@@ -94,14 +104,15 @@ def run_spark(job: Job, master: str) -> None:
                     table = arrow_table(bad)
                     write_table(table, job.rejects, reject_format, overwrite=job.overwrite)
                     rejected = table.num_rows
-    for warning in (*about_texts, *warnings):
+    for warning in (*about_texts, *outcome.warnings):
         warn(warning)
+    say_open_windows(outcome.open_windows)
     if rejected:
         say(f"{count(rejected, 'event')} cannot be used; written to {job.rejects}")
-    for answer in answers:
+    for answer in outcome.answers:
         answer.tell(job)
     if job.stats:
-        _tell_statistics(statistics, seconds)
+        _tell_statistics(outcome.statistics, seconds)
 
 
 def _tell_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float) -> None:
@@ -111,12 +122,10 @@ def _tell_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float)
         say("There are no statistics over Spark Connect; --engine local has them.")
 
 
-def run_steps(
-    job: Job, frame: DataFrame, bar: Steps
-) -> tuple[list[Answer], tuple[str, ...], tuple[OperatorStatistics, ...]]:
-    """Compute each query's result; return them, the warnings, and what the operators counted.
+def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
+    """Compute each query's result; return them and what there is to report.
 
-    Raises InputError with the first of them where events cannot be used.
+    Raises InputError with the first unusable events if there are any.
     """
     from elsinore.spark.events import unusable_report  # noqa: PLC0415
 
@@ -148,7 +157,12 @@ def run_steps(
     finally:
         for frame_of_query in kept:
             frame_of_query.unpersist()
-    return answers, warnings, results.statistics
+    return Outcome(
+        answers=answers,
+        warnings=warnings,
+        statistics=results.statistics,
+        open_windows=results.open_windows,
+    )
 
 
 def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:

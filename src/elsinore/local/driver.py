@@ -28,9 +28,9 @@ from elsinore.operators import (
     kind_for,
 )
 from elsinore.operators.partials import results_of
-from elsinore.operators.planning import doubts
+from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
-from elsinore.plan.modes import HIGH, LAW
+from elsinore.plan.modes import HIGH, LAW, End
 from elsinore.runtime.arranged import presented
 from elsinore.runtime.chunks import in_one_piece
 from elsinore.runtime.classify import type_places
@@ -145,10 +145,13 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=False)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
+    is_open = options.end is End.OPEN
     threads = threads_for(table.num_rows, options.threads)
     carried = (name for unit in plan.units for name in unit.attributes)
     read = itertools.chain((options.time, options.type), carried)
     stream, rejected = prepare(in_one_piece(table, read, threads), options, threads)
+    if is_open and len(stream.times):
+        options = replace(options, last_time=int(stream.times[-1]))
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}
     places, names = type_places(stream.types, plan.types)
@@ -187,6 +190,9 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
         find_doubts=lambda: tuple(doubts(plan)),
+        find_open_windows=lambda: open_windows(
+            plan, options.last_time, [statistics[n] for n in range(len(plan.units))]
+        ),
     )
 
 
@@ -307,7 +313,11 @@ def _run_unit(
     state = keys.count * kind.bytes_per_key(unit)
     one_slot = state > STATE_LIMIT
     operator_options = OperatorOptions(
-        one_slot=one_slot, ordered=ordered, sharing=options.sharing, record=options.record
+        one_slot=one_slot,
+        ordered=ordered,
+        sharing=options.sharing,
+        record=options.record,
+        last_time=options.last_time,
     )
     events = Events(unit, keys, stream.times, *places, stream.column)
     events = events.by_key() if one_slot else events

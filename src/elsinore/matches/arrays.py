@@ -11,6 +11,7 @@ Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
+Bools = NDArray[np.bool_]
 
 
 class Values(NamedTuple):

@@ -20,7 +20,16 @@ from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.clock import LARGEST
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
-from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
+from elsinore.operators import (
+    Kind,
+    Operator,
+    OperatorOptions,
+    OperatorStatistics,
+    Rehearsal,
+    ResultForm,
+    Sample,
+)
+from elsinore.operators.open_end import windows_at
 from elsinore.plan import PlanOptions, Sharing, Unit
 
 
@@ -115,6 +124,23 @@ class Matches(Kind):
             for column, f in zip(columns, form.schema, strict=True)
         ]
         return pa.table(typed, schema=form.schema)
+
+    def open_windows(
+        self, unit: Unit, last_time: int, statistics: OperatorStatistics | None
+    ) -> Sequence[int | None]:
+        """Return how many windows of each query are open; each first event of a run has its own.
+
+        With SLIDE or without WITHIN, windows depend on time alone.
+        """
+        counted = statistics.queries if isinstance(statistics, MatchStatistics) else ()
+        numbers: list[int | None] = []
+        for place, template in enumerate(spec_of(unit).templates):
+            window = template.query.window
+            if window is None or is_windowed(template.query):
+                numbers.append(windows_at(window, last_time))
+            else:
+                numbers.append(counted[place].open_windows if counted else None)
+        return numbers
 
     def adds_up(self, unit: Unit) -> bool:
         """Return False: each match is a row of the result by itself."""

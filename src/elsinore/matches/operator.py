@@ -21,7 +21,7 @@ from elsinore.kernels.saved import (
     table_to_bytes,
     unseal,
 )
-from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.arrays import Bools, Bytes, Ints
 from elsinore.matches.evaluation.choice import search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
 from elsinore.matches.events import Events, repeated
@@ -36,7 +36,7 @@ from elsinore.matches.keyed import (
     kept_rows,
 )
 from elsinore.matches.merged import goes_back
-from elsinore.matches.operands import RESERVED, TIME, Laws, Layout, Operands
+from elsinore.matches.operands import CLASS, RESERVED, TIME, Laws, Layout, Operands
 from elsinore.matches.query import AggregateFailure, Found, QuerySearch, are_apart
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
@@ -74,6 +74,8 @@ class MatchOperator:
             queries=tuple(QueryStatistics(t.query.name, how.evaluation) for t, how in pairs)
         )
         self._options = options
+        # when a key that is over was known to be over
+        self._end = EVER if options.last_time is None else options.last_time
         self._rows: pa.Table | None = None  # the events kept: each key's together and in order
         self._passed = NEVER  # no event before it comes any more
         self._engine: _Engine | None = None
@@ -96,15 +98,16 @@ class MatchOperator:
             rows = pa.Table.from_batches([batch])
             if self._rows is not None:
                 rows = pa.concat_tables([self._rows, rows]).combine_chunks()
-            yield from self._advance(rows, kept, None)
+            yield from self._advance(rows, kept)
         if until is not None:
             yield from self.close(until)
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give out what is final where no event before `until` comes any more; None: all."""
-        reached = EVER if until is None else until
+        reached = self._end if until is None else until
         if self._rows is not None:
-            yield from self._advance(self._rows, self._rows.num_rows, reached)
+            rows = self._rows
+            yield from self._advance(rows, rows.num_rows, reached, is_end=until is None)
         self._passed = max(self._passed, reached)
         if until is None:
             self._rows, self._passed = None, NEVER
@@ -177,15 +180,23 @@ class MatchOperator:
         operator._rows = table_from_bytes(rows) if rows else None
         return operator
 
-    def _advance(self, table: pa.Table, kept: int, reached: int | None) -> Iterator[pa.RecordBatch]:
-        """Search all rows, the first `kept` of which are old; keep what later matches may need."""
+    def _advance(
+        self, table: pa.Table, kept: int, reached: int = NEVER, *, is_end: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Search all rows, the first `kept` of which are old; keep what later matches may need.
+
+        No event before `reached` comes any more; `is_end`: none of any key.
+        """
         if self._engine is None or self._engine.schema != table.schema:
             counted = self.statistics.queries
             self._engine = _Engine(self._unit, self._spec, table.schema, counted)
         keys, order, arranged = self._engine.arranged(
             table, kept, one_slot=self._options.one_slot, ordered=self._options.ordered
         )
-        self._set_times(keys, arranged[TIME], reached)
+        over = np.full(len(keys), is_end)
+        if self._options.one_slot:
+            over[:-1] = True  # the next key has begun
+        self._set_times(keys, arranged[TIME], reached, over)
         operands = self._engine.operands(table, order, arranged)
         events = self._engine.events(table, order, keys, operands)
         answered: set[int] = set()
@@ -196,24 +207,47 @@ class MatchOperator:
         for number, template in enumerate(self._spec.templates):
             if number not in answered:
                 yield from self._search(number, template, operands, keys, table, events)
-        self._rows = self._kept(table, order, arranged, keys)
+        if self._options.last_time is not None and over.any():
+            self._count_open_windows(table, order, arranged, keys[over])
+        self._rows = self._kept(table, order, arranged, keys, over)
         if self._rows is not None:
             most_bytes = max(self.statistics.state_bytes, self._rows.nbytes)
             self.statistics.state_bytes = most_bytes
 
-    def _set_times(self, keys: Ints, times: Ints, reached: int | None) -> None:
-        """Set the times of each key that were and are known to be over."""
+    def _set_times(self, keys: Ints, times: Ints, reached: int, over: Bools) -> None:
+        """Set the times of each key that were and are known to be over; `over`: keys that end."""
         if len(keys) == 0:
             return
         has_old = keys[:, NEW_ROW] > keys[:, FIRST_ROW]
         before = times[np.maximum(keys[:, NEW_ROW] - 1, 0)]
         keys[:, PASSED] = np.maximum(np.where(has_old, before, NEVER), self._passed)
-        keys[:, REACHED] = times[keys[:, END_ROW] - 1]
-        if reached is not None:
-            keys[:, REACHED] = np.maximum(keys[:, REACHED], reached)
-        elif self._options.one_slot:
-            keys[:-1, REACHED] = EVER  # the next key has begun: this one is over
+        keys[:, REACHED] = np.maximum(times[keys[:, END_ROW] - 1], reached)
+        keys[over, REACHED] = np.maximum(keys[over, REACHED], self._end)
         keys[:, REACHED] = np.maximum(keys[:, REACHED], keys[:, PASSED])
+
+    def _count_open_windows(
+        self, table: pa.Table, order: Ints, arranged: Ints, ended_keys: Ints
+    ) -> None:
+        """Count the windows relative to a match that are open at the end of some keys.
+
+        One begins with each event with which a match may begin.
+        """
+        engine = self._engine
+        assert engine is not None
+        bounds = np.zeros(len(order) + 1, dtype=np.int64)
+        np.add.at(bounds, ended_keys[:, FIRST_ROW], 1)
+        np.add.at(bounds, ended_keys[:, END_ROW], -1)
+        of_ended_keys = np.cumsum(bounds[:-1]) > 0
+        latest = arranged[TIME]
+        if self._spec.templates[0].uncertain is not None:
+            latest = _numpy(table, column_of(HIGH))[order]
+        for number, template in enumerate(self._spec.templates):
+            within, slide, _ = _window(template)
+            if within == NO_WINDOW or slide != 0 or self._left[number] <= 0:
+                continue
+            is_open = of_ended_keys & (latest + within >= self._end)
+            begins = engine.searches[number].tables.may_begin(arranged[CLASS][is_open])
+            self.statistics.queries[number].open_windows += int(np.count_nonzero(begins))
 
     def _search_together(
         self, together: Together, operands: Operands, keys: Ints, events: Events
@@ -310,8 +344,10 @@ class MatchOperator:
             columns = engine.rows[number].of(given, operands, events, mine[: len(given)])
             yield engine.batch(number, given, events.groups(given.first), columns)
 
-    def _kept(self, table: pa.Table, order: Ints, times: Ints, keys: Ints) -> pa.Table | None:
-        """Return the rows that a match that is not given out yet may hold."""
+    def _kept(
+        self, table: pa.Table, order: Ints, times: Ints, keys: Ints, over: Bools
+    ) -> pa.Table | None:
+        """Return the rows that a match that is not given out yet may hold; none of keys `over`."""
         reached = keys[:, REACHED]
         least = np.full(len(keys), EVER)
         for template, left in zip(self._spec.templates, self._left, strict=True):
@@ -329,7 +365,7 @@ class MatchOperator:
                 begin = begin - longest
             if slide == 0 and within != NO_WINDOW and template.waits and template.begins_with_not:
                 begin = begin - within - longest  # NOT looks back from a match that waits
-            least = np.minimum(least, np.where(reached == EVER, EVER, begin))
+            least = np.minimum(least, np.where(over, EVER, begin))
         rows = np.empty(len(order), dtype=np.int64)
         seconds = ROW_SECONDS * (len(rows) + len(keys))
         rows = rows[: enter(kept_rows, seconds, keys, least, times, order, rows)]

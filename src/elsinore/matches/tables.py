@@ -107,6 +107,14 @@ class Tables:
         for negative, states_of_negative in zip(self.negatives, states.negatives, strict=True):
             negative.set_classes(states_of_negative)
 
+    def may_begin(self, classes: Ints) -> NDArray[np.bool_]:
+        """Return which events, given by their classes (below 0: of none), may begin a match."""
+        integers = self.integers
+        listed = integers[integers[Header.CLASS_AT] + np.maximum(classes, 0)]
+        masks = np.where(integers[listed] > 0, integers[listed - 1], 0)
+        begins = integers[integers[Header.NEXT_AT]]
+        return np.asarray((classes >= 0) & (masks & begins != 0))
+
     @property
     def moves(self) -> Ints:
         """[1 + class, state + 2]: where events lead to, as `Header.MOVES_AT` tells it."""

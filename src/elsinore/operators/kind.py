@@ -219,6 +219,19 @@ class Kind(Protocol):
         """
         return "its results are not of windows"
 
+    def open_windows(
+        self,
+        unit: Unit,
+        last_time: int,
+        statistics: OperatorStatistics | None,
+    ) -> Sequence[int | None]:
+        """Return how many windows of each query are open at the time of a stream's last event.
+
+        `statistics` are those of the unit's operators; None where they are unknown, as over Spark
+        Connect. The number of a query that needs them is then None.
+        """
+        return [1] * len(unit.queries)  # the whole stream
+
     def statistics(self) -> OperatorStatistics:
         """Return what an operator counts that has done nothing."""
         return OperatorStatistics()

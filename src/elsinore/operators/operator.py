@@ -26,12 +26,16 @@ class OperatorOptions:
     then one key's. `ordered`: events of one key and time are in an order of their own; else they
     are simultaneous. `sharing` says what queries may share; with `record`, statistics keep what was
     decided, piece by piece.
+    `last_time`: the stream is open, and this is the time of its last event. The operator gives out
+    only what `close(last_time)` would have given out by then, also at the end of a key and in
+    `close()`. None: the stream ends with its last event.
     """
 
     one_slot: bool = False
     ordered: bool = False
     sharing: Sharing = Sharing.DYNAMIC
     record: bool = False
+    last_time: int | None = None
 
 
 class Operator(Protocol):

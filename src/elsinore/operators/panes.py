@@ -90,8 +90,8 @@ class Panes(Protocol):
     def combiner(self, *, ordered: bool) -> Combiner:
         """Return what computes actions; `ordered`: simultaneous events are in an order."""
 
-    def folder(self, *, ordered: bool) -> Folder:
-        """Return what folds them."""
+    def folder(self, *, ordered: bool, last_time: int | None = None) -> Folder:
+        """Return what folds them; see `OperatorOptions` for `last_time`."""
 
 
 def action_type(size: ActionSize) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Form, Query, Workload
 from elsinore.model.schema import Schema
 from elsinore.operators.registry import kind_for, kind_in, module_for
+from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
 from elsinore.plan.modes import Evaluation, Sharing, Uncertainty
 
@@ -135,6 +136,23 @@ def bind(workload: Workload, schema: Schema) -> None:
                 fitting.add(query.alike.form)
     raise_errors(errors)
     workload.fitting.add(schema)
+
+
+def open_windows(
+    plan: Plan, last_time: int | None, statistics: Sequence[OperatorStatistics | None]
+) -> dict[str, int | None]:
+    """Return how many windows of each query are open at the time of an open stream's last event.
+
+    `statistics` has those of each unit's operators, None where they are unknown (see
+    `Kind.open_windows`). Empty if `last_time` is None: the stream is closed, or has no events.
+    """
+    if last_time is None:
+        return {}
+    by_query: dict[str, int | None] = {}
+    for unit, counted in zip(plan.units, statistics, strict=True):
+        numbers = kind_for(unit).open_windows(unit, last_time, counted)
+        by_query |= dict(zip(unit.names, numbers, strict=True))
+    return {query.name: by_query[query.name] for query in plan.workload}
 
 
 def doubts(plan: Plan, names: frozenset[str] | None = None) -> Iterator[str]:

@@ -75,7 +75,8 @@ class SummedKind(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> SumOperator:
         """Return an operator that has seen nothing."""
-        return SumOperator(self, unit, no_table(pa.schema([GROUP, *self.sums])))
+        is_open = options.last_time is not None
+        return SumOperator(self, unit, no_table(pa.schema([GROUP, *self.sums])), is_open=is_open)
 
     def load(self, unit: Unit, blob: bytes) -> SumOperator:
         """Return the operator with the sums that `save` wrote.
@@ -121,12 +122,14 @@ class SummedKind(Kind):
 
 
 class SumOperator:
-    """Keeps the sums of each group until the end."""
+    """Keeps the sums of each group until the end of the stream, which an open one does not have."""
 
-    def __init__(self, kind: SummedKind, unit: Unit, sums: pa.Table) -> None:
+    def __init__(
+        self, kind: SummedKind, unit: Unit, sums: pa.Table, *, is_open: bool = False
+    ) -> None:
         self.statistics = OperatorStatistics()
         self.sums = sums
-        self._kind, self._unit = kind, unit
+        self._kind, self._unit, self._is_open = kind, unit, is_open
 
     @property
     def open_group(self) -> int:
@@ -149,7 +152,7 @@ class SumOperator:
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give out the sums, at the end."""
-        if until is None and self.sums.num_rows:
+        if until is None and self.sums.num_rows and not self._is_open:
             query = to_arrow([0] * self.sums.num_rows, pa.int32())
             totals = pa.table([query, *self.sums.columns], schema=self._kind.schema())
             self.sums = no_table(self.sums.schema)

@@ -91,11 +91,19 @@ class Scan(Enum):
     ARROW = "arrow"
 
 
+class End(Enum):
+    """Whether more events may follow a run's last event."""
+
+    CLOSED = "closed"  # no: every window has passed at the end
+    OPEN = "open"  # yes: only what is final at the last event's time is returned
+
+
 SharingName = Literal["dynamic", "always", "never"]
 GranularityName = Literal["auto", "fine"]
 EvaluationName = Literal["auto", "paths", "runs", "zstream", "postponing", "on-the-fly"]
 CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]
+EndName = Literal["closed", "open"]
 
 Mode = TypeVar("Mode", bound=Enum)
 

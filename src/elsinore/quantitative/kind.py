@@ -15,7 +15,13 @@ import pyarrow as pa
 from elsinore.errors import QueryError, QuerySemanticError, did_you_mean, raise_errors
 from elsinore.model.query import PythonQuery, Query
 from elsinore.model.schema import AttributeKind, Schema
-from elsinore.operators import Kind, Operator, OperatorOptions, ResultForm
+from elsinore.operators import (
+    Kind,
+    Operator,
+    OperatorOptions,
+    OperatorStatistics,
+    ResultForm,
+)
 from elsinore.plan import Carried, Partition, PlanOptions, Travel, Unit
 from elsinore.plan.classes import classes_of
 
@@ -183,6 +189,15 @@ class Quantitative(Kind):
                     span=query.places.get("FROM", query.span),
                     query=query.name,
                 )
+
+    def open_windows(
+        self,
+        unit: Unit,
+        last_time: int,
+        statistics: OperatorStatistics | None,
+    ) -> Sequence[int | None]:
+        """Return zeros: every value is final at its event."""
+        return [0] * len(unit.queries)
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return what may be a mistake: rates that never match."""

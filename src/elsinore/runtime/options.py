@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from elsinore.errors import InputError, kind_of_value, option
 from elsinore.model.clock import LARGEST, Clock
 from elsinore.plan import Sharing
-from elsinore.plan.modes import Combine, Scan, Uncertainty
+from elsinore.plan.modes import Combine, End, Scan, Uncertainty
 from elsinore.runtime.times import TimeUnit
 from elsinore.runtime.uncertain import UncertainTimes
 
@@ -30,6 +30,8 @@ class RunOptions:
     last where that is told by granularity.
     `threads`: over how many threads a query's windows or keys are spread in this process at most;
     None: all cores.
+    `end` says whether more events may follow; if so, `last_time` is the time of the last event in
+    ticks, once a driver knows it.
     """
 
     time: str = "time"
@@ -47,6 +49,8 @@ class RunOptions:
     units_written: bool = False
     largest_time: int = LARGEST
     uncertain: UncertainTimes | None = None
+    end: End = End.CLOSED
+    last_time: int | None = None
 
     @property
     def uncertainty(self) -> Uncertainty | None:

@@ -10,6 +10,8 @@ from elsinore.plan import Sharing
 from elsinore.plan.modes import (
     Combine,
     CombineName,
+    End,
+    EndName,
     EvaluationName,
     GranularityName,
     Scan,
@@ -44,6 +46,7 @@ class RunRequest:
     threads: int | None = None
     combine: CombineName = "auto"
     evaluation: EvaluationName = "auto"
+    end: EndName = "closed"
     spark: Any = None
 
     def options(self) -> RunOptions:
@@ -70,6 +73,7 @@ class RunRequest:
             scan=mode_named(Scan, self.scan, "scan"),
             threads=self.threads,
             combine=mode_named(Combine, self.combine, "combine"),
+            end=mode_named(End, self.end, "end"),
         )
 
 

@@ -36,6 +36,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
     find_doubts: Callable[[], tuple[str, ...]] = tuple  # about the queries, whatever the events are
+    find_open_windows: Callable[[], Mapping[str, int | None]] = dict
     release: Callable[[], object] = tuple
     find_result: Callable[[str], Result] | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -59,6 +60,18 @@ class Results(Mapping[str, Result], Generic[Frame]):
         means for that: the tuple is then empty.
         """
         return self.find_statistics()
+
+    @property
+    def open_windows(self) -> Mapping[str, int | None]:
+        """How many windows of each query were open at the end of an open stream (`end="open"`).
+
+        Their results are not final and were not returned. Windows of trend queries, and those of
+        match queries with SLIDE, count once for all groups; without WITHIN there is one, the whole
+        stream. If a window is relative to the match, each event with which a match may begin has
+        its own; on Spark, these are counted when results are computed, and None until then, and
+        over Spark Connect. Empty if the stream is closed.
+        """
+        return self.find_open_windows()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -88,7 +101,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
     def __reduce__(self) -> tuple[Any, ...]:
         if not all(isinstance(table, pa.Table) for table in self.tables.values()):
             raise TypeError("Results on Spark cannot be pickled; their rows can: to_arrow()")
-        by_now = (self.statistics, self.find_warnings(), self.find_doubts())
+        by_now = (self.statistics, self.find_warnings(), self.find_doubts(), self.open_windows)
         return _unpickled, (dict(self.tables), self.rejected, dict(self.orders), *by_now)
 
     def __repr__(self) -> str:
@@ -131,6 +144,7 @@ def _unpickled(
     statistics: tuple[OperatorStatistics, ...],
     warnings: tuple[str, ...],
     doubts: tuple[str, ...],
+    open_windows: Mapping[str, int | None],
 ) -> Results[pa.Table]:
     return Results(
         tables,
@@ -138,6 +152,7 @@ def _unpickled(
         find_statistics=lambda: statistics,
         find_warnings=lambda: warnings,
         find_doubts=lambda: doubts,
+        find_open_windows=lambda: open_windows,
         orders=orders,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -18,10 +19,10 @@ from pyspark.sql import types as T  # noqa: N812
 from elsinore.model import PythonQuery
 from elsinore.model import expression as ex
 from elsinore.operators import bind, fitted, gathered, kind_for
-from elsinore.operators.planning import doubts
+from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import EXACT_DOUBLES
-from elsinore.plan.modes import HIGH, LAW
+from elsinore.plan.modes import HIGH, LAW, End
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import REASON_COLUMN
 from elsinore.runtime.result import Result
@@ -36,7 +37,14 @@ from elsinore.runtime.warnings import (
 )
 from elsinore.spark.answers import Answer, Answers, Computed, Frames
 from elsinore.spark.compiled import hand_over
-from elsinore.spark.events import Events, look_at_time, schema_of, unusable_report, with_numbers
+from elsinore.spark.events import (
+    Events,
+    last_time_of,
+    look_at_time,
+    schema_of,
+    unusable_report,
+    with_numbers,
+)
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.statistics import TypesSeen, accumulator, total
@@ -50,7 +58,7 @@ ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with the
 def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]:
     """Run a plan over a data frame of events; return a lazy data frame per query.
 
-    No job is started here.
+    No job is started here, but one that finds the last event's time if `options.end` is open.
 
     One job computes the rows of all queries of a pass when the first are asked for. Where there are
     several, Spark keeps them (`persist`) until `Results.close`. Where it keeps nothing (some
@@ -65,6 +73,8 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
+    if options.end is End.OPEN:
+        options = replace(options, last_time=last_time_of(Events(frame, options)))
     events = _events(frame, options)
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
@@ -121,6 +131,14 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             *always_null(plan, events.is_null),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
+        ),
+        find_open_windows=lambda: open_windows(
+            plan,
+            options.last_time,
+            [
+                None if counted is None else total(counted, kind_for(unit).statistics())
+                for unit, counted in zip(plan.units, statistics, strict=True)
+            ],
         ),
         release=release,
         find_result=result,

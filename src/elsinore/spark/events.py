@@ -32,7 +32,7 @@ from elsinore.runtime.rejects import (
 from elsinore.runtime.tables import check_names
 from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted
-from elsinore.spark.quiet import first_line, silenced
+from elsinore.spark.quiet import first_line, silenced, tasks_heard
 from elsinore.spark.times import (
     NANOSECONDS_KEY,
     SparkTime,
@@ -156,6 +156,18 @@ class Events:
                 f"{choices_text(names)}. Name the column that holds the {role} with {option(role)}."
             ) from None
         return column
+
+
+def last_time_of(events: Events) -> int | None:
+    """Return the latest time in ticks of the events that can be used; None if there are none.
+
+    Runs a job over the columns of time and type. Of uncertain times it is the latest of the first
+    possible ones.
+    """
+    usable = events.frame.filter(events.reason.isNull())
+    with tasks_heard():
+        (latest,) = usable.agg(F.max(events.bounds[0])).collect()[0]
+    return None if latest is None else int(latest)
 
 
 def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:

@@ -171,7 +171,7 @@ class Folding:
         self._unit = run.units[run.combined]
         panes = kind_for(self._unit).panes(self._unit)
         assert isinstance(panes, Panes), panes
-        self._folder = panes.folder(ordered=bool(run.orders))
+        self._folder = panes.folder(ordered=bool(run.orders), last_time=run.options.last_time)
         self._operator = kind_for(self._unit).operator(self._unit, run.options)
         self._rows = 0  # that are given out
 

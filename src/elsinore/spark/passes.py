@@ -208,6 +208,7 @@ def operator_options(options: RunOptions) -> OperatorOptions:
         ordered=bool(options.order_by),
         sharing=options.sharing,
         record=options.record,
+        last_time=options.last_time,
     )
 
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
 from elsinore.model.window import Window
-from elsinore.operators import Kind, Operator, OperatorOptions, Rehearsal, ResultForm, Sample
+from elsinore.operators import (
+    Kind,
+    Operator,
+    OperatorOptions,
+    OperatorStatistics,
+    Rehearsal,
+    ResultForm,
+    Sample,
+)
+from elsinore.operators.open_end import windows_at
 from elsinore.operators.panes import Panes
 from elsinore.plan import (
     Partition,
@@ -77,7 +86,9 @@ class Trends(Kind):
             sharing=options.sharing,
             record=options.record,
         )
-        return GivingOut(inner, one_slot=options.one_slot, recorder=recorder)
+        return GivingOut(
+            inner, one_slot=options.one_slot, recorder=recorder, last_time=options.last_time
+        )
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator that `save` made the bytes of."""
@@ -179,6 +190,16 @@ class Trends(Kind):
         windows = [template.query.window for template in spec_of(unit).members]
         given = [window for window in windows if window is not None]
         return given if len(given) == len(windows) else "a query has no WITHIN"
+
+    def open_windows(
+        self,
+        unit: Unit,
+        last_time: int,
+        statistics: OperatorStatistics | None,
+    ) -> Sequence[int | None]:
+        """Return how many windows of each query contain the time of the last event."""
+        windows = [template.query.window for template in spec_of(unit).members]
+        return [windows_at(window, last_time) for window in windows]
 
     def statistics(self) -> TrendStatistics:
         """Return what an operator counts that has done nothing."""

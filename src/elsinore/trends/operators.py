@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from elsinore.errors import StateError
 from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.model.window import Window
+from elsinore.operators.open_end import final_rows
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
@@ -78,6 +80,7 @@ class GivingOut:
         one_slot: bool,
         slots: KeySlots | None = None,
         recorder: Recorder | None = None,
+        last_time: int | None = None,
     ) -> None:
         self._inner = inner
         self._recorder = recorder
@@ -85,6 +88,8 @@ class GivingOut:
         self._slots = slots  # None: codes are slots
         self._windows: set[Window | None] = set()  # of the queries; none: not yet looked for
         self._until: int | None = None  # windows that end by then are closed
+        self._last_time = last_time  # see `OperatorOptions`
+        self._open_rows = 0  # totals of windows that are not over at that time
         self._many = FEW_KEYS  # where so many have slots, it is looked which of them are idle
 
     @property
@@ -93,6 +98,8 @@ class GivingOut:
         statistics = self._inner.statistics
         if self._recorder is not None:
             statistics.recording = self._recorder.recording(statistics.sharing)
+        if self._open_rows:
+            return replace(statistics, totals=statistics.totals - self._open_rows)
         return statistics
 
     @property
@@ -107,24 +114,33 @@ class GivingOut:
             taken = batch if slots is None else with_slots(batch, slots_of(batch, slots))
             self._recorder.take(taken, batch.column("key"))
         if until is None:
-            return _filled(self._inner.process(batch, slots))
+            return self._filled(self._inner.process(batch, slots))
         if slots is None:  # are lent from now on
-            return (*_filled(self._inner.process(batch)), *self.close(until))
+            return (*self._filled(self._inner.process(batch)), *self.close(until))
         totals = self._inner.process(batch, slots, until)
         self._until = until
         if slots.count >= self._many:
             self._forget_idle()
-        return (totals,) if totals.num_rows else ()
+        return self._filled(totals)
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
         """Give out the totals of all windows that end at or before `until`; None: of all."""
-        totals = _filled(self._inner.close(until))
+        totals = self._filled(self._inner.close(until))
         if until is not None and not self._one_slot:
             self._slots = self._lent_slots()
             self._until = until
             if self._slots.count >= self._many:
                 self._forget_idle()
         return totals
+
+    def _filled(self, totals: pa.RecordBatch) -> tuple[pa.RecordBatch, ...]:
+        """Return totals as no batch or one; of an open stream only those that are final."""
+        if totals.num_rows and self._last_time is not None:
+            windows = [member.query.window for member in self._inner.unit.members]
+            final = final_rows(totals, windows, self._last_time)
+            self._open_rows += totals.num_rows - final.num_rows
+            totals = final
+        return (totals,) if totals.num_rows else ()
 
     def _forget_idle(self) -> None:
         """Let keys of which nothing is open give their slots back."""
@@ -187,10 +203,6 @@ class GivingOut:
             slots = KeySlots.from_arrays(arrays["slots"], arrays["keys"], arrays["last"])
         inner = load_operator(unit, arrays["inner"].tobytes())
         return cls(inner, one_slot=bool(arrays["one_slot"][0]), slots=slots)
-
-
-def _filled(totals: pa.RecordBatch) -> tuple[pa.RecordBatch, ...]:
-    return (totals,) if totals.num_rows else ()
 
 
 def operator_of(

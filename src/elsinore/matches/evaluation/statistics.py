@@ -17,7 +17,9 @@ class QueryStatistics:
     `runs` are those that began or were cloned, `peak` those open at once at most; `stored` events
     that were buffered, each once for a state; `predicates` that were looked at between events;
     `candidates` partial matches that were complete, and looked at as a whole. `estimates` are what
-    a beginning was expected to cost by each evaluation, where that was weighed.
+    a beginning was expected to cost by each evaluation, where that was weighed. `open_windows` are
+    those relative to a match that the end of an open stream left open, one for each event with
+    which a match may begin.
     """
 
     name: str
@@ -27,6 +29,7 @@ class QueryStatistics:
     stored: int = 0
     predicates: int = 0
     candidates: int = 0
+    open_windows: int = 0
     estimates: dict[str, float] = field(default_factory=dict)  # see `expected`
 
     def added(self, other: QueryStatistics) -> QueryStatistics:
@@ -38,6 +41,7 @@ class QueryStatistics:
             stored=self.stored + other.stored,
             predicates=self.predicates + other.predicates,
             candidates=self.candidates + other.candidates,
+            open_windows=self.open_windows + other.open_windows,
             estimates=self.estimates or other.estimates,
         )
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
+from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan.epochs import Epochs
 from elsinore.plan.merged import QueryEnds
@@ -62,10 +63,14 @@ class Acts:
 class Fold:
     """Folds the actions and the events of keys, one key after another."""
 
-    def __init__(self, shape: ActionShape, *, ordered: bool) -> None:
-        """Make it for actions of a shape; `ordered`: simultaneous events are in an order."""
+    def __init__(self, shape: ActionShape, *, ordered: bool, last_time: int | None = None) -> None:
+        """Make it for actions of a shape; `ordered`: simultaneous events are in an order.
+
+        `last_time`: see `OperatorOptions`.
+        """
         self._unit = unit = shape.unit
         self._shape = shape
+        self._last_time = last_time
         self._combiner = Combining(shape, ordered=ordered)
         self._waiting: pa.RecordBatch | None = None  # a moment that may go on
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
@@ -106,7 +111,10 @@ class Fold:
             given += self._totals(window, states.between(0, over))
         if self._after is not None:
             self._shifts.keep(self._shifts.groups == self._after[0])
-        return given
+        if self._last_time is None:
+            return given
+        windows = [member.query.window for member in self._unit.members]
+        return [final_rows(totals, windows, self._last_time) for totals in given]
 
     def _no_states(self) -> States:
         none = np.zeros(0, np.int64)

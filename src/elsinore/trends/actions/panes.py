@@ -46,6 +46,6 @@ class TrendPanes:
         """Return what computes actions."""
         return Actions(self._shape, ordered=ordered)
 
-    def folder(self, *, ordered: bool) -> Folder:
+    def folder(self, *, ordered: bool, last_time: int | None = None) -> Folder:
         """Return what folds them."""
-        return Fold(self._shape, ordered=ordered)
+        return Fold(self._shape, ordered=ordered, last_time=last_time)
