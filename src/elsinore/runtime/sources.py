@@ -275,7 +275,8 @@ def _sniffed(first: bytes) -> str:
 def _folder_files(folder: Path) -> list[DataFile]:
     """Return the files below `folder` that are not hidden, sorted by their paths."""
     data_files = [
-        DataFile(path, _partition(path.relative_to(folder))) for path in _below(folder, frozenset())
+        DataFile(path, folder_columns(path.relative_to(folder)))
+        for path in _below(folder, frozenset())
     ]
     known = [data_file for data_file in data_files if format_of(data_file.path) is not None]
     unknown = [data_file.path for data_file in data_files if format_of(data_file.path) is None]
@@ -307,8 +308,12 @@ def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
     return paths
 
 
-def _partition(relative: Path) -> tuple[tuple[str, str | None], ...]:
-    """Return the columns that the folders of a partitioned data set stand for."""
+def folder_columns(relative: Path) -> tuple[tuple[str, str | None], ...]:
+    """Return the columns that folders named `column=value` above a file add to its rows.
+
+    >>> folder_columns(Path("day=2024-01-31/part-0.csv"))
+    (('day', '2024-01-31'),)
+    """
     pairs = (folder.partition("=") for folder in relative.parent.parts)
     return tuple(
         (name, None if text == HIVE_NULL else unquote(text))

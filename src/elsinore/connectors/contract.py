@@ -1,0 +1,136 @@
+"""What a source of live events is: offsets, micro-batches, splits, and reading them.
+
+A driver repeats, from an offset that it keeps in its checkpoint:
+
+    end = source.advance(start, limit)        # admission control; durable once it is returned
+    for split in source.splits(start, end):   # may be sent to other processes
+        part = source.reader.read(split)      # an Arrow table, and the records that are rejected
+    start = end                               # after the batch's results were written
+
+Offsets are small dicts that JSON can represent. `splits(start, end)` and reading them return the
+same rows each time, in any process and after any crash, so a batch can be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+Offset: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How much one micro-batch admits at most; None is without limit.
+
+    At least one unit that cannot be divided (a row group, a text file, a message) is admitted. A
+    source ignores a limit that does not apply to it: Kafka has no files.
+    """
+
+    files: int | None = None
+    rows: int | None = None
+
+
+NO_LIMIT = Limit()
+
+
+class Split(Protocol):
+    """One piece of a micro-batch, which one task reads; it can be pickled."""
+
+    @property
+    def partition(self) -> str:
+        """The source's partition that the rows come from; each has a watermark of its own."""
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, as far as is known before reading."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What reading one split returns.
+
+    `rejects` has the columns of `rejects.REJECTS`; `tombstones` counts Kafka messages without a
+    value, which mark a deletion and are no events.
+    """
+
+    events: pa.Table
+    rejects: pa.Table
+    tombstones: int = 0
+
+
+class Reader(Protocol):
+    """Reads splits; it can be pickled, and opens connections where it reads."""
+
+    def read(self, split: Any) -> Part:
+        """Return the rows of one split. Raise InputError where they cannot be read any more."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
+class StreamSource(Protocol):
+    """A source of live events, as the process that plans micro-batches sees it."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the source."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of all tables that the reader returns."""
+
+    @property
+    def reader(self) -> Reader:
+        """What reads the splits."""
+
+    def first(self) -> Offset:
+        """Return where a new stream begins."""
+
+    def available(self) -> Offset:
+        """Return the offset behind everything that can be read now."""
+
+    def advance(
+        self, start: Offset, limit: Limit = NO_LIMIT, until: Offset | None = None
+    ) -> Offset:
+        """Return the end of the micro-batch that begins at `start`; `start` if there is nothing.
+
+        `until` is an offset that the batch does not pass, as `available` returned it before.
+        """
+
+    def splits(self, start: Offset, end: Offset) -> Sequence[Split]:
+        """Return what is to be read between two offsets."""
+
+    def lag(self, start: Offset) -> Mapping[str, int]:
+        """Return for each partition how many rows (of text files: an estimate) are still unread.
+
+        A partition with lag 0 is idle.
+        """
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
+def balanced(splits: Sequence[Any], tasks: int) -> list[list[Any]]:
+    """Return splits as at most `tasks` lists of about as many rows, without empty lists.
+
+    >>> from elsinore.connectors.folder import FileSplit
+    >>> sizes = [5, 1, 1, 1, 1, 1]
+    >>> files = [FileSplit(path=str(n), size=0, modified=0, rows=n) for n in sizes]
+    >>> [[file.rows for file in task] for task in balanced(files, 2)]
+    [[5], [1, 1, 1, 1, 1]]
+    """
+    loads = [0] * max(1, min(tasks, len(splits)))
+    lists: list[list[Any]] = [[] for _ in loads]
+    places = sorted(range(len(splits)), key=lambda place: -splits[place].rows)
+    chosen: list[list[int]] = [[] for _ in loads]
+    for place in places:
+        task = loads.index(min(loads))
+        loads[task] += max(1, splits[place].rows)
+        chosen[task].append(place)
+    for task, members in enumerate(chosen):
+        lists[task] = [splits[place] for place in sorted(members)]
+    return [members for members in lists if members]

@@ -1,0 +1,111 @@
+"""Results as files: `out/QUERY/batch=N/part-00000.parquet`, replaced when a batch is replayed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+
+from elsinore.connectors.durable import sync_folder
+from elsinore.errors import InputError, OutputError, did_you_mean
+from elsinore.runtime.outputs import OutputFormat, write_to
+
+FileFormat = Literal["parquet", "csv", "ndjson"]
+
+WRITERS: dict[str, OutputFormat] = {"parquet": "parquet", "csv": "csv", "ndjson": "json"}
+
+
+class FilesSink:
+    r"""Writes the rows of each query and micro-batch as one file.
+
+    Writing a batch again replaces its file in one step, so that replays leave each result once;
+    readers see the old or the new file, never a part of one. A file is on disk when `write`
+    returns. A batch without rows has no folder.
+
+    Raise InputError for an unknown format; `write` raises OutputError where the place cannot be
+    written.
+
+    >>> import tempfile
+    >>> sink = FilesSink(tempfile.mkdtemp(), "ndjson")
+    >>> path = sink.write("q1", 7, pa.table({"district": ["Harbor"]}))
+    >>> path.parent.name, path.read_text()
+    ('batch=7', '{"district": "Harbor"}\n')
+    """
+
+    def __init__(self, folder: str | Path, file_format: FileFormat = "parquet") -> None:
+        if file_format not in WRITERS:
+            hint = did_you_mean(file_format, get_args(FileFormat))
+            raise InputError(
+                f"Unknown format '{file_format}'. Formats: {', '.join(WRITERS)}.{hint}"
+            )
+        self._folder = Path(folder)
+        self._format = file_format
+
+    def write(self, query: str, batch: int, rows: pa.Table) -> Path | None:
+        """Write a query's rows of a micro-batch; return the file, None if there are no rows."""
+        folder = self._folder / _folder_name(query) / f"batch={batch}"
+        path = folder / f"part-00000.{self._format}"
+        try:
+            if not rows.num_rows:
+                _remove(folder)
+                return None
+            _make_folder(folder)
+            _replace(path, rows, WRITERS[self._format])
+            _remove_others(path)
+        except OSError as error:
+            raise OutputError(f"Cannot write '{path}': {error.strerror or error}.") from error
+        return path
+
+    def flush(self) -> None:
+        """Do nothing: `write` returns when the file is on disk."""
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+
+def _folder_name(query: str) -> str:
+    if not query or query.startswith((".", "_")) or "/" in query or "\0" in query:
+        raise OutputError(
+            f"The query's name {query!r} cannot be the name of a folder that readers see. Rename "
+            "the query."
+        )
+    return query
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that their names survive a power failure."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        _make_folder(folder.parent)
+    with suppress(FileExistsError):
+        folder.mkdir()
+    sync_folder(folder.parent)
+
+
+def _replace(path: Path, rows: pa.Table, file_format: OutputFormat) -> None:
+    # One writer at a time has the checkpoint; what a killed one left is overwritten.
+    draft = path.with_name(f".{path.name}.new")
+    with draft.open("wb") as file:
+        write_to(rows, file, file_format)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    sync_folder(path.parent)
+
+
+def _remove_others(path: Path) -> None:
+    """Remove what an earlier attempt, in another format, left in the batch's folder."""
+    for other in path.parent.iterdir():
+        if other.name != path.name and other.name.lstrip(".").startswith("part-"):
+            other.unlink()
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_dir():
+        shutil.rmtree(folder)
+        sync_folder(folder.parent)

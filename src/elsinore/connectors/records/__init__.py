@@ -1,0 +1,1 @@
+"""Turning records of live sources into rows of a schema."""

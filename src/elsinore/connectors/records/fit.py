@@ -1,0 +1,156 @@
+"""Making the columns of a file those of a declared schema, row by row where it is text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.errors import InputError, did_you_mean
+from elsinore.runtime.iso8601 import parse_iso8601
+from elsinore.runtime.reasons import reason
+
+TICKS = {"s": 1_000_000, "ms": 1_000, "us": 1}  # microseconds in a unit
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_plain_number(kind: pa.DataType) -> bool:
+    """Return whether readers of text find this type without help: a number or a truth value."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    )
+
+
+def check_columns(names: list[str], schema: pa.Schema, where: str) -> None:
+    """Raise InputError where a file lacks a column of the schema."""
+    for field in schema:
+        if field.name not in names:
+            raise InputError(
+                f"{where} has no column '{field.name}', which the stream's schema has."
+                f"{did_you_mean(field.name, names)} Columns: {', '.join(names) or 'none'}."
+            )
+
+
+def fit_typed(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+    """Return typed columns with a schema's types, where these hold all values of theirs.
+
+    Raise InputError for a column that is absent or of another type.
+
+    >>> narrow = pa.table({"v": pa.array([1], pa.int32()), "w": ["x"]})
+    >>> print(fit_typed(narrow, pa.schema([("v", pa.int64())]), "'a.parquet'").schema)
+    v: int64
+    """
+    check_columns(table.column_names, schema, where)
+    columns = []
+    for field in schema:
+        column = table.column(field.name)
+        if column.type != field.type:
+            if not _widens(column.type, field.type):
+                raise InputError(
+                    f"Column '{field.name}' of {where} is {column.type}, and the stream's schema "
+                    f"says {field.type}. Write the file again with this type, or change the schema."
+                )
+            column = column.cast(field.type)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def fit_cells(texts: pa.ChunkedArray, field: pa.Field) -> tuple[pa.Array, pa.Array]:
+    """Return text cells as a column of a field's type, and for each bad cell why it is bad.
+
+    Blanks around a value are ignored unless the column is text.
+
+    >>> cells = pa.chunked_array([["1", "x", None]])
+    >>> values, reasons = fit_cells(cells, pa.field("v", pa.int64()))
+    >>> values.to_pylist(), reasons.to_pylist()
+    ([1, None, None], [None, "v: 'x' cannot be read as a number", None])
+    """
+    column = whole(texts)
+    if is_text(field.type):
+        return column.cast(field.type), pa.nulls(len(column), pa.string())
+    column = pc.utf8_trim_whitespace(column)
+    if pa.types.is_timestamp(field.type):
+        values = _timestamps(column, field.type)
+    else:
+        values = _by_value(column, lambda cells: cells.cast(field.type), field.type)
+    bad = to_numpy(pc.and_(column.is_valid(), values.is_null()))
+    reasons = np.full(len(column), None, dtype=object)
+    for row in np.flatnonzero(bad).tolist():
+        reasons[row] = f"{field.name}: {_why(column[row], field.type)}"
+    return values, to_arrow(reasons, pa.string())
+
+
+def _timestamps(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return texts as timestamps; times without a zone are in UTC where the type has one."""
+    fine = kind.unit == "ns"
+    ticks, _ = parse_iso8601(column.cast(pa.string()), 1000 if fine else 1)
+    if kind.unit in {"s", "ms"}:
+        ticks = pc.floor(pc.divide(ticks.cast(pa.float64()), to_scalar(float(TICKS[kind.unit]))))
+        ticks = ticks.cast(pa.int64())
+    return ticks.cast(pa.timestamp(kind.unit)).cast(kind)
+
+
+def _by_value(
+    column: pa.Array, convert: Callable[[pa.Array], pa.Array], kind: pa.DataType
+) -> pa.Array:
+    """Return `convert` of a column, null where it fails; distinct values are tried one by one."""
+    try:
+        return convert(column)
+    except pa.ArrowException:
+        encoded = column.dictionary_encode()
+        values = [
+            _one(encoded.dictionary.slice(n, 1), convert, kind)
+            for n in range(len(encoded.dictionary))
+        ]
+        return pa.concat_arrays([*values, pa.nulls(1, kind)]).take(
+            encoded.indices.fill_null(len(values))
+        )
+
+
+def _one(cell: pa.Array, convert: Callable[[pa.Array], pa.Array], kind: pa.DataType) -> pa.Array:
+    try:
+        return convert(cell)
+    except pa.ArrowException:
+        return pa.nulls(1, kind)
+
+
+def _why(cell: pa.Scalar, kind: pa.DataType) -> str:
+    if pa.types.is_timestamp(kind):
+        return f"'{cell.as_py()}' cannot be read as a time, such as '2024-01-31T12:00:00'"
+    try:
+        cell.cast(kind)
+    except pa.ArrowException as error:
+        return reason(error)
+    return f"'{cell.as_py()}' cannot be read as {kind}"
+
+
+def _widens(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether each value of a type is one of the wanted type."""
+    types = pa.types
+    if types.is_null(kind):
+        return True
+    if types.is_dictionary(kind):
+        return kind.value_type == wanted or _widens(kind.value_type, wanted)
+    if is_text(kind):
+        return is_text(wanted)
+    if types.is_integer(kind) and types.is_integer(wanted):
+        signs = types.is_signed_integer(kind), types.is_signed_integer(wanted)
+        if signs[0] == signs[1]:
+            return bool(kind.bit_width <= wanted.bit_width)
+        return signs[1] and bool(kind.bit_width < wanted.bit_width)
+    if types.is_integer(kind) and types.is_floating(wanted):
+        return bool(kind.bit_width < wanted.bit_width)
+    if types.is_floating(kind) and types.is_floating(wanted):
+        return bool(kind.bit_width <= wanted.bit_width)
+    if types.is_timestamp(kind) and types.is_timestamp(wanted):
+        units = ("s", "ms", "us", "ns")
+        finer = units.index(wanted.unit) >= units.index(kind.unit)
+        return finer and (kind.tz is None) == (wanted.tz is None)
+    return False
