@@ -176,7 +176,7 @@ class _Part:
         self.window = window
         self.ordered = ordered
         self.made = 0
-        self._negatives: dict[pt.Pattern, set[tuple[int, int]]] = {}
+        self._negatives: dict[tuple[pt.Pattern, frozenset[int]], set[tuple[int, int]]] = {}
         self._pairs: dict[pt.Pattern, set[tuple[str, str]]] = {}
 
     def matches(self) -> list[tuple[tuple[Bound, ...], tuple[Any, ...]]]:
@@ -184,7 +184,7 @@ class _Part:
         found: dict[tuple[tuple[int, str], ...], tuple[Bound, ...]] = {}
         whole = self.query.pattern
         for steps, ending in self._assignments(whole):
-            if self._is_match(whole, steps, ending, self.query.strategy):
+            if self._is_match(whole, steps, ending, self.query.strategy, self._around(steps)):
                 found.setdefault(tuple((s.event, s.variable) for s in steps), steps)
         return [(steps, self._values(steps)) for steps in found.values()]
 
@@ -237,62 +237,82 @@ class _Part:
         steps: tuple[Bound, ...],
         ending: tuple[pt.Pattern, ...],
         strategy: Strategy,
+        around: frozenset[int],
     ) -> bool:
         return (
             all(
                 self._holds(whole, predicate, steps, complete=True)
                 for predicate in self._mine(whole)
             )
-            and self._free(steps, ending)
-            and self._selected(whole, steps, strategy)
+            and self._free(steps, ending, around)
+            and self._selected(whole, steps, strategy, around)
         )
 
     # --- NOT ------------------------------------------------------------------------------------
 
-    def _spans(self, negated: pt.Pattern) -> set[tuple[int, int]]:
-        """Return the first and last events of all matches of a pattern under NOT."""
-        if negated not in self._negatives:
-            self._negatives[negated] = {
+    def _around(self, steps: tuple[Bound, ...]) -> frozenset[int]:
+        """Return the events of a match's window: all that a NOT in any place may look at.
+
+        A window relative to the match begins WITHIN before its last event, and ends WITHIN after
+        its first one.
+        """
+        if self.query.window is None or self.window is not None:
+            return frozenset(range(len(self.events)))
+        within = self.query.window.within
+        first, last = self.events[steps[0].event].time, self.events[steps[-1].event].time
+        return frozenset(
+            number
+            for number, event in enumerate(self.events)
+            if last - within <= event.time <= first + within
+        )
+
+    def _spans(self, negated: pt.Pattern, around: frozenset[int]) -> set[tuple[int, int]]:
+        """Return the first and last events of all matches, in a window, of a pattern under NOT."""
+        if (negated, around) not in self._negatives:
+            self._negatives[negated, around] = {
                 (steps[0].event, steps[-1].event)
                 for steps, ending in self._assignments(negated)
-                if self._is_match(negated, steps, ending, Strategy.ANY)
+                if around.issuperset(step.event for step in steps)
+                and self._is_match(negated, steps, ending, Strategy.ANY, around)
             }
-        return self._negatives[negated]
+        return self._negatives[negated, around]
 
     def _free(
         self,
         steps: tuple[Bound, ...],
         ending: tuple[pt.Pattern, ...],
+        around: frozenset[int],
         *,
         extending: bool = False,
     ) -> bool:
         """Return whether no match of a NOT lies where none may.
 
-        While a run is `extending`, a NOT at its beginning is not looked at: where it reaches back
-        to depends on the last event of the match.
+        While a run is `extending`, a NOT at its beginning is not looked at: it makes no event
+        skippable.
         """
-        first, last = self.events[steps[0].event].time, self.events[steps[-1].event].time
-        relative = self.query.window is not None and self.window is None
-        within = self.query.window.within if self.query.window else 0
         for number, step in enumerate(steps):
             if extending and number == 0:
                 continue
             for negated in step.nots:
-                for begin, end in self._spans(negated):
+                for begin, end in self._spans(negated, around):
                     after = number == 0 or self.later(steps[number - 1].event, begin)
-                    early = number == 0 and relative and self.events[begin].time < last - within
-                    if after and not early and self.later(end, step.event):
+                    if after and self.later(end, step.event):
                         return False
-        for negated in ending:
-            for begin, end in self._spans(negated):
-                over = relative and self.events[end].time > first + within
-                if self.later(steps[-1].event, begin) and not over:
-                    return False
-        return True
+        return not any(
+            self.later(steps[-1].event, begin)
+            for negated in ending
+            for begin, _ in self._spans(negated, around)
+        )
 
     # --- strategies -----------------------------------------------------------------------------
 
-    def _selected(self, whole: pt.Pattern, steps: tuple[Bound, ...], strategy: Strategy) -> bool:
+    def _selected(
+        self,
+        whole: pt.Pattern,
+        steps: tuple[Bound, ...],
+        strategy: Strategy,
+        around: frozenset[int],
+    ) -> bool:
         if strategy is Strategy.ANY:
             return True
         for number, (one, other) in enumerate(itertools.pairwise(steps), start=1):
@@ -300,11 +320,13 @@ class _Part:
                 if self.later(one.event, event) and self.later(event, other.event):
                     if strategy is Strategy.CONTIGUOUS:
                         return False
-                    if self._extends(whole, steps[:number], event):
+                    if self._extends(whole, steps[:number], event, around):
                         return False
         return True
 
-    def _extends(self, whole: pt.Pattern, steps: tuple[Bound, ...], event: int) -> bool:
+    def _extends(
+        self, whole: pt.Pattern, steps: tuple[Bound, ...], event: int, around: frozenset[int]
+    ) -> bool:
         """Return whether a run, the events bound at their sites, can go on with an event."""
         states = [(((whole, ()),), ())]
         for step in steps:
@@ -323,7 +345,7 @@ class _Part:
                 if all(
                     self._holds(whole, predicate, longer, complete=False)
                     for predicate in self._mine(whole)
-                ) and self._free(longer, (), extending=True):
+                ) and self._free(longer, (), around, extending=True):
                     return True
         return False
 
@@ -372,6 +394,8 @@ class _Part:
         late = any(a.reference in LATE for a in read)
         if late and not complete:
             return True
+        if not self._binds(whole, predicate, steps):
+            return True
         if len(names) == 2 and {a.reference for a in read} <= SINGLE:
             return all(
                 is_true(predicate, lambda a, at=at: self._value(steps[at[a.variable]], a.name))
@@ -406,6 +430,24 @@ class _Part:
             if filled is not None and not is_true(filled, lambda _: None):
                 return False
         return True
+
+    def _binds(self, whole: pt.Pattern, predicate: Expression, steps: tuple[Bound, ...]) -> bool:
+        """Return whether an assignment binds all variables of a condition.
+
+        Else the condition does not apply. COUNT(a[]) is 0 where nothing is bound, and needs none.
+        """
+        counted = {
+            id(leaf)
+            for node in ex.walk(predicate)
+            if isinstance(node, Call) and node.name == "COUNT"
+            for leaf in ex.attributes(node)
+            if leaf.reference is Reference.ALL
+        }
+        return all(
+            any(step.variable in self._variables(leaf.variable, whole) for step in steps)
+            for leaf in ex.attributes(predicate)
+            if id(leaf) not in counted
+        )
 
     def _pairs_of(
         self, whole: pt.Pattern, names: list[str], steps: tuple[Bound, ...]

@@ -5,7 +5,9 @@
 - Any other condition is looked at when an event is selected for one of its variables: that event
   is the current one (`b[i]`, or `b` alone), other variables stand for their latest event, `b[1]`
   for the first, `b[i-1]` for the neighbour before, `b[1..i-1]` for all before. A condition that
-  reads earlier events is about no event that has none, nor about a variable that is not bound.
+  reads earlier events is about no event that has none.
+- A condition that reads a variable which the match does not bind does not apply. Only `COUNT(a[])`
+  needs no event: it is 0.
 - A condition on two variables and nothing else means what it means for trends: where the earlier
   one is repeated and the two may be neighbours, it is about neighbours; an event bound to a single
   variable is compared with all later events. Of a repeated group, events of one round are compared.
@@ -273,6 +275,10 @@ class Conditions:
         variables = self.variables(name)
         return len(variables) > 1 or bool(self._kleene.intersection(variables))
 
+    def always_binds(self, variables: tuple[str, ...]) -> bool:
+        """Return whether every match has an event of one of some variables."""
+        return pt.always_binds(self._whole, frozenset(variables))
+
     # --- resolving ------------------------------------------------------------------------------
 
     def _of_event(self, predicate: Expression, before: str | None, later: str) -> list[Condition]:
@@ -430,6 +436,8 @@ class _Resolved:
         variables = self._owner.variables(leaf.variable)
         if leaf.reference is Reference.ALL:
             moment = Moment.FINAL
+            if call.name != "COUNT" and not self._owner.always_binds(variables):
+                self._finally.add(self._owner.registers.number(RegisterKind.FIRST, variables))
         else:  # EARLIER: it is about events that have an earlier one
             if self._later not in variables:
                 raise _NotAboutIt

@@ -130,6 +130,28 @@ def nullable(pattern: Pattern) -> bool:
             return True
 
 
+def always_binds(pattern: Pattern, variables: frozenset[str]) -> bool:
+    """Return whether every match of a pattern has an event of one of some variables.
+
+    >>> a, b = Event("A", "a"), Event("B", "b")
+    >>> always_binds(Sequence((a, Kleene(b, 0, 1))), frozenset("a"))
+    True
+    >>> always_binds(Sequence((a, Kleene(b, 0, 1))), frozenset("b"))
+    False
+    """
+    match pattern:
+        case Event(_, variable):
+            return variable in variables
+        case Sequence(parts) | Conjunction(parts):
+            return any(always_binds(part, variables) for part in parts)
+        case Disjunction(parts):
+            return all(always_binds(part, variables) for part in parts)
+        case Kleene(inner, least, _):
+            return least > 0 and always_binds(inner, variables)
+        case Negation():
+            return False
+
+
 def kleene_variables(pattern: Pattern) -> frozenset[str]:
     """Return the variables that may be bound to more than one event of a match.
 
