@@ -1,12 +1,16 @@
 """Drawn cases are worth comparing: many have matches, and conditions and NOT change which."""
 
 import os
-import re
+from dataclasses import replace
 
 import pytest
 
 import matches.test_uncertain_times as uncertain
 from elsinore.errors import ElsinoreError
+from elsinore.language import render
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.query import Query, Workload
 from elsinore.plan.modes import Uncertainty
 from support.drawn import Drawn
 from support.matches import USERS, engine_rows, parsed, queries, streams, units_of
@@ -17,31 +21,42 @@ UNCERTAIN = "uncertain times"
 
 
 def drawn(kind: str, seed: int):
-    """Return the text and the events of a drawn case, and what is known of its times."""
+    """Return the query and the events of a drawn case, and what is known of its times."""
     case = Drawn(seed)
     if kind == CERTAIN:
-        events = streams(case)
-        return queries(case), events, None
+        (query,) = parsed(queries(case)).queries
+        return query, streams(case, pattern=query.pattern), None
     events, text = uncertain.streams(case), uncertain.queries(case)
-    return text, events, Uncertainty(step=uncertain.SECOND)
+    return parsed(text).queries[0], events, Uncertainty(step=uncertain.SECOND)
 
 
-def without_conditions(text: str) -> str:
-    """Leave out conditions; `[k]` says which events belong together, and stays."""
-    where = re.search(r"WHERE (.*?) (?=GROUP BY|STRATEGY|WITHIN|CONFIDENCE|;)", text)
-    if where is None:
-        return text
-    return text.replace(where[0], "WHERE [k] " if "[k]" in where[1] else "")
+def without_conditions(query: Query) -> Query:
+    return replace(query, where=())
 
 
-def without_not(text: str) -> str:
-    inner = r"(?:SEQ\((?:[^()]|\([^()]*\)\+?)*\)|\([^()]*\)\+?|\w+\+? \w)"
-    text = re.sub(r"\([^()]*\b[xy]\.[^()]*\)", "(1 < 2)", text)  # what is asked of its events
-    return re.sub(rf", NOT {inner}|NOT {inner}, ", "", text)
+def without_not(query: Query) -> Query:
+    """Leave out every NOT, and the conditions on what is under it."""
+    negated = {node.pattern for node in pt.walk(query.pattern) if isinstance(node, pt.Negation)}
+    names = {event.variable for pattern in negated for event in pt.events(pattern)}
+    where = tuple(c for c in query.where if not names & {a.variable for a in ex.attributes(c)})
+    return replace(query, pattern=positive(query.pattern), where=where)
 
 
-def without_threshold(text: str) -> str:
-    return re.sub(r"CONFIDENCE >= [\d.]+", "", text)
+def positive(pattern: pt.Pattern) -> pt.Pattern:
+    """Return a pattern without its NOTs."""
+    match pattern:
+        case pt.Sequence(parts):
+            return pt.Sequence(tuple(positive(p) for p in parts if not isinstance(p, pt.Negation)))
+        case pt.Disjunction(parts):
+            return pt.Disjunction(tuple(map(positive, parts)))
+        case pt.Kleene(inner, least, most):
+            return pt.Kleene(positive(inner), least, most)
+        case _:
+            return pattern
+
+
+def without_threshold(query: Query) -> Query:
+    return replace(query, confidence=None)
 
 
 CLAUSES = {
@@ -55,8 +70,8 @@ LEAST = {  # shares of cases
 }
 
 
-def rows_of(text: str, events, known):
-    (unit,) = units_of(parsed(text), known)
+def rows_of(query: Query, events, known):
+    (unit,) = units_of(Workload((query,)), known)
     return engine_rows(unit, events)
 
 
@@ -68,20 +83,20 @@ def test_a_good_share_of_drawn_cases_is_not_vacuous(kind: str) -> None:
     """
     shares = {what: [0, 0] for what in LEAST[kind]}
     for seed in range(CASES):
-        text, events, known = drawn(kind, seed)
-        if any(name in text for name in USERS):  # each is compiled anew
+        query, events, known = drawn(kind, seed)
+        if any(f"{name}(" in render(query) for name in USERS):  # each is compiled anew
             continue
         try:
-            rows = rows_of(text, events, known)
+            rows = rows_of(query, events, known)
         except ElsinoreError:
             continue
         shares["matches"][0] += any(rows)
         shares["matches"][1] += 1
-        for what, leave_out in CLAUSES.items():
-            plain = leave_out(text)
-            without = rows_of(plain, events, known) if plain != text and what in shares else ()
-            shares.get(what, [0, 0])[0] += any(without) and rows != without
-            shares.get(what, [0, 0])[1] += any(without)
+        for what in shares.keys() & CLAUSES:
+            plain = CLAUSES[what](query)
+            without = rows_of(plain, events, known) if plain != query else ()
+            shares[what][0] += any(without) and rows != without
+            shares[what][1] += any(without)
     print(f"{kind}: {', '.join(f'{what} {n} of {m}' for what, (n, m) in shares.items())}")
     for what, (useful, counted) in shares.items():
         assert useful >= LEAST[kind][what] * counted > 0, what

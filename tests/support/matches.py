@@ -14,10 +14,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from elsinore.errors import ElsinoreError
-from elsinore.language import parse_workload
+from elsinore.language import parse_workload, render
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
+from elsinore.model import pattern as pt
 from elsinore.model.query import Workload
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Carried, Unit
@@ -27,6 +28,8 @@ from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
 from oracles.matches import Happening, Match, TooMany, brute_force
 from support.drawn import Drawn
+from support.match_conditions import columns, condition, scopes
+from support.match_patterns import patterns, word
 
 ATTRIBUTES = {
     "v": pa.float64(),
@@ -196,39 +199,7 @@ def _plain(value: Any) -> Any:
 
 # --- drawn queries ------------------------------------------------------------------------------
 
-PATTERNS = {
-    "SEQ(A a, B+ b)": ("a", "b"),
-    "SEQ(A a, B+ b, C c)": ("a", "b", "c"),
-    "SEQ(A a, B* b, C c)": ("a", "b", "c"),
-    "SEQ(A a, B? b, C c)": ("a", "b", "c"),
-    "B{1,3} b": ("b",),
-    "SEQ(B{2} b, C c)": ("b", "c"),
-    "SEQ(A a, B+ b, A+ d)": ("a", "b", "d"),
-    "SEQ(A+ a, B+ b)": ("a", "b"),
-    "SEQ(A+ a, C c, B+ b)": ("a", "b", "c"),
-    "(SEQ(A a, B+ b))+": ("a", "b"),
-    "(SEQ(A a, (B b OR C c)))+": ("a", "b", "c"),
-    "SEQ(A a, (B b OR C c)+)": ("a", "b", "c"),
-    "SEQ(A a, B b) OR SEQ(A a, C c)": ("a", "b", "c"),
-    "SEQ(A+ a, B b) OR SEQ(A+ a, C c)": ("a", "b", "c"),
-    "(A a OR A a)": ("a",),
-    "SEQ(A a, A+ d)": ("a", "d"),
-    "SEQ(A a, NOT C x, B+ b)": ("a", "b"),
-    "SEQ(A a, NOT C x, B+ b, NOT A y)": ("a", "b"),
-    "SEQ(NOT C x, A a, B+ b)": ("a", "b"),
-    "SEQ(A a, B+ b, NOT C x)": ("a", "b"),
-    "SEQ(NOT C x, B+ b, NOT A y)": ("b",),
-    "SEQ(A a, NOT SEQ(C x, C+ y), B+ b)": ("a", "b"),
-    "SEQ(NOT SEQ(B x, C y), A+ a)": ("a",),
-    "(SEQ(A a, NOT C x, B b))+": ("a", "b"),
-    "SEQ(A a, (NOT C x, B b)?, A d)".replace("(NOT C x, B b)", "(SEQ(NOT C x, B b))"): (
-        "a",
-        "b",
-        "d",
-    ),
-    "SEQ(A a, NOT SEQ(C x, NOT A z, C y), B b)": ("a", "b"),
-}
-
+# conditions on the variables a and b, where b is repeated
 KLEENE = (
     "b[i].v >= b[i-1].v",
     "b[i].n > b[i-1].n",
@@ -263,90 +234,36 @@ PAIRS = (
     "b[i].v > a.v OR b[i].n > MIN(b[1..i-1].n)",
     "a.v < AVG(b[].v)",
 )
-WITH_C = (
-    "c.v > a.v",
-    "c.v >= b.v",
-    "c.v < MAX(b[].v)",
-    "c.n > b[b.LEN].n OR c.v > 1",
-    "c.v > b[1].v",
-)
-UNDER_NOT = ("y.v > x.v", "x.v > 1", "y.n = 1")
+WINDOWS = (
+    "", "", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2",
+)  # fmt: skip
+STRATEGIES = ("SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS")
 
 
 def queries(drawn: Drawn, name: str = "q") -> str:
-    """Draw the text of a match query."""
-    pattern, variables = drawn.one(sorted(PATTERNS.items()))
-    repeated = {
-        v
-        for v in variables
-        if any(f"+ {v}" in pattern or f"* {v}" in pattern or f"}} {v}" in pattern for _ in (0,))
-    }
-    nested = ")+" in pattern
-    conditions: list[str] = []
-    pool: list[str] = []
-    if "b" in variables:
-        pool += LOCAL
-        if "b" in repeated or nested:
-            pool += KLEENE * 2
-        if (
-            "a" in variables
-            and " OR SEQ" not in pattern
-            and "b" in repeated
-            and "OR C c" not in pattern
-        ):
-            pool += PAIRS
-    if (
-        {"a", "b", "c"} <= set(variables)
-        and "OR" not in pattern
-        and "C c)" in pattern
-        and ("b" in repeated and "a" not in repeated)
-    ):
-        pool += WITH_C
-    if "SEQ(C x, C+ y)" in pattern:
-        pool += UNDER_NOT[:2]
-    if pool:
-        conditions = drawn.some(pool, 2)
-    keys = drawn.one(["", "", "[k]"])
-    if keys:
-        conditions.append(keys)
-    group = drawn.one(["", "", "GROUP BY g"])
-    window = drawn.one(
-        ["", "", "WITHIN 5", "WITHIN 3", "WITHIN 6 SLIDE 3", "WITHIN 4 SLIDE 6", "WITHIN 5 SLIDE 2"]
-    )
-    strategy = drawn.one(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "CONTIGUOUS"])
-    items = ["g"] if group else []
-    items += ["k"] if keys else []
-    for variable in variables:
-        if variable in repeated or nested or (")" in pattern and f"{variable})+" in pattern):
-            items += [
-                f"{variable}[].n AS {variable}ns",
-                f"{variable}[] AS {variable}events",
-                "EVENT_IDS(n) AS ids",
-                f"COUNT({variable}[]) AS {variable}count",
-                f"COUNT({variable}[].v) AS {variable}known",
-                f"AVG({variable}[].v) AS {variable}mean",
-                f"SUM({variable}[].n) AS {variable}total",
-                f"MAX({variable}[].v) AS {variable}most",
-                f"SUM({variable}[].v * {variable}[].n) - 1 AS {variable}worth",
-                f"MIN({variable}[].v - {variable}[].n) AS {variable}gap",
-                f"COUNT({variable}[].v - {variable}[].n) AS {variable}gaps",
-                f"SPREAD({variable}[].v) AS {variable}spread",
-                f"MIDDLE({variable}[].n) AS {variable}middle",
-                f"WEIGHTED({variable}[].v, {variable}[].n) AS {variable}weighted",
-                f"{variable}[1].s AS {variable}first",
-                f"{variable}[{variable}.LEN].v - 1 AS {variable}last",
-            ]
-        else:
-            items += [f"{variable}.n AS {variable}n"]
-    items = list(dict.fromkeys(items))
-    chosen = drawn.some(items, least=1)
-    if all(item in {"g", "k"} for item in chosen):
-        chosen.append(items[-1])
-    where = f"WHERE {' AND '.join(c if c.startswith('[') else f'({c})' for c in conditions)}"
-    return (
-        f"QUERY {name} RETURN {', '.join(chosen)} PATTERN {pattern} "
-        f"{where if conditions else ''} {group} STRATEGY {strategy} {window};"
-    )
+    """Draw the text of a match query, with conditions that can be asked of its pattern."""
+    pattern = patterns(drawn)
+    keys, group = drawn.one(["", "", "[k]"]), drawn.one(["", "", "GROUP BY g"])
+    whole = scopes(pattern)[0]
+    items = ["g"] * bool(group) + ["k"] * bool(keys) + columns(drawn, whole)
+    end = f"{group} STRATEGY {drawn.one(STRATEGIES)} {drawn.one(WINDOWS)};"
+    begin = f"QUERY {name} RETURN {', '.join(items)} PATTERN {render(pattern)} "
+    conditions = [keys] * bool(keys)
+    for _ in range(drawn.one((0, 1, 1, 2, 2, 3))):
+        scope = whole if drawn.number(0, 2) else drawn.one(scopes(pattern))
+        more = [*conditions, f"({condition(drawn, scope)})"]
+        if can_be_planned(f"{begin} WHERE {' AND '.join(more)} {end}"):
+            conditions = more
+    return f"{begin} {'WHERE ' * bool(conditions)}{' AND '.join(conditions)} {end}"
+
+
+def can_be_planned(text: str) -> bool:
+    """Return whether a query is accepted: not every condition can be asked of every pattern."""
+    try:
+        units_of(parsed(text))
+    except ElsinoreError:
+        return False
+    return True
 
 
 def _seconds(time: int) -> int:
@@ -366,11 +283,17 @@ VALUES: dict[str, tuple[Any, ...]] = {
 MOTIFS = ("ABBC", "ACB", "AABB", "ACBB", "BBCA", "ACCB", "BCAB", "CABD", "ABBA", "ACCBB")
 
 
-def streams(drawn: Drawn, most: int = 9) -> list[Happening]:
-    """Draw events in the order of time; some are simultaneous, some attributes null."""
+def streams(drawn: Drawn, most: int = 9, pattern: pt.Pattern | None = None) -> list[Happening]:
+    """Draw events in the order of time; some are simultaneous, some attributes null.
+
+    Many have what a pattern looks for, if one is given.
+    """
     time = drawn.one([0, -4, 7])
     events = []
-    motif, place = drawn.one(MOTIFS), drawn.number(0, 1)
+    motif: Sequence[str] = drawn.one(MOTIFS)
+    if pattern is not None:
+        motif = [kind for _ in range(2) for kind in word(drawn, pattern)]
+    place = drawn.number(0, 1)
     for _ in range(drawn.number(2 * most // 3, most)):
         time += drawn.one([0, 1, 1, 1, 1, 2])
         attributes = {name: drawn.one(values) for name, values in VALUES.items()}
@@ -391,13 +314,11 @@ def parsed(*texts: str) -> Workload:
 def check_against_brute_force(drawn: Drawn, evaluation: Evaluation = Evaluation.AUTO) -> None:
     """Draw a query and a stream; compare the engine's matches with those of brute force.
 
-    Evaluations that the query is not for are not looked at.
+    Queries that cannot be evaluated as requested are left out.
     """
-    events, workload = streams(drawn), parsed(queries(drawn))
-    try:
-        (unit,) = units_of(workload, evaluation=evaluation)
-    except ElsinoreError:
-        assume(False)
+    workload = parsed(queries(drawn))
+    events = streams(drawn, pattern=workload.queries[0].pattern)
+    (unit,) = units_of(workload, evaluation=evaluation)
     chosen = spec_of(unit).evaluations[0].evaluation
     assume(evaluation in {Evaluation.AUTO, chosen})
     ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)

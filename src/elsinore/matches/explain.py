@@ -134,4 +134,6 @@ def _given_out(template: MatchTemplate) -> str:
         return "a match is returned when its window has passed: NOT may make it less probable"
     if template.ends_with_not:
         return "a match is returned when its window has passed: it ends with NOT"
+    if template.waits:
+        return "a match is returned when its window has passed: NOT inside NOT depends on all of it"
     return "a match is returned with its last event"

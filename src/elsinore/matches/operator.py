@@ -363,7 +363,8 @@ class MatchOperator:
             longest = _longest_interval(table) if template.uncertain is not None else 0
             if begin.max(initial=NEVER) > NEVER:
                 begin = begin - longest
-            if slide == 0 and within != NO_WINDOW and template.waits and template.begins_with_not:
+            looks_back = template.waits and template.depends_on_earlier
+            if slide == 0 and within != NO_WINDOW and looks_back:
                 begin = begin - within - longest  # NOT looks back from a match that waits
             least = np.minimum(least, np.where(over, EVER, begin))
         rows = np.empty(len(order), dtype=np.int64)

@@ -35,6 +35,7 @@ from elsinore.matches.windows import FIRST_CALL
 from elsinore.plan.classes import Classes
 
 ANY_NUMBER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).min
 HIGHEST = 9 * 10**18  # matches, beyond which no number is told
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
@@ -481,13 +482,16 @@ def _beginnings_one_by_one(
 ) -> Ints:
     """Return the latest beginnings where conditions look farther than to neighbours.
 
-    Every match of the pattern is made.
+    Every match of the pattern is made. A NOT at its beginning or its end is looked for among all
+    rows of the key.
     """
-    moments = operands.wholes[2]
+    moments = operands.wholes[ky.MOMENT]
     latest = np.full(len(moments), -1, dtype=np.int64)
     every = keys.copy()
     every[:, ky.NEW_ROW] = every[:, ky.FIRST_ROW]
+    every[:, ky.PASSED], every[:, ky.REACHED] = NEVER, ky.FOREVER
     progress = _progress(tables, (within, 0, 0), ANY_NUMBER, with_paths=False)
+    progress[se.ALL_ROWS] = 1
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0
     seconds = patience(tables, keys)

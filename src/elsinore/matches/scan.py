@@ -25,6 +25,8 @@ from elsinore.matches.search import (
     GUARD,
     LAST,
     LIMITED,
+    MOMENT,
+    NOTHING,
     SEGMENT,
     SLIDE,
     STATES,
@@ -33,9 +35,12 @@ from elsinore.matches.search import (
     TIME,
     TOO_MANY,
     UNTO,
+    WAY_AT,
     WAYS_TO,
     WITHIN,
     are_neighbours,
+    is_free,
+    last_before,
     matches_from,
 )
 from elsinore.matches.select import begin_registers, clear_registers
@@ -141,7 +146,8 @@ def latest_beginnings(
 
     `tables` is of a pattern under NOT whose conditions look no farther than to neighbours; `rules`
     tell of the patterns under NOT in it. `latest` [event, state] is working room. Matches longer
-    than `within` time units lie in no window (below 0: there is no bound).
+    than `within` time units lie in no window (below 0: there is no bound). A NOT at the beginning
+    or the end of the pattern is looked for among all rows of the key.
     """
     for key in range(len(keys)):
         begin_row, end_row = keys[key, FIRST_ROW], keys[key, END_ROW]
@@ -166,11 +172,26 @@ def latest_beginnings(
                     tables, rules, values, events, latest, registers, at, earliest, state, begin_row
                 )
                 latest[at, state] = began
-                if tables[tables[END_AT] + state] > -2:
-                    best = max(best, int(began))
+                is_short = began >= events[earliest, WHEN]
+                if began > best and is_short and may_end(
+                    tables, rules, values.integers, state, current, end_row
+                ):  # fmt: skip
+                    best = int(began)
         while row < end_row:
             negatives[pattern, row] = best
             row += 1
+
+
+@kernel(borrows=True, linked=True)
+def may_end(tables: Ints, rules: Rules, integers: Ints, state: int, row: int, end_row: int) -> bool:
+    """Return whether a match of a pattern under NOT may end in a state with row `row`.
+
+    A NOT at its end forbids matches from that row up to row `end_row`, where its window ends.
+    """
+    way = tables[tables[END_AT] + state]
+    if way < 0:
+        return way > -2
+    return is_free(tables, way, rules.negatives, integers[MOMENT, row], end_row - 1)
 
 
 @kernel(borrows=True, linked=True)
@@ -191,7 +212,11 @@ def latest_beginning(
     The event before is `earliest` or later; the key's rows begin with `first`.
     """
     moment, began = events[at, WHEN], -1.0
-    if tables[tables[EDGE_AT] + state] >= 0:
+    begin_edge = tables[tables[EDGE_AT] + state]
+    if begin_edge >= 0 and is_free(
+        tables, tables[tables[WAY_AT] + begin_edge], rules.negatives, NOTHING,
+        last_before(values.integers, events[at, ROW], first),
+    ):  # fmt: skip
         began = float(moment)
     for before in range(at - 1, earliest - 1, -1):
         if began == float(moment):

@@ -56,9 +56,9 @@ NEAR, FAR = 1, 2  # what an edge has in LOOKS_AT
 (
     SEGMENT, WINDOW, BEGIN, FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, FRESH, LOWEST, HIGHEST,
     FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO, EVENTS,
-    DEPTH, STAGE, BEGIN_CHOICE, BUDGET,
-) = range(28)  # fmt: skip
-PROGRESS = 28
+    DEPTH, STAGE, BEGIN_CHOICE, BUDGET, ALL_ROWS,
+) = range(29)  # fmt: skip
+PROGRESS = 29
 LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.matches.program.Code`
 NULL = np.int64(np.iinfo(np.int64).min)
 DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN, PAUSED = range(8)

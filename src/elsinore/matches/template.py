@@ -93,21 +93,40 @@ class MatchTemplate:
     uncertain: Uncertainty | None = None
     sets: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    is_negative: bool = False  # whether it is of a pattern under NOT
 
     @property
     def strategy(self) -> Strategy:
-        """The selection strategy."""
-        return self.query.strategy
+        """The selection strategy; a pattern under NOT has any match that it can have."""
+        return Strategy.ANY if self.is_negative else self.query.strategy
 
     @property
     def ends_with_not(self) -> bool:
-        """Whether a match is known to be one only when its window has passed."""
+        """Whether a match may end with NOT."""
         return any(any(way for way in end.ways) for end in self.ends)
 
     @property
     def begins_with_not(self) -> bool:
-        """Whether events before the first one may break a match."""
+        """Whether a match may begin with NOT."""
         return any(edge.source == START and any(edge.ways - FREE) for edge in self.edges)
+
+    @property
+    def depends_on_later(self) -> bool:
+        """Whether events after its last one, up to the end of the window, may break a match."""
+        return self.ends_with_not or any(n.depends_on_later for n in self.negatives)
+
+    @property
+    def depends_on_earlier(self) -> bool:
+        """Whether events before its first one, from the start of the window, may break a match."""
+        return self.begins_with_not or any(n.depends_on_earlier for n in self.negatives)
+
+    @property
+    def depends_on_window(self) -> bool:
+        """Whether what matches a pattern under NOT depends on the window of the whole match.
+
+        It does if that pattern begins or ends with NOT itself.
+        """
+        return any(n.depends_on_earlier or n.depends_on_later for n in self.negatives)
 
     @property
     def gathers(self) -> bool:
@@ -117,8 +136,10 @@ class MatchTemplate:
 
     @property
     def waits(self) -> bool:
-        """Whether what is given out is known only when its window has passed."""
-        return self.ends_with_not or self.query.collapsed or self.is_unsure
+        """Whether a match is returned only when its window has passed."""
+        searches_by_window = self.depends_on_window and self.query.window is not None
+        is_open = self.depends_on_later or searches_by_window
+        return is_open or self.query.collapsed or self.is_unsure
 
     @property
     def is_unsure(self) -> bool:
@@ -255,6 +276,12 @@ def _refuse_uncollapsible(template: MatchTemplate) -> None:
         where = span or query.places.get("COLLAPSED", query.span)
         raise UnsupportedError(f"COLLAPSED: {message}", span=where, query=query.name)
 
+    if template.depends_on_window:
+        refuse(
+            "a pattern under NOT that begins or ends with NOT itself is judged match by match, and "
+            "a row has many. Put the inner NOT between two events.",
+            span=_inner_negation(query.pattern).span,
+        )
     for call in confidences(query):
         refuse(
             "each match has a CONFIDENCE() of its own, a row has none. CONFIDENCE >= 0.5 leaves "
@@ -283,15 +310,6 @@ def _template(
     is_negative: bool,
 ) -> MatchTemplate:
     positions = guarded_positions(whole)
-    if is_negative and any(
-        any(way) for ways in (*positions.first.values(), *positions.last.values()) for way in ways
-    ):
-        raise UnsupportedError(
-            "NOT at the beginning or the end of a pattern that itself stands under NOT is not "
-            "supported for match queries. Put it between two events of that pattern.",
-            span=whole.span or query.span,
-            query=query.name,
-        )
     sites = tuple(range(len(positions.events))) if positions.negatives else positions.sites
     spots: dict[frozenset[int], int] = {}
     order: list[frozenset[int]] = []
@@ -344,6 +362,7 @@ def _template(
         columns=columns,
         duplicates=_may_repeat(states, edges, ends),
         computed=conditions.registers.computed,
+        is_negative=is_negative,
     )
 
 

@@ -25,6 +25,7 @@ from elsinore.matches.keyed import (
 )
 from elsinore.matches.reach import ALIVE, NEXT_AT, ROW, gather
 from elsinore.matches.search import (
+    ALL_ROWS,
     BEGIN,
     EVENTS,
     FIRST,
@@ -114,7 +115,10 @@ def next_window(
 def next_from_event(
     tables: Ints, integers: Ints, keys: Ints, events: Ints, count: int, progress: Ints
 ) -> bool:
-    """Set the window, as `next_window` does, that begins with the next event to begin a match."""
+    """Set the window, as `next_window` does, that begins with the next event to begin a match.
+
+    If progress[ALL_ROWS] is 1, a NOT is looked for among all rows of the key.
+    """
     key, within, deferred = progress[SEGMENT], progress[WITHIN], tables[DEFERRED] == 1
     begin = 0 if progress[BEGIN] == FIRST_CALL else progress[BEGIN]
     progress[WINDOW], progress[LOWEST] = 0, -1
@@ -138,6 +142,8 @@ def next_from_event(
                 end = keys[key, END_ROW]
                 row = first_at(integers, events[last, ROW], end, time + within + 1)
                 progress[HIGHEST] = row - 1
+            if progress[ALL_ROWS] == 1:
+                progress[LOWEST], progress[HIGHEST] = 0, keys[key, END_ROW] - 1
             return True
         begin += 1
     return False

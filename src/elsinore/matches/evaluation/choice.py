@@ -15,10 +15,11 @@ from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
 
 if TYPE_CHECKING:
+    from elsinore.matches.by_window import WindowSearch
     from elsinore.matches.collapsed import CollapsedSearch
     from elsinore.matches.uncertain import UncertainSearch
 
-    Search = QuerySearch | UncertainSearch | CollapsedSearch
+    Search = QuerySearch | UncertainSearch | CollapsedSearch | WindowSearch
 
 
 def search_of(
@@ -46,6 +47,22 @@ def search_of(
         from elsinore.matches.uncertain import UncertainSearch  # noqa: PLC0415
 
         return UncertainSearch(template, classes, layout, size)
+    search = _search_by_evaluation(template, classes, layout, size, statistics)
+    if template.depends_on_window:
+        from elsinore.matches.by_window import WindowSearch  # noqa: PLC0415
+
+        return WindowSearch(search)
+    return search
+
+
+def _search_by_evaluation(
+    template: MatchTemplate,
+    classes: Classes,
+    layout: Layout,
+    size: int,
+    statistics: QueryStatistics,
+) -> QuerySearch:
+    """Return the search that makes matches as the query's evaluation says."""
     if statistics.evaluation in BY_RUNS:
         from elsinore.matches.evaluation.run_search import RunSearch  # noqa: PLC0415
 

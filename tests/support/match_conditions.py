@@ -1,0 +1,180 @@
+"""Conditions and columns drawn for any pattern of a match query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elsinore.model import pattern as pt
+from support.drawn import Drawn
+
+NUMBERS = ("v", "n")
+COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
+AGGREGATES = ("MIN", "MAX", "SUM", "AVG", "COUNT")
+OWN = ("SPREAD", "MIDDLE")  # `support.matches.USERS`
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The variables that conditions on one pattern may name: the whole one, or one under NOT."""
+
+    names: tuple[str, ...]
+    repeated: frozenset[str]
+    is_negative: bool
+
+    @classmethod
+    def of(cls, pattern: pt.Pattern, *, is_negative: bool) -> Scope:
+        names = tuple(dict.fromkeys(event.variable for event in pt.positive_events(pattern)))
+        return cls(names, pt.kleene_variables(pattern), is_negative)
+
+    def kleene(self, drawn: Drawn) -> str | None:
+        return (
+            drawn.one(names) if (names := sorted(self.repeated.intersection(self.names))) else None
+        )
+
+
+def scopes(whole: pt.Pattern) -> list[Scope]:
+    """Return the scope of a pattern, and those of all patterns under NOT in it."""
+    negated = [node.pattern for node in pt.walk(whole) if isinstance(node, pt.Negation)]
+    return [
+        Scope.of(whole, is_negative=False),
+        *(Scope.of(pattern, is_negative=True) for pattern in negated),
+    ]
+
+
+def condition(drawn: Drawn, scope: Scope) -> str:
+    """Draw a condition on one event, on several, or on the whole match."""
+    forms = [_local, _pair, _pair, _neighbours]
+    if not scope.is_negative:
+        forms += [_whole, _whole, _prefix, _arithmetic, _null, _text, _count]
+    form = drawn.one(forms)
+    text = form(drawn, scope)
+    if not scope.is_negative and drawn.number(0, 5) == 0:
+        text = f"{text} OR {drawn.one(forms)(drawn, scope)}"
+    return f"NOT ({text})" if drawn.number(0, 11) == 0 else text
+
+
+def _compared(drawn: Drawn, left: str, right: str) -> str:
+    return f"{left} {drawn.one(COMPARISONS[:4] if drawn.number(0, 2) else COMPARISONS)} {right}"
+
+
+def _constant(drawn: Drawn) -> str:
+    return drawn.one(("1", "2", "1.5", "3"))
+
+
+def _read(drawn: Drawn, scope: Scope, name: str | None = None) -> str:
+    """Draw an attribute of an event of a variable, in any way to name the event."""
+    name = name or drawn.one(scope.names)
+    attribute = drawn.one(NUMBERS)
+    if name not in scope.repeated:
+        return f"{name}.{attribute}"
+    if scope.is_negative:
+        return f"{name}{drawn.one(('', '', '[1]'))}.{attribute}"
+    return f"{name}{drawn.one(('', '', '[i]', '[1]', f'[{name}.LEN]'))}.{attribute}"
+
+
+def _local(drawn: Drawn, scope: Scope) -> str:
+    name = drawn.one(scope.names)
+    texts = (
+        f"{name}.v < {_constant(drawn)}",
+        f"{name}.n >= {_constant(drawn)}",
+        f"{name}.s = 'x' OR {name}.v > 1",
+        f"{name}.n IN (1, 2)",
+        f"{name}.v IS NOT NULL",
+    )
+    return drawn.one(texts)
+
+
+def _pair(drawn: Drawn, scope: Scope) -> str:
+    if len(scope.names) < 2:
+        return _neighbours(drawn, scope)
+    one, other = drawn.some(scope.names, most=2, least=2)
+    right = _read(drawn, scope, other)
+    if drawn.number(0, 3) == 0:
+        right += drawn.one((" + 1", " - 1", " * 2"))
+    return _compared(drawn, _read(drawn, scope, one), right)
+
+
+def _neighbours(drawn: Drawn, scope: Scope) -> str:
+    name = scope.kleene(drawn)
+    if name is None:
+        return _local(drawn, scope)
+    attribute = drawn.one((*NUMBERS, "s"))
+    return f"{name}[i].{attribute} {drawn.one(COMPARISONS[:4])} {name}[i-1].{attribute}"
+
+
+def _aggregate(drawn: Drawn, scope: Scope, events: str = "") -> str:
+    """Draw an aggregate over all events of a variable, or over those before the current one."""
+    name = (scope.kleene(drawn) if events or drawn.number(0, 2) else None) or drawn.one(scope.names)
+    function = drawn.one((*AGGREGATES, *AGGREGATES, drawn.one(OWN)))
+    if function == "COUNT" and drawn.whether():
+        return f"COUNT({name}[{events}])"
+    return f"{function}({name}[{events}].{drawn.one(NUMBERS)})"
+
+
+def _whole(drawn: Drawn, scope: Scope) -> str:
+    right = _constant(drawn) if drawn.whether() else _read(drawn, scope)
+    return _compared(drawn, _aggregate(drawn, scope), right)
+
+
+def _prefix(drawn: Drawn, scope: Scope) -> str:
+    name = scope.kleene(drawn)
+    if name is None:
+        return _whole(drawn, scope)
+    function = drawn.one((*AGGREGATES, "SPREAD"))
+    before = f"{function}({name}[1..i-1].{drawn.one(NUMBERS)})"
+    return _compared(drawn, f"{name}[i].{drawn.one(NUMBERS)}", before)
+
+
+def _arithmetic(drawn: Drawn, scope: Scope) -> str:
+    sign = drawn.one(("+", "-", "*"))
+    left = f"{_read(drawn, scope)} {sign} {drawn.one((_read, _aggregate))(drawn, scope)}"
+    return _compared(drawn, left, drawn.one((_read, _aggregate))(drawn, scope))
+
+
+def _null(drawn: Drawn, scope: Scope) -> str:
+    of = drawn.one((_read, _aggregate))(drawn, scope)
+    return f"{of} IS {drawn.one(('NULL', 'NOT NULL'))}"
+
+
+def _text(drawn: Drawn, scope: Scope) -> str:
+    one, other = drawn.one(scope.names), drawn.one(scope.names)
+    first = drawn.one(("[1]", f"[{one}.LEN]")) if one in scope.repeated else ""
+    last = f"[{other}.LEN]" if other in scope.repeated else ""
+    return f"{one}{first}.s {drawn.one(COMPARISONS)} {drawn.one((repr('x'), f'{other}{last}.s'))}"
+
+
+def _count(drawn: Drawn, scope: Scope) -> str:
+    names = [drawn.one(scope.names) for _ in range(2)]
+    texts = (
+        f"COUNT({names[0]}[]) {drawn.one(COMPARISONS)} {drawn.number(0, 2)}",
+        f"COUNT({names[0]}[]) > COUNT({names[1]}[])",
+        f"COUNT({names[0]}[]) + {_read(drawn, scope)} > 2",
+    )
+    return drawn.one(texts)
+
+
+def columns(drawn: Drawn, scope: Scope) -> list[str]:
+    """Return what RETURN may ask of the variables."""
+    items = ["EVENT_IDS(n) AS ids"]
+    for name in scope.names:
+        if name not in scope.repeated:
+            items += [f"{name}.n AS {name}n", f"{name}.v AS {name}v"]
+            continue
+        items += [
+            f"{name}[].n AS {name}ns",
+            f"{name}[] AS {name}events",
+            f"COUNT({name}[]) AS {name}count",
+            f"COUNT({name}[].v) AS {name}known",
+            f"AVG({name}[].v) AS {name}mean",
+            f"SUM({name}[].n) AS {name}total",
+            f"MAX({name}[].v) AS {name}most",
+            f"SUM({name}[].v * {name}[].n) - 1 AS {name}worth",
+            f"MIN({name}[].v - {name}[].n) AS {name}gap",
+            f"COUNT({name}[].v - {name}[].n) AS {name}gaps",
+            f"SPREAD({name}[].v) AS {name}spread",
+            f"MIDDLE({name}[].n) AS {name}middle",
+            f"WEIGHTED({name}[].v, {name}[].n) AS {name}weighted",
+            f"{name}[1].s AS {name}first",
+            f"{name}[{name}.LEN].v - 1 AS {name}last",
+        ]
+    return drawn.some(items, least=1, most=5)

@@ -1,0 +1,102 @@
+"""Patterns of match queries drawn recursively, and streams that have what a pattern looks for.
+
+NOT stands in every position and inside NOT, quantifiers on events and on groups, OR anywhere.
+"""
+
+from __future__ import annotations
+
+from elsinore.model import pattern as pt
+from support.drawn import Drawn
+
+TYPES = "AAABBBCCD"
+QUANTIFIERS = ((1, None),) * 6 + ((0, None), (0, 1)) * 2 + ((2, 2), (1, 2), (0, 2), (2, None))
+DEEPEST = 3  # SEQ, OR and NOT in one another
+
+
+def patterns(drawn: Drawn) -> pt.Pattern:
+    """Draw a pattern that matches at least one event."""
+    while True:
+        pattern = _Patterns(drawn).sequence(0)
+        if not pt.nullable(pattern):
+            return pattern
+
+
+class _Patterns:
+    """Draws the parts of one pattern: each event has a variable of its own."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        self._drawn = drawn
+        self._names = iter("abcdefghjklmnopqrstuvwxyz")
+        self._left = drawn.number(2, 5)  # events of the whole, or of what is under NOT
+        self._negations = drawn.one((0, 1, 1, 2, 2, 3))
+
+    def sequence(self, depth: int) -> pt.Pattern:
+        """Draw a SEQ, or the one part that it has."""
+        parts: list[pt.Pattern] = []
+        for _ in range(self._drawn.number(1, 3)):
+            if self._is(0.3) and self._negations > 0:
+                parts.append(self.negation(depth))
+            parts.append(self.part(depth))
+            if self._left <= 0:
+                break
+        if self._is(0.3) and self._negations > 0:
+            parts.append(self.negation(depth))
+        return parts[0] if len(parts) == 1 else pt.Sequence(tuple(parts))
+
+    def part(self, depth: int) -> pt.Pattern:
+        """Draw a member of a SEQ: an event or a group, with or without a quantifier."""
+        choice = self._drawn.number(0, 9)
+        if depth >= DEEPEST or self._left <= 1 or choice <= 6:
+            return self._quantified(self.event(), 0.5)
+        if choice <= 7:
+            branches = tuple(self._branch(depth + 1) for _ in range(2))
+            return self._quantified(pt.Disjunction(branches), 0.4)
+        group = self.sequence(depth + 1)
+        return self._quantified(group, 1.0) if isinstance(group, pt.Sequence) else group
+
+    def negation(self, depth: int) -> pt.Negation:
+        """Draw a NOT: its pattern may begin and end with NOT, and have NOT between its events."""
+        self._negations -= 1
+        left, self._left = self._left, self._drawn.number(1, 2)
+        negated = self.sequence(depth + 1)
+        if pt.nullable(negated):
+            negated = self.event()
+        self._left = left
+        return pt.Negation(negated)
+
+    def event(self) -> pt.Event:
+        """Draw an event, with a variable of its own."""
+        self._left -= 1
+        return pt.Event(self._drawn.one(TYPES), next(self._names))
+
+    def _branch(self, depth: int) -> pt.Pattern:
+        """Draw a branch of OR: NOT stands in a SEQ only."""
+        if self._is(0.6):
+            return self._quantified(self.event(), 0.3)
+        return self.sequence(depth)
+
+    def _quantified(self, pattern: pt.Pattern, share: float) -> pt.Pattern:
+        if not self._is(share):
+            return pattern
+        return pt.Kleene(pattern, *self._drawn.one(QUANTIFIERS))
+
+    def _is(self, share: float) -> bool:
+        return self._drawn.number(0, 99) < 100 * share
+
+
+def word(drawn: Drawn, pattern: pt.Pattern) -> list[str]:
+    """Draw the types of events that match a pattern; some have what a NOT forbids."""
+    match pattern:
+        case pt.Event():
+            return [pattern.type]
+        case pt.Sequence(parts):
+            return [kind for part in parts for kind in word(drawn, part)]
+        case pt.Disjunction(parts):
+            return word(drawn, drawn.one(parts))
+        case pt.Kleene(inner, least, most):
+            rounds = drawn.number(least, least + 2 if most is None else most)
+            return [kind for _ in range(rounds) for kind in word(drawn, inner)]
+        case pt.Negation(inner):
+            return word(drawn, inner) if drawn.number(0, 2) == 0 else []
+        case _:
+            raise TypeError(pattern)
