@@ -1,6 +1,6 @@
 """Saved states as bytes: a checksum, the owner, and named arrays or any other content.
 
-Layout of a sealed state, version 2 (integers are little-endian):
+Layout of a sealed state, version 3 (integers are little-endian):
 
     magic "ELSA" | version u8 | CRC-32 of the rest u32 | length of head u32 | head | content
 
@@ -28,9 +28,11 @@ from numpy.typing import NDArray
 from elsinore.errors import ElsinoreError, StateError
 
 _MAGIC = b"ELSA"
-_VERSION = 2
+_VERSION = 3
 _HEADER = struct.Struct("<4sBI")  # magic, version, checksum of the rest
 _LENGTH = struct.Struct("<I")
+_CODEC = "lz4"
+_MOST_EXPANDED = 256  # LZ4 expands a byte to 255 at most
 _KINDS = frozenset("biufcSU")  # of arrays: numbers, truth values, bytes and texts
 
 Array = NDArray[Any]
@@ -87,16 +89,15 @@ def pack(owner: str, fingerprint: str, arrays: Mapping[str, Array]) -> bytes:
     """Return arrays as bytes, sealed with `owner` and `fingerprint`.
 
     The content is the length of a JSON list of (name, type, shape), the list, and the arrays' bytes
-    one after another.
+    one after another, compressed by LZ4: arrays of operators have room for more than they contain.
     """
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     listed = [(name, array.dtype.str, np.shape(arrays[name])) for name, array in plain.items()]
     table = json.dumps(listed).encode()
-    return seal(
-        owner,
-        fingerprint,
-        b"".join([_LENGTH.pack(len(table)), table, *(each.tobytes() for each in plain.values())]),
+    raw = b"".join(
+        [array.reshape(-1).view(np.uint8).data for array in plain.values() if array.nbytes]
     )
+    return seal(owner, fingerprint, b"".join([_LENGTH.pack(len(table)), table, compress(raw)]))
 
 
 def unpack(owner: str, fingerprint: str, blob: bytes) -> dict[str, Array]:
@@ -107,18 +108,36 @@ def unpack(owner: str, fingerprint: str, blob: bytes) -> dict[str, Array]:
     content = unseal(owner, fingerprint, blob)
     with reading_state(owner):
         (length,) = _LENGTH.unpack_from(content)
-        place = _LENGTH.size + length
-        arrays: dict[str, Array] = {}
-        for name, kind, shape in json.loads(bytes(content[_LENGTH.size : place])):
+        begin = _LENGTH.size + length
+        listed: list[tuple[str, np.dtype[Any], list[int]]] = []
+        for name, kind, shape in json.loads(bytes(content[_LENGTH.size : begin])):
             dtype = np.dtype(str(kind))
             if dtype.kind not in _KINDS or min(shape, default=0) < 0:
                 raise ValueError(f"an array has the type {kind!s:.20} and the shape {shape}")
-            end = place + math.prod(shape) * dtype.itemsize
-            if end > len(content):
-                raise ValueError("an array is longer than the state")
-            arrays[str(name)] = np.frombuffer(content[place:end], dtype).reshape(shape).copy()
-            place = end
+            listed.append((str(name), dtype, shape))
+        sizes = [math.prod(shape) * dtype.itemsize for _, dtype, shape in listed]
+        raw = decompress(content[begin:], sum(sizes))
+        arrays: dict[str, Array] = {}
+        place = 0
+        for (name, dtype, shape), size in zip(listed, sizes, strict=True):
+            part = raw[place : place + size]
+            arrays[name] = np.frombuffer(part, dtype).reshape(shape).copy()
+            place += size
         return arrays
+
+
+def compress(raw: bytes) -> bytes:
+    """Return bytes compressed by LZ4."""
+    return pa.compress(raw, codec=_CODEC, asbytes=True) if raw else b""
+
+
+def decompress(compressed: bytes | memoryview, size: int) -> memoryview:
+    """Return the `size` bytes of `compress`. Raises ValueError if they cannot be that many."""
+    if size > _MOST_EXPANDED * len(compressed):
+        raise ValueError("an array is longer than the state")
+    if not size:
+        return memoryview(b"")
+    return memoryview(pa.decompress(compressed, size, codec=_CODEC, asbytes=True))
 
 
 def table_to_bytes(table: pa.Table) -> bytes:

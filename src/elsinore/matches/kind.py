@@ -32,6 +32,16 @@ from elsinore.operators import (
 from elsinore.operators.open_end import windows_at
 from elsinore.plan import PlanOptions, Sharing, Unit
 
+NO_WINDOW = (
+    "without WITHIN a match may contain events from the stream's beginning, so that no event can "
+    "ever be forgotten. Add WITHIN."
+)
+LIMIT = "LIMIT is about all rows of a result, and a live stream's result never ends. Leave it out."
+DISTINCT = (
+    "DISTINCT compares each row with all rows before, which a live stream does not keep. Leave it "
+    "out, and remove duplicates where the rows are read."
+)
+
 
 class Matches(Kind):
     """The matches of a pattern, one row each."""
@@ -145,6 +155,19 @@ class Matches(Kind):
     def adds_up(self, unit: Unit) -> bool:
         """Return False: each match is a row of the result by itself."""
         return False
+
+    def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return the queries without WITHIN, and those with LIMIT or DISTINCT."""
+        return [
+            (place, reason)
+            for place, template in enumerate(spec_of(unit).templates)
+            for applies, reason in (
+                (template.query.window is None, NO_WINDOW),
+                (template.query.limit is not None, LIMIT),
+                (template.query.distinct, DISTINCT),
+            )
+            if applies
+        ]
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return possible mistakes, such as conditions that contradict each other."""

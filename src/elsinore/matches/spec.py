@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.modes import Evaluation, Uncertainty
+from elsinore.plan.trends import Kept
 
 _VALUE = "value:"  # before an attribute, in the name of its column
 
@@ -29,11 +30,14 @@ class MatchUnit:
 
     templates: tuple[MatchTemplate, ...]
     evaluations: tuple[Evaluated, ...] = ()
+    kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
 
     @property
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
-        return fingerprint(self.templates)
+        if "fingerprint" not in self.kept:  # each state that is saved or loaded has it
+            self.kept["fingerprint"] = fingerprint(self.templates)
+        return str(self.kept["fingerprint"])
 
     def partials(self, types: Mapping[str, pa.DataType]) -> list[pa.Schema]:
         """Return, query by query, the columns of what operators give out."""

@@ -232,6 +232,13 @@ class Kind(Protocol):
         """
         return [1] * len(unit.queries)  # the whole stream
 
+    def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return which queries of a unit cannot run over a live stream: places, and why.
+
+        The reason is a sentence that ends with the remedy.
+        """
+        return ()
+
     def statistics(self) -> OperatorStatistics:
         """Return what an operator counts that has done nothing."""
         return OperatorStatistics()

@@ -90,6 +90,11 @@ class SummedKind(Kind):
         operator.sums = sums
         return operator
 
+    def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return all queries: sums are complete when the stream ends, and not before."""
+        why = "its sums are of all events, so that nothing is returned before the stream ends."
+        return [(place, why) for place in range(len(unit.queries))]
+
     def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
         """Return the columns of a group's sums."""
         return [self.schema()]

@@ -151,7 +151,9 @@ class TrendUnit:
     @property
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
-        return fingerprint((self.members, self.exact))
+        if "fingerprint" not in self.kept:  # each state that is saved or loaded has it
+            self.kept["fingerprint"] = fingerprint((self.members, self.exact))
+        return str(self.kept["fingerprint"])
 
 
 def _attributes(

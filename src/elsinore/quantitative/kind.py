@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from elsinore.quantitative.operator import Spec
     from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
+CHAIN = (
+    "the queries after the first read the whole result of the one before, and a live stream's "
+    "result never ends. Run the first query live, and the others over its rows."
+)
 VALUE = "value"  # what the column of values is called
 
 
@@ -198,6 +202,10 @@ class Quantitative(Kind):
     ) -> Sequence[int | None]:
         """Return zeros: every value is final at its event."""
         return [0] * len(unit.queries)
+
+    def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return the query if it is a chain over the values of all keys."""
+        return [(0, CHAIN)] if spec_of(unit).after else ()
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return what may be a mistake: rates that never match."""

@@ -43,6 +43,11 @@ from elsinore.trends.statistics import TrendStatistics
 if TYPE_CHECKING:
     import pyarrow as pa
 
+NO_WINDOW = (
+    "without WITHIN there is one window, which ends when the stream does, so that nothing is "
+    "returned before. Add WITHIN."
+)
+
 
 class Trends(Kind):
     """Aggregates over all trends: COUNT(*), SUM(T.x) and their like."""
@@ -200,6 +205,14 @@ class Trends(Kind):
         """Return how many windows of each query contain the time of the last event."""
         windows = [template.query.window for template in spec_of(unit).members]
         return [windows_at(window, last_time) for window in windows]
+
+    def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return the queries without WITHIN: their only window ends with the stream."""
+        return [
+            (place, NO_WINDOW)
+            for place, template in enumerate(spec_of(unit).members)
+            if template.query.window is None
+        ]
 
     def statistics(self) -> TrendStatistics:
         """Return what an operator counts that has done nothing."""

@@ -46,15 +46,16 @@ class Bucket:
     returned by `add`, and change no result.
     """
 
-    def __init__(self, setup: PassSetup) -> None:
+    def __init__(self, setup: PassSetup, operators: Sequence[Operator] | None = None) -> None:
+        """Make the bucket of a pass, with new operators unless there are `operators`."""
         self.setup = setup
         self._columns = pa.schema([*setup.layout.keys, *setup.layout.events])
         key_types = [column.type for column in setup.layout.keys]
         self._codes = KeyCodes(key_types, setup.group_columns)
         self._buffer = ReorderBuffer(self._columns, setup.orders)
-        self._operators: list[Operator] = [
-            kind_for(unit).operator(unit, setup.options) for unit in setup.units
-        ]
+        if operators is None:
+            operators = [kind_for(unit).operator(unit, setup.options) for unit in setup.units]
+        self._operators = operators
         self._watermark: int | None = None
         self._late = 0
         self._many = FEW_KEYS
@@ -241,14 +242,18 @@ class Bucket:
                 f"The saved state is of the queries {', '.join(facts['queries'])}, not of "
                 f"{', '.join(setup.names)}."
             )
-        bucket = cls(setup)
-        bucket._watermark, bucket._late = facts["watermark"], facts["late"]
         with reading_state(OWNER):
+            operators = [
+                kind_for(unit).load(unit, bytes(parts[f"operator {number}"]))
+                for number, unit in enumerate(setup.units)
+            ]
+            bucket = cls(setup, operators)
+            bucket._watermark, bucket._late = facts["watermark"], facts["late"]
             bucket._restore(parts)
         return bucket
 
     def _restore(self, parts: dict[str, memoryview]) -> None:
-        """Take the parts of a saved state."""
+        """Take the codes and waiting events of a saved state."""
         setup = self.setup
         keys = np.frombuffer(parts["key codes"], np.int32)
         groups = np.frombuffer(parts["group codes"], np.int32)
@@ -259,7 +264,3 @@ class Bucket:
         self._codes = KeyCodes.restored(types, setup.group_columns, (keys, groups, values))
         if "events" in parts:
             self._buffer.add(self._plain(table_from_bytes(parts["events"])))
-        self._operators = [
-            kind_for(unit).load(unit, bytes(parts[f"operator {number}"]))
-            for number, unit in enumerate(setup.units)
-        ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from elsinore.arrow import no_table
+from elsinore.errors import QuerySemanticError, raise_errors
 from elsinore.model.clock import largest_time
 from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gathered, kind_for
 from elsinore.plan import Plan, Unit
@@ -97,6 +98,7 @@ def plan_live(
     Raises the errors of queries that do not fit the schema, and of those that cannot run live.
     """
     bind(plan.workload, schema_of(schema))
+    refuse_batch_queries(plan)
     plan = gathered(plan, options.sharing, record=False)
     plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=declared)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
@@ -111,6 +113,17 @@ def plan_live(
     ]
     names = tuple(query.name for query in plan.workload)
     return LiveSetup(passes=tuple(passes), names=names, schema=schema, options=options, time=time)
+
+
+def refuse_batch_queries(plan: Plan) -> None:
+    """Raise the errors of queries that cannot run over a live stream (`Kind.streams`)."""
+    errors = []
+    for unit in plan.units:
+        for place, why in kind_for(unit).streams(unit):
+            query = plan.workload[unit.names[place]]
+            message = f"This query cannot run over a live stream: {why}"
+            errors.append(QuerySemanticError(message, span=query.span, query=query.name))
+    raise_errors(errors)
 
 
 def layout_of(travelling: pa.Schema) -> Layout:

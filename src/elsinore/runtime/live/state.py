@@ -15,14 +15,10 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-
-from elsinore.kernels.saved import reading_state, seal, unseal
+from elsinore.kernels.saved import compress, decompress, reading_state, seal, unseal
 
 VERSION = 1  # of the facts and parts; states of other versions are not read
 _LENGTH = struct.Struct("<I")
-_CODEC = "lz4"
-_MOST_EXPANDED = 256  # LZ4 makes no byte of more than 255
 
 
 def pack_state(owner: str, facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
@@ -35,8 +31,7 @@ def pack_state(owner: str, facts: Mapping[str, Any], parts: Mapping[str, bytes])
     """
     sizes = [[name, len(part)] for name, part in parts.items()]
     head = json.dumps({"facts": facts, "parts": sizes}).encode()
-    compressed = pa.compress(b"".join(parts.values()), codec=_CODEC, asbytes=True)
-    content = b"".join((_LENGTH.pack(len(head)), head, compressed))
+    content = b"".join((_LENGTH.pack(len(head)), head, compress(b"".join(parts.values()))))
     return seal(_versioned(owner), "", content)
 
 
@@ -50,12 +45,10 @@ def unpack_state(owner: str, blob: bytes) -> tuple[dict[str, Any], dict[str, mem
         (length,) = _LENGTH.unpack_from(content)
         begin = _LENGTH.size + length
         head = json.loads(bytes(content[_LENGTH.size : begin]))
-        compressed = content[begin:]
         sizes = {str(name): int(size) for name, size in head["parts"]}
-        raw_size = sum(sizes.values())
-        if min(sizes.values(), default=0) < 0 or raw_size > _MOST_EXPANDED * len(compressed):
-            raise ValueError("a part is longer than the state")
-        raw = memoryview(pa.decompress(compressed, raw_size, codec=_CODEC, asbytes=True))
+        if min(sizes.values(), default=0) < 0:
+            raise ValueError("a part has a negative length")
+        raw = decompress(content[begin:], sum(sizes.values()))
         parts, start = {}, 0
         for name, size in sizes.items():
             parts[name] = raw[start : start + size]
