@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
+from elsinore.quantitative.items import as_item
 from elsinore.quantitative.lowered import why_not
 from elsinore.quantitative.lowered.memory import ROOM
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
-from elsinore.quantitative.stream import as_item
 from elsinore.quantitative.values import as_array
 from elsinore.runtime.streams import bits
 from oracles.streaming import values

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.quantitative import rows
+from elsinore.quantitative.items import as_item, record_type
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.flat_states import FlatStates
 from elsinore.quantitative.machine.inline import expression_of
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
-from elsinore.quantitative.stream import Stream, as_item, record_type
+from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import Made
 from elsinore.runtime.streams import bits
 from oracles.streaming import values

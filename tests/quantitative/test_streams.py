@@ -1,12 +1,9 @@
 """Streams: errors take nothing with them, states are saved and loaded, space stays flat."""
 
 import os
-import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
-from elsinore.errors import ElsinoreError, InputError, StateError
+from elsinore.errors import ElsinoreError, InputError
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs, take
 from support.quantitative import cases, queries
@@ -154,64 +151,6 @@ def test_the_state_of_a_long_stream_is_no_larger_than_that_of_a_short_one() -> N
         stream.extend(day * 500)
         sizes.append(len(stream.save()))
     assert max(sizes) - min(sizes) < 32
-
-
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_a_state_is_loaded_from_whatever_holds_bytes(kind: Callable[[bytes], bytes]) -> None:
-    stream = inverse_of_last().start()
-    loaded = inverse_of_last().load(kind(stream.save()))
-    assert loaded.save() == stream.save()
-
-
-@pytest.mark.parametrize("state", ["text", None, 3])
-def test_what_holds_no_bytes_is_no_state(state: object) -> None:
-    with pytest.raises(StateError, match="not a saved state"):
-        inverse_of_last().load(state)  # type: ignore[arg-type]
-
-
-def test_a_state_of_another_query_or_a_damaged_one_is_refused() -> None:
-    state = inverse_of_last().start().save()
-    with pytest.raises(StateError, match="saved for another query"):
-        qre.filter(qre.any).load(state)
-    with pytest.raises(StateError, match="not a saved state"):
-        inverse_of_last().load(b"nothing")
-    with pytest.raises(StateError, match="damaged"):
-        inverse_of_last().load(state[:-3])
-
-
-class Exploit:
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.system, ("true",)
-
-
-def test_a_state_makes_no_objects_but_plain_values_and_the_users_own() -> None:
-    state = inverse_of_last().start().save()
-    plain = pickle.dumps([((False, 1), 1, 0)])
-    head = state[: state.index(pickle.PROTO + b"\x05")]
-    assert plain
-    with pytest.raises(StateError, match=r"posix\.system|nt\.system"):
-        inverse_of_last().load(head + pickle.dumps([Exploit()], protocol=5))
-
-
-@dataclass(frozen=True)
-class Extent:
-    least: float
-    most: float
-
-
-def widened(extent: Extent, v: float) -> Extent:
-    return Extent(min(extent.least, v), max(extent.most, v))
-
-
-def extent() -> Query:
-    return qre.iterate(qre.atom(qre.any, lambda v: v), Extent(0.0, 0.0), widened)
-
-
-def test_accumulators_may_be_dataclasses_and_are_saved() -> None:
-    stream = extent().start()
-    stream.push(3.0)
-    again = extent().load(stream.save())
-    assert again.push(-1.0) == Extent(-1.0, 3.0)
 
 
 def test_a_state_is_read_in_another_process() -> None:

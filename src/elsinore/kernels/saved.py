@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.errors import ElsinoreError, StateError
+from elsinore.errors import SetupError, StateError
 
 _MAGIC = b"ELSA"
 _VERSION = 3
@@ -162,7 +162,7 @@ def reading_state(owner: str) -> Iterator[None]:
     """Raise StateError for whatever content of a saved state makes reading it fail."""
     try:
         yield
-    except ElsinoreError:
+    except (StateError, SetupError):
         raise
     except Exception as error:  # any other content than that of `save` may fail in any way
         raise StateError(

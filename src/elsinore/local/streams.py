@@ -157,7 +157,9 @@ def _runs_for(stream: Stream, table: pa.Table) -> Runs:
     """Return what runs tables of such columns; compiled once."""
     if table.schema not in stream.tables:
         types = dict(zip(table.schema.names, table.schema.types, strict=True))
-        stream.tables[table.schema] = Runs(stream.query, types, compiled=True, tell=bits)
+        stream.tables[table.schema] = Runs(
+            stream.query, types, compiled=True, tell=bits, first=stream.again()
+        )
     runs_of_schema: Runs = stream.tables[table.schema]
     return runs_of_schema
 

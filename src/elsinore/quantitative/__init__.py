@@ -59,6 +59,7 @@ from elsinore.quantitative.folds import (
     top,
     variance,
 )
+from elsinore.quantitative.items import UNDEFINED
 from elsinore.quantitative.pipeline import Pipeline, pipeline
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import ANY as any  # noqa: N811
@@ -71,7 +72,7 @@ from elsinore.quantitative.sketches import (
     sketch_quantile,
     sketched_quantile,
 )
-from elsinore.quantitative.stream import UNDEFINED, OperationError, Stream
+from elsinore.quantitative.stream import OperationError, Stream
 
 item = Item()
 

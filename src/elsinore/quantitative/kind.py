@@ -141,7 +141,7 @@ class Quantitative(Kind):
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
         """Return the result of what operators gave out."""
-        from elsinore.quantitative.operator import unpickled  # noqa: PLC0415 - the engine
+        from elsinore.quantitative.operator import decoded  # noqa: PLC0415 - the engine
 
         del query, types
         spec = spec_of(unit)
@@ -151,7 +151,7 @@ class Quantitative(Kind):
         columns = [by_name[name].take(codes) for name in spec.by]
         values = partials.column(VALUE)
         if spec.value is None:
-            values = unpickled(values)
+            values = decoded(values)
         columns += [partials.column("time"), values]
         return pa.table(columns, names=[*spec.by, spec.called, VALUE])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,18 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy
-from elsinore.errors import StateError
+from elsinore.kernels.saved import reading_state, seal, unseal
 from elsinore.operators import OperatorOptions, OperatorStatistics
 from elsinore.plan import Unit
 from elsinore.quantitative.conditions import Conditions
+from elsinore.quantitative.decoding import Reader, decode
+from elsinore.quantitative.encoding import encode, varint
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable
-from elsinore.quantitative.stream import Stream
+from elsinore.quantitative.stream import fingerprint
 from elsinore.quantitative.values import as_array
 
-MAGIC = b"elsinore quantitative operator 1\n"
+SAVED_BY = "quantitative operator 2"  # the number is that of the layout of its states
 ITEM = "item "  # what a column of an attribute is called, before its name
 PART = "condition "  # what a column of truth values is called, before its number
 SHOWN = "shown time"  # what a column of times is called that are given out as they are
@@ -36,7 +36,7 @@ class Spec:
     """What an operator needs to know of its query.
 
     `value` is the type of its values, None where it is known by the values alone: these are then
-    given out pickled. `called` is what the result calls the time; `shown` the attribute, and its
+    given out as bytes. `called` is what the result calls the time; `shown` the attribute, and its
     type, that is given out for it where ticks are too coarse. Without `compiled` the machine runs
     in Python. `after` are the queries that take the values of all keys.
     """
@@ -107,7 +107,7 @@ class QuantitativeOperator:
         rows = to_arrow(outputs.places)
         values = outputs.values
         if spec.value is None:
-            values = to_arrow([pickle.dumps(value) for value in values.to_pylist()], pa.binary())
+            values = to_arrow([encode(value) for value in values.to_pylist()], pa.binary())
         elif values.type != spec.value:
             values = values.cast(spec.value)
         time = "time" if spec.shown is None else SHOWN
@@ -138,26 +138,39 @@ class QuantitativeOperator:
         """Return None: the next value of any stream may depend on all of its events."""
 
     def save(self) -> bytes:
-        """Return the states of all streams."""
-        streams = {code: self._runs.stream(code).save() for code in range(self._keys)}
-        return MAGIC + pickle.dumps((self._one_slot, self._last, streams))
+        """Return the states of all streams that are no longer as a new one would be.
+
+        Raises StateError for values that saved states do not hold.
+        """
+        used = np.zeros(self._keys, bool)
+        states = bytearray()
+        for code in range(self._keys):
+            stream = self._runs.stream(code)
+            if not stream.is_fresh:
+                used[code] = True
+                stream.save_bare(states)
+        head = bytes((self._one_slot,)) + varint(self._last + 1) + varint(self._keys)
+        content = head + np.packbits(used).tobytes() + bytes(states)
+        return seal(SAVED_BY, fingerprint(self._spec.query), content)
 
     @classmethod
+    @reading_state(SAVED_BY)
     def load(cls, unit: Unit, blob: bytes) -> QuantitativeOperator:
         """Return the operator that `save` made the bytes of.
 
         Raises StateError where they are damaged or of another query.
         """
-        if not blob.startswith(MAGIC):
-            raise StateError("This is not a saved state of a quantitative query.")
-        try:
-            one_slot, last, streams = _Plain(io.BytesIO(blob[len(MAGIC) :])).load()
-        except (pickle.UnpicklingError, EOFError, ValueError, TypeError) as error:
-            raise StateError(f"The saved state is damaged: {error}") from error
-        operator = cls(unit, OperatorOptions(one_slot=one_slot))
-        operator._last, operator._keys = last, len(streams)
-        for code, state in streams.items():
-            operator._runs.put(code, Stream.load(operator._spec.query, state))
+        spec = unit.spec
+        assert isinstance(spec, Spec)
+        reader = Reader(unseal(SAVED_BY, fingerprint(spec.query), blob))
+        operator = cls(unit, OperatorOptions(one_slot=reader.bytes(1) != b"\0"))
+        operator._last, operator._keys = reader.number() - 1, reader.number()
+        bits = np.frombuffer(reader.bytes(-(-operator._keys // 8)), np.uint8)
+        for code in np.flatnonzero(np.unpackbits(bits, count=operator._keys)).tolist():
+            stream = operator._runs.stream(code)
+            stream.load_bare(reader)
+            operator._runs.put(code, stream)
+        reader.check_end()
         return operator
 
     def _codes(self, keys: np.ndarray) -> tuple[np.ndarray, int]:
@@ -177,13 +190,6 @@ def _told(bits: Bits, table: pa.Table) -> Any:
     return import_module("elsinore.runtime.streams").bits(bits, table)
 
 
-class _Plain(pickle.Unpickler):
-    """Reads numbers, bytes and containers of them, and makes no objects."""
-
-    def find_class(self, module: str, name: str) -> object:
-        raise StateError(f"The state holds a {module}.{name}, which no saved state does.")
-
-
 def _bare(rows: int) -> pa.Table:
     """Return events without attributes that are read."""
     return pa.table({"nothing": pa.nulls(rows)})
@@ -194,6 +200,6 @@ def _typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
 
 
-def unpickled(values: pa.Array) -> pa.Array:
-    """Return values that were given out pickled as a column."""
-    return as_array([pickle.loads(value) for value in values.to_pylist()])
+def decoded(values: pa.Array) -> pa.Array:
+    """Return values that were given out as bytes as a column."""
+    return as_array([decode(value) for value in values.to_pylist()])

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.quantitative.buffers import present, stored
+from elsinore.quantitative.items import record_type
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.flat_states import FlatStates
@@ -28,7 +29,7 @@ from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import VALUE
 from elsinore.quantitative.runnable import Runnable
-from elsinore.quantitative.stream import OperationError, Stream, record_type
+from elsinore.quantitative.stream import OperationError, Stream
 from elsinore.quantitative.values import Made, as_array
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Runs:
     pipeline; the interpreter's where a function may read a null that compiled code has no place
     for, and from where compiled code raised: it says what is wrong, or computes what compiled code
     cannot. The values are the same. `tell` returns the bits of a pipeline's later predicates.
+    `first` is a stream at its beginning whose machines run all streams; they are made if left out.
     """
 
     def __init__(
@@ -110,8 +112,9 @@ class Runs:
         *,
         compiled: bool,
         tell: Tell | None = None,
+        first: Stream | None = None,
     ) -> None:
-        self._first = Stream.of(query)
+        self._first = Stream.of(query) if first is None else first
         self._plain: dict[int, Stream] = {}  # those that the interpreter runs
         self._memories: list[Memory] = []  # of the compiled machines, one for each stage
         self._few = MOST_TEXTS  # texts that they may have met

@@ -48,8 +48,12 @@ class Sketch:
     def __bytes__(self) -> bytes:
         return bytes(self._whole().serialize())
 
+    def parts(self) -> tuple[bytes, list[float]]:
+        """Return what `sketch_of` makes the sketch of again."""
+        return bytes(self._base.serialize()), self._waiting[: self._count]
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return sketch_of, (bytes(self._base.serialize()), self._waiting[: self._count])
+        return sketch_of, self.parts()
 
     def __repr__(self) -> str:
         return f"Sketch of {len(self)} values"

@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-import io
-import operator
-import pickle
-import struct
 import traceback
-from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
 from elsinore.errors import InputError, StateError, did_you_mean
+from elsinore.kernels.saved import reading_state, seal, unseal
+from elsinore.quantitative.decoding import Reader, decode
+from elsinore.quantitative.encoded_classes import UnsupportedValueError
+from elsinore.quantitative.encoding import encode, varint
+from elsinore.quantitative.items import UNDEFINED, as_item
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.program import Bits, ItemError, bits_of, compile_query
 from elsinore.quantitative.pipeline import stages_of
-from elsinore.quantitative.query import Query, described
+from elsinore.quantitative.query import Query, described, shortly
 from elsinore.quantitative.runnable import Runnable
 
-MAGIC = b"elsinore quantitative state\n"
-VERSION = 1
+SAVED_BY = "quantitative stream 2"  # the number is that of the layout of its states
 SHOWN = 200  # characters of an item in a message
-
-SAFE_MODULES = ("builtins", "collections", "datetime", "decimal", "fractions", "uuid", "zoneinfo")
-SAFE_BUILTINS = frozenset(
-    {"bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list"}
-    | {"range", "set", "slice", "str", "tuple"}
-)
-
-
-class Undefined:
-    """What a query's value is where it has none; false in conditions."""
-
-    __slots__ = ()
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __repr__(self) -> str:
-        return "UNDEFINED"
-
-    def __reduce__(self) -> str:
-        return "UNDEFINED"
-
-
-UNDEFINED: Final = Undefined()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +204,24 @@ class Stream:
         return self.stages[0].position
 
     @property
+    def is_fresh(self) -> bool:
+        """Whether the stream goes on as one that has taken no items does.
+
+        Its position, which only messages tell, may be another one. Raises StateError for values
+        that saved states do not hold, as `save` does.
+        """
+        for stage in self.stages:
+            program = stage.machine.program
+            kept = without_unread(program, stage.state)
+            first = without_unread(program, program.begin()[0])
+            flags = [place for place, name in enumerate(program.variables) if "_" not in name]
+            if any(kept[place] is not first[place] for place in flags):
+                return False
+            if content_of(stage, kept) != content_of(stage, first):
+                return False
+        return True
+
+    @property
     def size(self) -> int:
         """About how many values the state holds: keys, and values in windows."""
         states = [value for stage in self.stages for value in stage.state]
@@ -376,12 +369,16 @@ class Stream:
             stage.state, stage.value, stage.position = saved
 
     def save(self) -> bytes:
-        """Return the state; the same query's `load` goes on from it, in another process too."""
-        buffer = io.BytesIO()
-        _Pickler(buffer, self).dump([(s.state, s.value, s.position) for s in self.stages])
-        print_ = fingerprint(self.query).encode()
-        head = struct.pack("<HI", VERSION, len(print_))
-        return MAGIC + head + print_ + buffer.getvalue()
+        """Return the state; the same query's `load` goes on from it, in another process too.
+
+        Accumulators and items may consist of numbers, texts, tuples, lists, maps, sets, dates and
+        times, NumPy's arrays, dataclasses and named tuples. Raises StateError for others, and names
+        the function that gave the value.
+        """
+        written = bytearray()
+        for stage in self.stages:
+            _write(written, stage, value=True)
+        return seal(SAVED_BY, fingerprint(self.query), bytes(written))
 
     @classmethod
     def load(cls, query: Runnable, data: bytes | bytearray | memoryview) -> Stream:
@@ -389,70 +386,24 @@ class Stream:
 
         Raises StateError where the state is damaged, or of another query or version.
         """
-        size = len(MAGIC) + struct.calcsize("<HI")
-        data = bytes(data) if isinstance(data, bytearray | memoryview) else data
-        if not isinstance(data, bytes) or not data.startswith(MAGIC) or len(data) < size:
-            raise StateError("This is not a saved state of a quantitative query.")
-        version, length = struct.unpack("<HI", data[len(MAGIC) : size])
-        if version != VERSION:
-            raise StateError(
-                f"The state was saved in version {version}, and this Elsinore reads version "
-                f"{VERSION}."
-            )
-        if data[size : size + length].decode(errors="replace") != fingerprint(query):
-            raise StateError(
-                "The state was saved for another query. A state goes on with the query it was "
-                "saved for: the same combinators, predicates and functions by name."
-            )
+        content = unseal(SAVED_BY, fingerprint(query), data)
         stream = cls.of(query)
-        try:
-            states = _Unpickler(io.BytesIO(data[size + length :]), stream).load()
-            for stage, (state, value, position) in zip(stream.stages, states, strict=True):
-                stage.state, stage.value, stage.position = state, value, position
-        except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, IndexError) as error:
-            raise StateError(f"The saved state is damaged: {error}") from error
+        with reading_state(SAVED_BY):
+            reader = Reader(content)
+            for stage in stream.stages:
+                _read(reader, stage, value=True)
+            reader.check_end()
         return stream
 
+    def save_bare(self, written: bytearray) -> None:
+        """Append the state without checksum and last value, for an operator of many streams."""
+        for stage in self.stages:
+            _write(written, stage, value=False)
 
-def as_item(item: Any) -> Any:
-    """Return a mapping as a record with attributes, and anything else as it is.
-
-    >>> as_item({"type": "M", "val": 2}).val
-    2
-    """
-    if not isinstance(item, Mapping):
-        return item
-    return record_type(tuple(item))(*item.values())
-
-
-_RECORDS: dict[tuple[str, ...], Any] = {}
-
-
-def record_type(names: tuple[str, ...]) -> Any:
-    """Return the type of records with these attributes, in this order."""
-    if names not in _RECORDS:
-        _RECORDS[names] = _record_type(names)
-    return _RECORDS[names]
-
-
-def make_record(names: tuple[str, ...], *values: Any) -> Any:
-    """Return a record, as one that was saved is made anew."""
-    return record_type(names)(*values)
-
-
-def _record_type(names: tuple[str, ...]) -> Any:
-    """Return a named tuple; odd names, which are no identifiers, are for `getattr`."""
-    base: Any = namedtuple("Record", names, rename=True)  # type: ignore[misc]  # noqa: PYI024
-
-    def reduced(record: Any) -> tuple[Any, ...]:
-        return make_record, (names, *record)
-
-    odd = {
-        name: property(operator.itemgetter(place))
-        for place, name in enumerate(names)
-        if name != base._fields[place]  # another's place may be called so
-    }
-    return type("Record", (base,), {"__slots__": (), "__reduce__": reduced, **odd})
+    def load_bare(self, reader: Reader) -> None:
+        """Take the state that `save_bare` appended."""
+        for stage in self.stages:
+            _read(reader, stage, value=False)
 
 
 def fingerprint(query: Runnable) -> str:
@@ -464,54 +415,75 @@ def _programs(program: Program) -> list[Program]:
     return [program, *(inner for part in program.keyed for inner in _programs(part))]
 
 
-class _Pickler(pickle.Pickler):
-    """Pickles states; the machines that threads of keys refer to are known by number."""
-
-    def __init__(self, file: io.BytesIO, stream: Stream) -> None:
-        super().__init__(file, protocol=5)
-        self._numbers = {id(program): n for n, program in enumerate(_all_programs(stream))}
-
-    def persistent_id(self, obj: Any) -> Any:
-        if isinstance(obj, KeyThreads):
-            return self._numbers[id(obj.program)], id(obj), *obj.states()
-        return None
+def _write(written: bytearray, stage: Stage, *, value: bool) -> None:
+    """Append the state of a stage: items so far, length of the rest, variables, last value."""
+    kept = without_unread(stage.machine.program, stage.state)
+    content = content_of(stage, (kept, stage.value) if value else kept)
+    written += varint(stage.position) + varint(len(content)) + content
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads states; only values of plain types and of the user's own modules are made."""
+def content_of(stage: Stage, kept: Any) -> bytes:
+    """Return what is kept of a stage as bytes.
 
-    def __init__(self, file: io.BytesIO, stream: Stream) -> None:
-        super().__init__(file)
-        programs = _all_programs(stream)
-        self._makers: dict[int, Any] = {}
-        for program in programs:
-            for inner, maker in zip(program.keyed, program.keys, strict=True):
-                self._makers[programs.index(inner)] = maker
-        self._threads: dict[int, KeyThreads] = {}
-        self._modules = {
-            getattr(value, "__module__", None)
-            for program in programs
-            for name, value in program.run.__globals__.items()
-            if name[0] in "fk"
-        }
-
-    def persistent_load(self, pid: Any) -> Any:
-        number, identity, idle, states = pid
-        if identity not in self._threads:
-            threads = self._threads[identity] = self._makers[number]()
-            threads.restore(idle, states)
-        return self._threads[identity]
-
-    def find_class(self, module: str, name: str) -> Any:
-        safe = module in SAFE_MODULES and (module != "builtins" or name in SAFE_BUILTINS)
-        ours = module.startswith("elsinore.quantitative.")
-        if safe or ours or module in self._modules or module.startswith("numpy"):
-            return super().find_class(module, name)
+    Raises StateError for a value that saved states do not hold; names the function that gave it.
+    """
+    try:
+        return encode(kept)
+    except UnsupportedValueError as error:
+        place = _unsupported(stage.machine.program, stage.state)
+        where, what = place or (f"the value of {shortly(stage.machine.query)}", str(error))
         raise StateError(
-            f"The state holds a {module}.{name}, which is neither a plain value nor of a module "
-            "that the query's functions are from."
-        )
+            f"The stream cannot be saved: {where} is {what}. What a stream keeps may consist of "
+            "numbers, texts, tuples, lists, maps, and dataclasses of these."
+        ) from error
 
 
-def _all_programs(stream: Stream) -> list[Program]:
-    return [p for stage in stream.stages for p in _programs(stage.machine.program)]
+def _read(reader: Reader, stage: Stage, *, value: bool) -> None:
+    stage.position = reader.number()
+    program = stage.machine.program
+    makers = {
+        inner.filename: maker
+        for outer in _programs(program)
+        for inner, maker in zip(outer.keyed, outer.keys, strict=True)
+    }
+    kept = decode(reader.bytes(reader.number()), makers)
+    if value:
+        kept, stage.value = kept
+    check_state(program, kept)
+    stage.state = kept
+
+
+def without_unread(program: Program, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a state without what is kept at atoms at which no thread waits: it is never read."""
+    waits = dict(zip(program.variables, state, strict=True))
+    return tuple(
+        value if waits[name.partition("_")[0]] else False if "_" not in name else None
+        for name, value in waits.items()
+    )
+
+
+def check_state(program: Program, state: object) -> None:
+    """Raise ValueError for what is no state of a machine, or of other threads of keys than its."""
+    if type(state) is not tuple or len(state) != len(program.variables):
+        raise ValueError("a state does not fit the query's machine")
+    for place, (name, value) in enumerate(zip(program.variables, state, strict=True)):
+        if "_" not in name and type(value) is not bool:
+            raise ValueError("a flag is no truth value")
+        if place in program.threads and value is not None and type(value) is not KeyThreads:
+            raise ValueError("the states of keys are missing")
+
+
+def _unsupported(program: Program, state: tuple[Any, ...]) -> tuple[str, str] | None:
+    """Return what gave the value that cannot be saved, and what that is; None: nothing here."""
+    for name, value in zip(program.variables, without_unread(program, state), strict=True):
+        if isinstance(value, KeyThreads):
+            idle, states = value.states()
+            for of_key in (idle, *states.values()):
+                found = None if of_key is None else _unsupported(value.program, of_key)
+                if found is not None:
+                    return found
+        try:
+            encode(value)
+        except UnsupportedValueError as error:
+            return program.makers.get(name, name), str(error)
+    return None

@@ -52,6 +52,7 @@ class Source:
     names: dict[str, Any] = field(default_factory=dict)  # what the code refers to
     variables: list[str] = field(default_factory=list)  # of the state, flags first of their atoms
     flags: list[str] = field(default_factory=list)
+    makers: dict[str, str] = field(default_factory=dict)  # variable -> the function that gave it
     collectors: dict[str, MapCollect] = field(default_factory=dict)  # name of its threads' factory
 
 
@@ -91,7 +92,7 @@ class Emitter:
         self._collecting: dict[int, list[str]] = {}
         self._level = 0
         self._fresh = 0
-        self._place(query, None, 0, 0)
+        self._place(query, None, 0, ())
 
     # --- the two functions ----------------------------------------------------------------------
 
@@ -118,34 +119,38 @@ class Emitter:
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _place(self, node: Query, parent: Query | None, part: int, depth: int) -> None:
+    def _place(self, node: Query, parent: Query | None, part: int, kept: tuple[str, ...]) -> None:
+        """Give a node its place; `kept` says of each value on its stack which function gave it."""
         if id(node) in self._places:  # one node in two places of a query is two nodes
             raise TypeError("a node stands in one place; see `fresh`")
         self.nodes.append(node)
-        self._places[id(node)] = _Place(parent, part, depth)
+        self._places[id(node)] = _Place(parent, part, len(kept))
         number = self._numbers[id(node)] = self._first + len(self._numbers)
         match node:
             case Atom():
                 self.source.flags.append(f"a{number}")
                 self.source.variables.append(f"a{number}")
-                self.source.variables += [f"a{number}_{slot}" for slot in range(depth)]
+                for slot, maker in enumerate(kept):
+                    self.source.variables.append(f"a{number}_{slot}")
+                    self.source.makers[f"a{number}_{slot}"] = maker
             case Split(parts, op):
                 for place, piece in enumerate(parts):
-                    self._place(piece, node, place, depth)
-                    depth += self.is_kept(op, place, piece)
+                    self._place(piece, node, place, kept)
+                    if self.is_kept(op, place, piece):
+                        kept = (*kept, maker_of(piece))
             case Iterate(body, _, step):
-                self._place(body, node, 0, depth + (step is not unit))
+                self._place(body, node, 0, kept if step is unit else (*kept, maker_of(node)))
             case Window(body, _):
-                self._place(body, node, 0, depth + 1)
+                self._place(body, node, 0, (*kept, maker_of(node)))
             case MapCollect():
                 name = f"keys{number}"
                 self.source.collectors[name] = node
                 if id(node) not in self._rates:
                     self._rates[id(node)] = fresh(match(node.rate))
-                self._place(self._rates[id(node)], node, 0, depth + 1)
+                self._place(self._rates[id(node)], node, 0, (*kept, maker_of(node)))
             case _:
                 for place, piece in enumerate(node.parts):
-                    self._place(piece, node, place, depth)
+                    self._place(piece, node, place, kept)
 
     @staticmethod
     def is_kept(op: Any, place: int, piece: Query) -> bool:
@@ -475,6 +480,19 @@ def is_unit(node: Query) -> bool:
             return all(map(is_unit, parts))
         case _:
             return False
+
+
+def maker_of(node: Query) -> str:
+    """Return the function that gives a query's values, or its accumulator, for messages."""
+    match node:
+        case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
+            return f"{name_of(op)} of {shortly(node)}"
+        case Iterate(step=step):
+            return f"{name_of(step)} of {shortly(node)}"
+        case Window(window=window):
+            return f"{window.fold.name} of {shortly(node)}"
+        case _:
+            return f"the value of {shortly(node)}"
 
 
 def atoms(node: Query) -> list[Atom]:

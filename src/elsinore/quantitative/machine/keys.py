@@ -7,7 +7,7 @@ taken back everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -48,6 +48,7 @@ class Program:
     variables: tuple[str, ...] = ()  # of the state: an atom's flag, and what is kept at the atom
     threads: tuple[int, ...] = ()  # places of the state that hold keys' threads
     keys: tuple[Callable[[], KeyThreads], ...] = ()  # what makes such threads
+    makers: Mapping[str, str] = field(default_factory=dict)  # variable -> what gives its values
     failures: Failures = field(default_factory=Failures)
 
 

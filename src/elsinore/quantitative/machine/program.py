@@ -121,6 +121,7 @@ def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program
         threads=threads,
         failures=failures,
         keys=tuple(names[factory] for factory in source.collectors),
+        makers=source.makers,
     )
 
 

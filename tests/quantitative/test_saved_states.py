@@ -1,0 +1,459 @@
+"""Saved states of quantitative queries: what they hold, what is refused, and how large they are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import pickle
+import re
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsinore.quantitative as qre
+from elsinore.errors import StateError
+from elsinore.kernels.saved import seal
+from elsinore.operators import OperatorOptions, kind_for
+from elsinore.plan import Unit
+from elsinore.quantitative import decoding
+from elsinore.quantitative.decoding import decode
+from elsinore.quantitative.encoded_classes import UnsupportedValueError
+from elsinore.quantitative.encoding import MOST_NESTED, encode, varint
+from elsinore.quantitative.items import as_item
+from elsinore.quantitative.query import Query
+from elsinore.quantitative.stream import SAVED_BY, fingerprint
+from elsinore.quantitative.versions import Bag, Counts
+from elsinore.runtime.classify import classify, type_numbers
+from elsinore.runtime.expressions import evaluate
+from quantitative.test_kind import MODULE, unit_and_batch
+from support.forged import allocating_little, check_forgeries
+
+S = qre.event("s")
+RAN: list[str] = []  # functions of classes below that were called
+
+
+@dataclass(frozen=True)
+class Extent:
+    least: float
+    most: float
+
+
+@dataclass
+class Noisy:
+    """A dataclass that notes when one of its functions is called."""
+
+    value: Any
+    doubled: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        RAN.append("__post_init__")
+        self.doubled = 2
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        RAN.append("__setattr__")
+        object.__setattr__(self, name, value)
+
+
+@dataclass(slots=True)
+class Slotted:
+    value: Any
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str
+
+
+class Plain:
+    """No dataclass."""
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+VALUES = [
+    None, True, False, 0, -1, 2**63 - 1, -(2**63), 2**63, -(2**200), 1.5, float("inf"), -0.0,
+    "", "text", "\ud800", b"bytes", bytearray(b"x"), 1 + 2j, (), [], {}, set(), frozenset({1}),
+    (1, (2, "a")), [1.0, 2.0, 3.0, 4.0, -0.0], [1, 2, 3, 4, -5], [1, 2, 3, 2**70], [True] * 5,
+    {"a": [1], (1, 2): None}, {1, 2}, Counter("aab"), OrderedDict(b=1, a=2),
+    defaultdict(list, a=[1]), deque([1, 2], 3), deque([1]), Decimal("1.50"), Fraction(1, 3),
+    dt.date(2026, 1, 2), dt.time(1, 2, 3), dt.datetime(2026, 1, 2, 3, 4, 5, 6),
+    dt.datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1),
+    dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=-3))),
+    dt.timedelta(days=-1, seconds=3, microseconds=5), UUID(int=7), np.float32(1.5), np.int8(-3),
+    np.datetime64("2026-01-02T03", "ns"), pd.Timestamp(5, tz="UTC"), pd.Timestamp("2026-01-01"),
+    pd.Timestamp(1791000000000000001, tz="Europe/Berlin"), pd.Timedelta(5),
+    pa.MonthDayNano([1, -2, 3]), Extent(1.0, 2.0), Slotted([Extent(0.0, 1.0)]), Pair(1, "a"),
+    as_item({"type": "M", "class": 1, "a b": None}), Counts({"a": 2}), Bag([3, 1, 2]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {value!r:.30}")
+def test_values_are_read_as_they_were(value: Any) -> None:
+    again = decode(encode(value))
+    assert type(again) is type(value)
+    assert repr(again) == repr(value)
+    assert again == value
+    if isinstance(value, dict | list | tuple):
+        assert list(map(type, again)) == list(map(type, value))
+    if isinstance(value, deque | defaultdict):
+        same = "maxlen" if isinstance(value, deque) else "default_factory"
+        assert getattr(again, same) == getattr(value, same)
+
+
+def test_arrays_and_what_has_no_equality_are_read_as_they_were() -> None:
+    array = np.arange(6, dtype=np.int16).reshape(2, 3)
+    again = decode(encode(array[:, ::2]))
+    assert (again.dtype, again.tolist()) == (np.int16, [[0, 2], [3, 5]])
+    nan = decode(encode([float("nan"), 1.0, 1.0, 1.0]))
+    assert nan[0] != nan[0]
+    assert nan[1:] == [1.0, 1.0, 1.0]
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+    | st.binary() | st.decimals(allow_nan=False) | st.datetimes() | st.timedeltas() | st.uuids(),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner)
+    | st.dictionaries(st.text() | st.integers() | st.tuples(st.integers(), st.text()), inner)
+    | st.builds(Slotted, inner) | st.builds(Extent, st.floats(allow_nan=False), st.just(0.0)),
+)  # fmt: skip
+
+
+@given(PLAIN)
+@settings(max_examples=300)
+def test_drawn_values_are_read_as_they_were(value: Any) -> None:
+    assert repr(decode(encode(value))) == repr(value)
+
+
+def test_what_two_values_share_is_shared_again_and_written_once() -> None:
+    shared = ["a", "b"] * 100
+    first, second = decode(encode((shared, shared)))
+    assert first is second
+    assert len(encode((shared,) * 9)) < len(encode((shared,))) + 40
+
+
+# --- what a state does not hold -----------------------------------------------------------------
+
+
+def local_class() -> object:
+    @dataclass
+    class Local:
+        value: int
+
+    return Local(1)
+
+
+CONTAINED: list[Any] = []
+CONTAINED.append(CONTAINED)
+NESTED: Any = ()
+for _ in range(MOST_NESTED):
+    NESTED = (NESTED,)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (Plain(), f"a {__name__}.Plain"),
+        (len, "a builtins.builtin_function_or_method"),
+        (Colour.RED, f"a {__name__}.Colour"),
+        (defaultdict(lambda: 1), "a collections.defaultdict"),
+        (np.array([object()]), "a numpy.ndarray"),
+        (local_class(), f"a {__name__}.local_class.<locals>.Local, which is not found"),
+        (CONTAINED, "a list that contains itself"),
+        (NESTED, f"more than {MOST_NESTED} containers in one another"),
+    ],
+)
+def test_other_values_are_refused_and_the_function_that_gave_them_is_named(
+    value: object, sentence: str
+) -> None:
+    def kept(item: object) -> object:
+        return value
+
+    def joined(first: object, second: object) -> int:
+        return 1 if first is second else 0
+
+    query = qre.split(qre.atom(qre.any, kept), qre.atom(), joined)
+    stream = query.start()
+    stream.push(1)
+    message = f"cannot be saved: kept of atom(any, kept) is {sentence}"
+    with pytest.raises(StateError, match=re.escape(message)):
+        stream.save()
+    with pytest.raises(UnsupportedValueError):
+        encode(value)
+
+
+def test_the_function_in_the_query_of_a_key_is_named() -> None:
+    def opened(item: Any) -> Plain:
+        return Plain()
+
+    body = qre.split(qre.atom(~S, opened), qre.atom(S), qre.left)
+    stream = qre.map_collect(S, "k", body, S).start()
+    stream.push({"type": "M", "k": 1})
+    with pytest.raises(StateError, match=r"opened of atom\(~s, opened\) is a .*Plain"):
+        stream.save()
+
+
+def test_a_value_that_is_given_out_and_not_kept_names_its_query() -> None:
+    stream = qre.atom(qre.any, lambda item: Plain()).start()
+    stream.push(1)
+    with pytest.raises(StateError, match=r"the value of atom\(any, lambda:\d+\) is a .*Plain"):
+        stream.save()
+
+
+def widened(extent: Extent, v: float) -> Extent:
+    return Extent(min(extent.least, v), max(extent.most, v))
+
+
+def test_accumulators_may_be_dataclasses() -> None:
+    query = qre.iterate(qre.atom(qre.any, lambda v: v), Extent(0.0, 0.0), widened)
+    stream = query.start()
+    stream.push(3.0)
+    assert query.load(stream.save()).push(-1.0) == Extent(-1.0, 3.0)
+
+
+def test_no_function_of_a_class_is_called_when_a_state_is_read() -> None:
+    state = encode(Noisy(5))
+    RAN.clear()
+    again = decode(state)
+    assert RAN == []
+    assert (again.value, again.doubled) == (5, 2)
+
+
+# --- forged states ------------------------------------------------------------------------------
+
+
+def inverse_of_last() -> Query:
+    return qre.iterate(qre.atom(qre.any, lambda v: 10 // v), 0, lambda total, v: total + v)
+
+
+ITEMS = [{"type": "as"[n % 4 == 3], "v": float(n), "k": f"key {n % 3}"} for n in range(11)]
+PER_SYNC = qre.split(qre.iterate(qre.atom(~S, lambda m: m.v), qre.median()), qre.atom(S), qre.left)
+KEPT: dict[str, Query] = {
+    "sum": qre.iterate(qre.atom(qre.any, lambda m: m.v), qre.sum()),
+    "window": qre.sliding(qre.atom(qre.any, lambda m: m.v), 4, qre.max()),
+    "median": qre.iterate(qre.atom(qre.any, lambda m: m.v), qre.median()),
+    "counts": qre.iterate(qre.atom(qre.any, lambda m: m.k), qre.counts()),
+    "sketch": qre.iterate(qre.atom(qre.any, lambda m: m.v), qre.sketch(0.1)),
+    "keys": qre.iter_last(qre.map_collect(S, "k", PER_SYNC, S)),
+    "items": qre.sliding(qre.atom(), 3, qre.last()),
+    "dataclass": qre.iterate(qre.atom(qre.any, lambda m: m.v), Extent(0.0, 0.0), widened),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_forged_state_of_a_stream_is_refused(name: str) -> None:
+    query = KEPT[name]
+    stream = query.start()
+    stream.extend(ITEMS)
+    state = stream.save()
+    check_forgeries(query.load, state)
+    assert query.load(state).save() == state
+
+
+@pytest.mark.parametrize("query", ["totals", "per_key", "kinds", "pipeline"])
+def test_a_forged_state_of_an_operator_is_refused(query: str) -> None:
+    unit, batch = unit_and_batch(f"QUERY q FROM detectors:{query}")
+    kind = kind_for(unit)
+    operator = kind.operator(unit, OperatorOptions())
+    list(operator.process(batch))
+    check_forgeries(lambda blob: kind.load(unit, blob), operator.save(), count=20)
+
+
+class Command:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RAN.append, ("unpickled",)
+
+
+def named(name: str, *values: bytes) -> bytes:
+    return encode(name) + b"".join(values) + b"O" + varint(len(values))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pickle.dumps(Command()),
+        named("os:system", encode("true")),
+        named("subprocess:Popen", encode("true")),
+        named("builtins:eval", encode("1")),
+        named(f"{__name__}:Plain"),
+        named(f"{__name__}:Extent.least", encode(1.0)),
+        named(f"{__name__}:Extent", encode(1.0)),
+        named(f"{__name__}:Pair", encode(1)),
+        named("antigravity:x"),
+        named("quantitative.test_saved_states:local_class.<locals>.Local", encode(1)),
+        b"S" + varint(1 << 60) + b"text",
+        b"J" + varint(1 << 60) + b"\1",
+        b"d" + varint(1 << 60) + b"12345678",
+        b"(" + varint(1 << 60),
+        b"N[" + varint(1 << 60),
+        b"N{" + varint(1 << 62),
+        b"R" + varint(5),
+        b"X" + varint(11) + varint(30) + b'["<f8", [1099511627776]]\n'.ljust(30, b"\0"),
+        b"X" + varint(11) + varint(30) + b'["|O", [1]]\n'.ljust(30, b"\0"),
+        b"X" + varint(99) + varint(0),
+        b"\xff" * 30,
+        b"I" + b"\xff" * 30,
+        b"",
+        b"NN",
+        b"(\0" + b"(\1" * (MOST_NESTED + 1),
+        b"(\0" + b"(\1" * 100_000,
+        b"[\0N{\1",  # a list as a key
+        encode("<elsinore query.keys0>") + b"N{\0K",
+        b"NC",
+        b"NB",
+    ],
+)
+def test_content_that_no_state_has_is_refused_though_its_checksum_is_right(content: bytes) -> None:
+    RAN.clear()
+    with pytest.raises(StateError), allocating_little():
+        decode(content)
+    query = inverse_of_last()
+    kept = varint(0) + varint(len(content)) + content
+    with pytest.raises(StateError), allocating_little():
+        query.load(seal(SAVED_BY, fingerprint(query), kept))
+    assert RAN == []
+
+
+def test_a_key_that_refers_to_itself_many_times_is_not_hashed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    doubled = b"N(\1" + b"".join(b"R" + varint(n) + b"R" + varint(n) + b"(\2" for n in range(60))
+    content = doubled.replace(b"N(\1", b"N(\1", 1)
+    monkeypatch.setattr(decoding, "MOST_HASHED", 1000)
+    with pytest.raises(StateError):
+        decode(content + b"N{\1")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        (),
+        (True,),
+        (1, 2),
+        (True, 0, 0),
+        [True, 0],
+        None,
+    ],
+)
+def test_a_state_that_does_not_fit_the_machine_is_refused(state: object) -> None:
+    query = inverse_of_last()
+    content = encode((state, None))
+    kept = varint(0) + varint(len(content)) + content
+    with pytest.raises(StateError, match=r"does not fit the query's machine|no truth value"):
+        query.load(seal(SAVED_BY, fingerprint(query), kept))
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_state_is_loaded_from_whatever_holds_bytes(kind: Callable[[bytes], bytes]) -> None:
+    stream = inverse_of_last().start()
+    loaded = inverse_of_last().load(kind(stream.save()))
+    assert loaded.save() == stream.save()
+
+
+@pytest.mark.parametrize("state", ["text", None, 3, b"nothing"])
+def test_what_is_no_saved_state_is_refused(state: Any) -> None:
+    with pytest.raises(StateError, match="not a saved state"):
+        inverse_of_last().load(state)
+
+
+def test_a_state_of_another_query_or_of_an_older_release_is_refused() -> None:
+    with pytest.raises(StateError, match="with other queries"):
+        qre.filter(qre.any).load(inverse_of_last().start().save())
+    older = b"elsinore quantitative state\n\1\0" + pickle.dumps(Command())
+    with pytest.raises(StateError, match="not a saved state"):
+        inverse_of_last().load(older)
+    assert "unpickled" not in RAN
+
+
+# --- map_collect, compiled ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", KEPT)
+def test_a_stream_that_took_a_table_is_saved_and_goes_on(name: str, compiled: bool) -> None:
+    query, table = KEPT[name], pa.Table.from_pylist(ITEMS)
+    whole = query.start()
+    expected = [whole.push(item) for item in ITEMS * 3]
+    stream = query.start()
+    found = [stream.push(item) for item in ITEMS]
+    taken = stream.take(table, compiled=compiled)
+    assert taken.num_rows == sum(value is not qre.UNDEFINED for value in expected[11:22])
+    again = query.load(stream.save())
+    assert again.position == 22
+    found += expected[11:22]
+    found += [again.push(item) for item in ITEMS]
+    if name != "sketch":
+        assert found == expected
+        assert [stream.push(item) for item in ITEMS] == expected[22:]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_item_that_fails_after_a_table_changes_no_key(compiled: bool) -> None:
+    per_key = qre.split(
+        qre.iterate(qre.atom(~S, lambda m: m.v), qre.sum()),
+        qre.atom(S),
+        lambda total, sync: total // sync.v,
+    )
+    query = qre.map_collect(S, "k", qre.iter_last(per_key))
+    stream, rows = query.start(), [{"type": "M", "k": n % 2, "v": n} for n in range(6)]
+    stream.take(pa.Table.from_pylist(rows), compiled=compiled)
+    with pytest.raises(qre.OperationError, match="ZeroDivisionError"):
+        stream.push({"type": "s", "k": None, "v": 0})
+    stream.push({"type": "M", "k": 0, "v": 10})
+    assert stream.push({"type": "s", "k": None, "v": 1}) == {0: 16, 1: 9}
+
+
+# --- size ---------------------------------------------------------------------------------------
+
+
+def episodes() -> Query:
+    """Return the mean of each episode; a key between two episodes is as a new one."""
+    begin, end = qre.event("M"), qre.event("S")
+    values = qre.iterate1(qre.atom(qre.event("other"), lambda other: other.v or 0.0), qre.mean())
+    return qre.iter_last(qre.split(qre.atom(begin), values, qre.atom(end), lambda m, v, s: v))
+
+
+def test_keys_between_two_episodes_take_a_bit_in_a_state_and_are_not_open() -> None:
+    MODULE.episodes = episodes().by("k")  # type: ignore[attr-defined]
+    unit, _ = unit_and_batch("QUERY q FROM detectors:episodes")
+    kind, count = kind_for(unit), 4000
+    whole, operator = (kind.operator(unit, OperatorOptions()) for _ in range(2))
+    columns = {"type": ["M", "other", "S"], "v": [1.0, 2.0, 3.0]}
+    begun = batch_for(unit, columns, range(count))
+    first, rest = begun.slice(0, 3 * count - 4), begun.slice(3 * count - 4)
+    expected = [list(whole.process(part)) for part in (first, rest)]
+    assert expected[1][0].column("value").to_pylist() == [2.0, 2.0]
+    assert list(operator.process(first)) == expected[0]
+    state = operator.save()
+    assert len(state) < count // 8 + 500
+    assert list(kind.load(unit, state).process(rest)) == expected[1]
+
+
+def batch_for(unit: Unit, columns: dict[str, Any], keys: Iterable[int]) -> pa.RecordBatch:
+    """Return the events of `columns` for each key, key after key."""
+    types = next(iter(columns.values()))
+    rows = [(key, place) for key in keys for place in range(len(types))]
+    table = {
+        name: pa.array([column[place] for _, place in rows]) for name, column in columns.items()
+    }
+    key = pa.array([key for key, _ in rows], pa.int32())
+    numbers = type_numbers(table["type"], unit.types)
+    batch: dict[str, Any] = {"key": key, "group": key, "time": pa.array(range(len(rows)))}
+    batch["class"] = pa.array(classify(unit.classes, numbers, unit.types, table))
+    for column in unit.columns:
+        source = column.source
+        batch[column.name] = table[source] if isinstance(source, str) else evaluate(source, table)
+    return pa.RecordBatch.from_pydict(batch)
