@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,6 +31,13 @@ def read_json(path: Path, _: Reading) -> pa.Table:
     content = open_content(path)
 
     def read(*, whole: bool) -> pa.Table:
+        if not whole:
+            # Types are those of the first block if the others fit them: the same as those of all.
+            with (
+                suppress(pa.ArrowInvalid),
+                pa_json.open_json(PieceReader(json_lines(content))) as reader,
+            ):
+                return reader.read_all()
         block = min(content.size(), LARGEST_BLOCK) if whole else None
         options = pa_json.ReadOptions(block_size=block, use_threads=not whole)
         return pa_json.read_json(PieceReader(json_lines(content)), read_options=options)

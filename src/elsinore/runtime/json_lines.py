@@ -27,6 +27,7 @@ NOT_WHOLE = "Correct it there; a file that ends within a value was not written t
 _QUOTE, _NEWLINE, _COMMA, _BACKSLASH = b'"\n,\\'
 _MARKS = np.zeros(256, dtype=np.bool_)
 _MARKS[list(b'"\n{}[],')] = True
+_UNMARKED = bytes(set(range(256)) - set(b'"\n{}[]'))
 _DELTA = np.zeros(256, dtype=np.int8)
 _DELTA[list(b"{[")] = 1
 _DELTA[list(b"}]")] = -1
@@ -84,29 +85,26 @@ class _Scan:
                 self._decoder.decode(piece)
             except UnicodeDecodeError as error:
                 raise InputError(not_utf8(self._path)) from error
-        data = np.frombuffer(piece, dtype=np.uint8)
-        places = self._marks(data)
-        marks = data[places]
-        inside = self._inside_text(marks)
-        delta = np.where(inside, 0, _DELTA[marks])
-        running = self._depth + np.cumsum(delta, dtype=np.int64)
-        depth = running - np.minimum.accumulate(np.minimum(running, 0))
-        if depth.size and depth.max() > MOST_LEVELS:
-            self._refuse(
-                piece,
-                int(places[np.argmax(depth > MOST_LEVELS)]),
-                f"values are nested more than {MOST_LEVELS} levels deep. Write the inner ones as "
-                "text, or flatten them.",
-            )
         if self._is_array:
-            piece = self._separated(piece, places, inside, depth)
-        self._depth = int(depth[-1]) if depth.size else self._depth
-        newlines = places[marks == _NEWLINE]
-        self._lines += len(newlines)
-        if len(newlines):
-            self._line_begin = self._offset + int(newlines[-1]) + 1
+            places = self._places(piece)
+            marks = np.frombuffer(piece, dtype=np.uint8)[places]
+            inside, depth = self._nesting(marks)
+            self._check_depth(piece, places, depth)
+            lines = self._separated(piece, places, inside, depth)
+        else:
+            lines = piece
+            before = self._escapes, self._in_text, self._depth
+            _, depth = self._nesting(self._brackets(piece))
+            if depth.size and depth.max() > MOST_LEVELS:
+                self._escapes, self._in_text, self._depth = before
+                places = self._places(piece)
+                marks = np.frombuffer(piece, dtype=np.uint8)[places]
+                self._check_depth(piece, places, self._nesting(marks)[1])
+        self._lines += piece.count(b"\n")
+        if (last := piece.rfind(b"\n")) >= 0:
+            self._line_begin = self._offset + last + 1
         self._offset += len(piece)
-        return piece
+        return lines
 
     def end(self) -> None:
         """Raise InputError where an array is not closed, or the text ends within a character."""
@@ -115,8 +113,23 @@ class _Scan:
         if self._is_array and not self._closed:
             self._refuse(b"", 0, f"the array is not closed. {NOT_WHOLE}")
 
-    def _marks(self, data: NDArray[np.uint8]) -> NDArray[np.intp]:
+    def _brackets(self, piece: bytes) -> NDArray[np.uint8]:
+        """Return a piece's brackets, ends of lines and quotes in their order.
+
+        Two quotes with nothing between them are left out: they change nothing for other marks.
+        """
+        if self._escapes and piece[:1] in {b'"', b"\\"}:
+            piece = piece[1:]
+        self._escapes = False
+        if b"\\" in piece:
+            piece = piece.replace(b"\\\\", b"")
+            self._escapes = piece.endswith(b"\\")
+            piece = piece.replace(b'\\"', b"")
+        return np.frombuffer(piece.translate(None, _UNMARKED).replace(b'""', b""), dtype=np.uint8)
+
+    def _places(self, piece: bytes) -> NDArray[np.intp]:
         """Return the places of brackets, commas, ends of lines and quotes without a backslash."""
+        data = np.frombuffer(piece, dtype=np.uint8)
         places = np.flatnonzero(_MARKS[data])
         slashes = np.flatnonzero(data == _BACKSLASH)
         escaped = np.array([0] if self._escapes else [], dtype=np.intp)
@@ -136,17 +149,35 @@ class _Scan:
             return places
         return np.delete(places, np.searchsorted(places, escaped_quotes))
 
-    def _inside_text(self, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Return which marks are inside a text. No text goes on after the end of a line."""
+    def _nesting(self, marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which marks are inside a text, and the depth after each; advance both.
+
+        No text goes on after the end of a line.
+        """
         is_quote = marks == _QUOTE
         quotes = np.cumsum(is_quote) + int(self._in_text)
         at_newlines = np.where(marks == _NEWLINE, quotes, 0)
         before_line = np.maximum.accumulate(np.concatenate(([0], at_newlines)))
-        inside = (quotes - is_quote - before_line[:-1]) % 2 == 1
+        inside: NDArray[np.bool_] = (quotes - is_quote - before_line[:-1]) % 2 == 1
+        running = self._depth + np.cumsum(np.where(inside, 0, _DELTA[marks]), dtype=np.int64)
+        depth: NDArray[np.int64] = running - np.minimum.accumulate(np.minimum(running, 0))
         if len(marks):
             self._in_text = bool((quotes[-1] - before_line[-1]) % 2)
-        result: NDArray[np.bool_] = inside
-        return result
+            self._depth = int(depth[-1])
+        return inside, depth
+
+    def _check_depth(
+        self, piece: bytes, places: NDArray[np.intp], depth: NDArray[np.int64]
+    ) -> None:
+        """Raise InputError at the first mark that is nested too deeply."""
+        too_deep = np.flatnonzero(depth > MOST_LEVELS)
+        if len(too_deep):
+            self._refuse(
+                piece,
+                int(places[too_deep[0]]),
+                f"values are nested more than {MOST_LEVELS} levels deep. Write the inner ones as "
+                "text, or flatten them.",
+            )
 
     def _separated(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from elsinore.runtime.contents import Content
+from elsinore.runtime.contents import Content, not_utf8
 from elsinore.words import count
 
 RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)(?:: (.*))?", re.DOTALL)
@@ -47,6 +47,8 @@ def refusal_of_log(
     """
     if (match := RAGGED.search(str(error))) is not None:
         return _unequal(path, int(match[1]), match)
+    if "invalid UTF8" in str(error):
+        return not_utf8(path)
     if (odd := ODD_CELL.search(str(error))) is not None:
         name, kind = names[int(odd[1])], kinds[int(odd[1])]
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -41,21 +42,29 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
     content = open_content(path)
     has_quotes, has_zeros = _signs(content, delimiter)
     parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=has_quotes)
+    convert = pa_csv.ConvertOptions(
+        null_values=["", *reading.nulls],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
     whole = False
 
     def read(texts: Sequence[str], only: list[str] | None = None) -> pa.Table:
+        convert.column_types = dict.fromkeys(texts, pa.string())
+        convert.include_columns = only or ()
+        if not whole:
+            # Types are those of the first block if the others fit them: the same as those of all.
+            with (
+                suppress(pa.ArrowInvalid),
+                pa_csv.open_csv(
+                    content.open(), parse_options=parse, convert_options=convert
+                ) as reader,
+            ):
+                return reader.read_all()
         block = min(content.size(), LARGEST_BLOCK) if whole else None
+        options = pa_csv.ReadOptions(block_size=block, use_threads=not whole)
         return pa_csv.read_csv(
-            content.open(),
-            read_options=pa_csv.ReadOptions(block_size=block, use_threads=not whole),
-            parse_options=parse,
-            convert_options=pa_csv.ConvertOptions(
-                null_values=["", *reading.nulls],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                column_types=dict.fromkeys(texts, pa.string()),
-                include_columns=only,
-            ),
+            content.open(), read_options=options, parse_options=parse, convert_options=convert
         )
 
     try:
