@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.arrow import no_table, to_numpy, to_scalar, whole
+from elsinore.arrow import no_table, to_numpy, whole
 from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
@@ -30,20 +30,17 @@ from elsinore.operators import (
 from elsinore.operators.partials import results_of
 from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
-from elsinore.plan.modes import HIGH, LAW, End
+from elsinore.plan.modes import End
 from elsinore.runtime.arranged import presented
 from elsinore.runtime.chunks import in_one_piece
 from elsinore.runtime.classify import type_places
-from elsinore.runtime.distributions import distributions
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.memory import keep_freed
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.possible_times import possible_times
 from elsinore.runtime.rejects import (
-    ENDS_BEFORE,
-    NULL_END,
-    ODD_LAW,
     set_aside,
     unusable_reasons,
 )
@@ -64,11 +61,9 @@ from elsinore.runtime.times import (
     kind_of_column,
     numbers_for_text,
     schema_with_numbers,
-    to_ticks,
     within,
 )
 from elsinore.runtime.types import types_of
-from elsinore.runtime.uncertain import bounds
 from elsinore.runtime.units import keys_of
 from elsinore.runtime.warnings import (
     absent_types,
@@ -242,7 +237,7 @@ def prepare(
     added: dict[str, pa.Array] = {}
     odd: pa.Array | None = None  # why an event's possible times cannot be used
     if options.uncertain is not None:
-        ticks, added, odd = _possible(table, ticks, types, options)
+        ticks, added, odd = possible_times(table, ticks, types, options)
     if ticks.null_count or types.null_count or (odd is not None and odd.null_count < len(odd)):
         reasons = unusable_reasons(time, ticks, types)
         if odd is not None:
@@ -268,27 +263,6 @@ def prepare(
         types, times = types.take(rows), read_only(times[to_numpy(rows)])
     ordered = bool(options.order_by) or order == DISTINCT
     return Stream(table, rows, times, types, kind, ordered), rejected
-
-
-def _possible(
-    table: pa.Table, ticks: pa.Array, types: pa.Array, options: RunOptions
-) -> tuple[pa.Array, dict[str, pa.Array], pa.Array]:
-    """Return each event's first possible time in ticks, columns with the rest, and what is odd."""
-    assert options.uncertain is not None
-    high = None
-    if options.uncertain.high is not None:
-        column = evaluate_sql(options.uncertain.high, table, "time")
-        clock = options.clock.per_microsecond
-        high, _ = to_ticks(column, options.time_unit, clock, options.largest_time)
-    low, last = bounds(options.uncertain, whole(ticks), high, types, options.clock)
-    added = {HIGH: whole(last)}
-    odd = pc.if_else(pc.less(last, low), to_scalar(ENDS_BEFORE), to_scalar(None, pa.string()))
-    odd = pc.if_else(whole(last).is_null(), to_scalar(NULL_END), odd)
-    if options.uncertain.law is not None:
-        law = evaluate_sql(options.uncertain.law, table, "time_distribution")
-        added[LAW], is_odd = distributions(law)
-        odd = pc.if_else(pc.and_(odd.is_null(), is_odd), to_scalar(ODD_LAW), odd)
-    return low, added, odd
 
 
 def _run_unit(

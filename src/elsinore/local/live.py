@@ -10,7 +10,6 @@ from elsinore.runtime.live import (
     Bucket,
     LiveSetup,
     PassResults,
-    ReadEvents,
     Watermark,
     split_by_key,
 )
@@ -34,19 +33,17 @@ class LiveRun:
 
     def push(self, table: pa.Table, *, now: float) -> Iterator[tuple[str, pa.Table]]:
         """Add a batch of events; yield the rows that are final at the watermark."""
-        read = self._reader.read(table)
-        self.add(read)
-        if len(read.times):
-            self._watermark.observe(int(read.times.max()), now=now)
+        events, passes = self._reader.read(table)
+        self.add(passes)
+        if len(events.times):
+            self._watermark.observe(int(events.times.max()), now=now)
         until = self._watermark.at(now)
         if until is not None:
             yield from self._advance(until)
 
-    def add(self, read: ReadEvents) -> None:
+    def add(self, passes: list[pa.Table]) -> None:
         """Give events to the buckets of all passes."""
-        for of_pass, buckets, events in zip(
-            self._setup.passes, self._buckets, read.passes, strict=True
-        ):
+        for of_pass, buckets, events in zip(self._setup.passes, self._buckets, passes, strict=True):
             shares = split_by_key(events, of_pass.layout, len(buckets))
             for bucket, share in zip(buckets, shares, strict=True):
                 bucket.add(share)

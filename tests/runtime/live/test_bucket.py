@@ -56,13 +56,13 @@ def rows_of(live: LiveSetup, rows: list[pa.RecordBatch]) -> dict[str, list[dict[
 def test_late_events_are_returned_and_counted_and_change_nothing() -> None:
     live = setup("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10;")
     bucket, reader = Bucket(live.passes[0]), live.reader()
-    assert bucket.add(reader.read(events([1, 12], "AA", [0, 0])).passes[0]) is None
+    assert bucket.add(reader.read(events([1, 12], "AA", [0, 0]))[1][0]) is None
     assert list(bucket.advance(12 * SECOND)) == []
-    late = bucket.add(reader.read(events([11, 12, 3], "BBB", [0, 0, 0])).passes[0])
+    late = bucket.add(reader.read(events([11, 12, 3], "BBB", [0, 0, 0]))[1][0])
     assert late is not None
     assert late.column("time").to_pylist() == [11 * SECOND, 3 * SECOND]
     assert bucket.late == 2
-    bucket.add(reader.read(events([13], "B", [0])).passes[0])
+    bucket.add(reader.read(events([13], "B", [0]))[1][0])
     assert rows_of(live, list(bucket.end())) == {
         "q": [{"window_start": 10, "window_end": 20, "count(*)": 1.0}]
     }
@@ -73,8 +73,8 @@ def test_timers_say_when_something_is_final_and_when_all_is_released() -> None:
     bucket, reader = Bucket(live.passes[0]), live.reader()
     assert bucket.deadline() is None
     assert bucket.idle_time() is None
-    bucket.add(reader.read(events([1, 2, 3], "AAB", [0, 1, 0])).passes[0])
-    assert bucket.deadline() == 1 * SECOND + 1
+    bucket.add(reader.read(events([1, 2, 3], "AAB", [0, 1, 0]))[1][0])
+    assert bucket.deadline() == 1 * SECOND
     assert list(bucket.advance(5 * SECOND)) == []
     assert bucket.deadline() == 10 * SECOND
     rows = list(bucket.advance(10 * SECOND))
@@ -88,7 +88,7 @@ def test_timers_say_when_something_is_final_and_when_all_is_released() -> None:
 def test_a_bucket_is_empty_after_its_idle_time(text: str) -> None:
     live = setup(text)
     bucket = Bucket(live.passes[0])
-    bucket.add(live.reader().read(drawn(400, 20)).passes[0])
+    bucket.add(live.reader().read(drawn(400, 20))[1][0])
     list(bucket.advance(101 * SECOND))  # all events came by 99
     idle = bucket.idle_time()
     assert idle is not None
@@ -111,7 +111,7 @@ def test_keys_that_come_and_go_leave_nothing() -> None:
             [np.repeat(times, 2), np.tile(["A", "B"], 2_000), np.repeat(keys, 2), np.ones(4_000)],
             schema=SCHEMA,
         )
-        bucket.add(reader.read(table).passes[0])
+        bucket.add(reader.read(table)[1][0])
         list(bucket.advance(int(times[-1]) * SECOND))
         sizes.append((len(bucket.save()), bucket.keys, bucket._codes.size))
     before, after = np.array(sizes[5:15]), np.array(sizes[15:])
@@ -121,7 +121,7 @@ def test_keys_that_come_and_go_leave_nothing() -> None:
 def test_packed_events_are_those_that_were_added() -> None:
     live = setup()
     of_pass = live.passes[0]
-    read = live.reader().read(drawn(300, 5)).passes[0]
+    read = live.reader().read(drawn(300, 5))[1][0]
     plain, packed = Bucket(of_pass), Bucket(of_pass)
     plain.add(read)
     for rows in Packing(layout=of_pass.layout, partitions=1, chunk_rows=70)(read.to_batches()):
@@ -133,16 +133,16 @@ def test_early_values_are_those_of_a_stream_that_ends_now() -> None:
     live = setup()
     bucket, reader = Bucket(live.passes[0]), live.reader()
     table = drawn(300, 5)
-    bucket.add(reader.read(table.slice(0, 200)).passes[0])
+    bucket.add(reader.read(table.slice(0, 200))[1][0])
     list(bucket.advance(30 * SECOND))
     early = rows_of(live, list(bucket.early()))
     assert set(early) == {"trends", "rising"}
     ended = Bucket.load(live.passes[0], bucket.save())
     at_end = rows_of(live, list(ended.end()))
     assert early == {name: at_end[name] for name in early}
-    bucket.add(reader.read(table.slice(200)).passes[0])
+    bucket.add(reader.read(table.slice(200))[1][0])
     whole = Bucket(live.passes[0])
-    whole.add(reader.read(table).passes[0])
+    whole.add(reader.read(table)[1][0])
     list(whole.advance(30 * SECOND))
     assert rows_of(live, list(bucket.end())) == rows_of(live, list(whole.end()))
 
@@ -150,7 +150,7 @@ def test_early_values_are_those_of_a_stream_that_ends_now() -> None:
 def saved() -> tuple[LiveSetup, bytes]:
     live = setup()
     bucket = Bucket(live.passes[0])
-    bucket.add(live.reader().read(drawn(200, 5)).passes[0])
+    bucket.add(live.reader().read(drawn(200, 5))[1][0])
     list(bucket.advance(20 * SECOND))
     return live, bucket.save()
 

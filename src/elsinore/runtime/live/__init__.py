@@ -6,7 +6,7 @@ state, and `PassResults` computes rows from what buckets yield. `Watermark` says
 """
 
 from elsinore.runtime.live.bucket import Bucket
-from elsinore.runtime.live.events import EventReader, ReadEvents
+from elsinore.runtime.live.events import EventReader, UsableEvents
 from elsinore.runtime.live.results import PassResults
 from elsinore.runtime.live.setup import LiveSetup, PassSetup, layout_of, plan_live
 from elsinore.runtime.live.shares import split_by_key
@@ -18,7 +18,7 @@ __all__ = [
     "LiveSetup",
     "PassResults",
     "PassSetup",
-    "ReadEvents",
+    "UsableEvents",
     "Watermark",
     "layout_of",
     "plan_live",

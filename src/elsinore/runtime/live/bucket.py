@@ -28,10 +28,11 @@ from elsinore.arrow import whole
 from elsinore.errors import StateError
 from elsinore.kernels.saved import reading_state, table_from_bytes, table_to_bytes
 from elsinore.operators import Operator, OperatorStatistics, kind_for
+from elsinore.plan import Unit
 from elsinore.runtime.columnar.blobs import unpacked_events
 from elsinore.runtime.live.buffer import ReorderBuffer
 from elsinore.runtime.live.codes import KeyCodes
-from elsinore.runtime.live.setup import PassSetup
+from elsinore.runtime.live.setup import PassSetup, column_meanings
 from elsinore.runtime.live.state import pack_state, unpack_state
 from elsinore.runtime.travelling import operator_batch
 
@@ -110,8 +111,13 @@ class Bucket:
     def _run(
         self, until: int | None, units: Sequence[int] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Give events before `until` to operators, and yield what is final then."""
-        events = self._buffer.take(until)
+        """Give events to the operators of some units; yield what is final then.
+
+        Those are the events before `until` and, unless an order of simultaneous events has to be
+        awaited, at `until`: so results that depend on them alone do not wait for a later event.
+        """
+        before = until if until is None or self.setup.orders else until + 1
+        events = self._buffer.take(before)
         key = group = np.zeros(0, np.int32)
         if events is not None:
             columns = [events.column(column.name) for column in self.setup.layout.keys]
@@ -160,7 +166,7 @@ class Bucket:
         deadlines = [operator.deadline() for operator in self._operators]
         first = self._buffer.first
         if first is not None:
-            deadlines.append(first + 1)
+            deadlines.append(first + 1 if self.setup.orders else first)
         return min((time for time in deadlines if time is not None), default=None)
 
     def idle_time(self) -> int | None:
@@ -220,32 +226,33 @@ class Bucket:
         if attributes is not None and len(keys):
             parts["keys"] = table_to_bytes(attributes)
         if self._buffer.rows:
-            parts["events"] = table_to_bytes(self._buffer.events)
-        for number, operator in enumerate(self._operators):
-            parts[f"operator {number}"] = operator.save()
+            waiting = self._buffer.events.rename_columns(column_meanings(self.setup))
+            parts["events"] = table_to_bytes(waiting)
+        for unit, operator in zip(self.setup.units, self._operators, strict=True):
+            parts[_part(unit)] = operator.save()
         facts = {
-            "queries": list(self.setup.names),
+            "units": [list(unit.names) for unit in self.setup.units],
             "watermark": self._watermark,
             "late": self._late,
         }
         return pack_state(OWNER, facts, parts)
 
     @classmethod
-    def load(cls, setup: PassSetup, blob: bytes) -> Bucket:
+    def load(cls, setup: PassSetup, blob: bytes, *, drop: bool = False) -> Bucket:
         """Return the bucket that `save` returned the bytes of.
 
+        drop: the saved state may be of further units, which are dropped.
         Raises StateError if the bytes are damaged, of another version, or of other queries.
         """
         facts, parts = unpack_state(OWNER, blob)
-        if facts["queries"] != list(setup.names):
-            raise StateError(
-                f"The saved state is of the queries {', '.join(facts['queries'])}, not of "
-                f"{', '.join(setup.names)}."
-            )
         with reading_state(OWNER):
+            saved, units = facts["units"], [list(unit.names) for unit in setup.units]
+            if any(unit not in saved for unit in units) or not (drop or len(saved) == len(units)):
+                raise StateError(
+                    f"The saved state is of the queries {_listed(saved)}, not of {_listed(units)}."
+                )
             operators = [
-                kind_for(unit).load(unit, bytes(parts[f"operator {number}"]))
-                for number, unit in enumerate(setup.units)
+                kind_for(unit).load(unit, bytes(parts[_part(unit)])) for unit in setup.units
             ]
             bucket = cls(setup, operators)
             bucket._watermark, bucket._late = facts["watermark"], facts["late"]
@@ -263,4 +270,14 @@ class Bucket:
             values = [whole(column) for column in table_from_bytes(parts["keys"]).columns]
         self._codes = KeyCodes.restored(types, setup.group_columns, (keys, groups, values))
         if "events" in parts:
-            self._buffer.add(self._plain(table_from_bytes(parts["events"])))
+            waiting = table_from_bytes(parts["events"]).select(column_meanings(setup))
+            self._buffer.add(self._plain(waiting.rename_columns(self._columns.names)))
+
+
+def _part(unit: Unit) -> str:
+    """Return the name of the part of a saved state that is a unit's operator."""
+    return f"operator of {', '.join(unit.names)}"
+
+
+def _listed(units: Sequence[Sequence[str]]) -> str:
+    return ", ".join(name for names in units for name in names)

@@ -6,44 +6,64 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_numpy, whole
-from elsinore.errors import InputError
+from elsinore.errors import InputError, option
 from elsinore.plan import Unit
 from elsinore.runtime.options import RunOptions
+from elsinore.runtime.possible_times import TYPES, possible_times
 from elsinore.runtime.rejects import set_aside, unusable_reasons
 from elsinore.runtime.sql import evaluate_sql
-from elsinore.runtime.times import TimeKind, as_ticks, to_ticks
+from elsinore.runtime.times import TimeKind, as_ticks, kind_of_column, numbers_for_text, to_ticks
 from elsinore.runtime.travelling import Interest, select_events
 from elsinore.runtime.types import types_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadEvents:
-    """A batch of events that was read.
+class UsableEvents:
+    """Events of a batch that have a time and a type.
 
-    events, times: the usable events, and their times in ticks. passes: what travels of them to the
-    operators of each pass. rejected: unusable events, with their reasons; None if there are none.
+    table: their columns. ticks: their times. types: their types. time: the kind of the batch's
+    times, which for text says whether some name a zone. rejected: the other events, with a last
+    column `reject_reason`; None if there are none.
     """
 
-    events: pa.Table
-    times: NDArray[np.int64]
-    passes: tuple[pa.Table, ...]
-    rejected: pa.Table | None
+    table: pa.Table
+    ticks: pa.Array
+    types: pa.Array
+    time: TimeKind
+    rejected: pa.Table | None = None
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """The times in ticks."""
+        times: NDArray[np.int64] = to_numpy(self.ticks)
+        return times
+
+    def filter(self, chosen: NDArray[np.bool_]) -> UsableEvents:
+        """Return some of the events; those rejected stay."""
+        mask = pa.array(chosen)
+        return UsableEvents(
+            table=self.table.filter(mask),
+            ticks=self.ticks.filter(mask),
+            types=self.types.filter(mask),
+            time=self.time,
+            rejected=self.rejected,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventReader:
     """Reads batches of events of one schema for the passes of a live run.
 
-    passes: the units of each. Reading is a function of the batch alone, so any number of readers
-    in any processes read alike.
+    passes: the units of each. Reading is a function of the batch alone: any number of readers, in
+    any processes, read alike.
     """
 
     schema: pa.Schema
     options: RunOptions
-    time: TimeKind
     passes: tuple[tuple[Unit, ...], ...]
     _interests: tuple[tuple[Interest, ...], ...] = field(init=False)
 
@@ -51,49 +71,76 @@ class EventReader:
         interests = tuple(tuple(Interest(unit) for unit in units) for units in self.passes)
         object.__setattr__(self, "_interests", interests)
 
-    def usable(self, table: pa.Table) -> tuple[pa.Table, pa.Array, pa.Array, pa.Table | None]:
-        """Return the usable events of a table, their times in ticks and types, and the others.
-
-        Raises InputError if there are unusable events and they are not allowed (`rejects`), or if
-        the table's columns are not those of the schema.
-        """
-        table = self._fitting(table)
-        options = self.options
-        time = evaluate_sql(options.time, table, "time")
-        types = types_of(table, options.type)
-        ticks, _ = to_ticks(
-            time, options.time_unit, options.clock.per_microsecond, options.largest_time
-        )
-        ticks = whole(ticks)
-        if not (ticks.null_count or types.null_count):
-            return table, ticks, types, None
-        reasons = unusable_reasons(time, ticks, types)
-        table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
-        is_usable = reasons.is_null()
-        return table, ticks.filter(is_usable), types.filter(is_usable), rejected
-
-    def read(self, table: pa.Table) -> ReadEvents:
-        """Return what is usable of a table, and what travels of it to each pass.
+    def read(self, table: pa.Table) -> tuple[UsableEvents, list[pa.Table]]:
+        """Return the usable events of a table, and what travels of them to each pass.
 
         Raises what `usable` does.
         """
-        table, ticks, types, rejected = self.usable(table)
-        return self.select(table, ticks, types, rejected)
+        events = self.usable(table)
+        return events, self.travelling(events)
 
-    def select(
-        self, table: pa.Table, ticks: pa.Array, types: pa.Array, rejected: pa.Table | None = None
-    ) -> ReadEvents:
-        """Return usable events, and what travels of them to each pass."""
+    def usable(self, table: pa.Table) -> UsableEvents:
+        """Return the usable events of a table.
+
+        Raises InputError if some are not usable and that is not allowed (`rejects`), and if the
+        columns are not those of the schema.
+        """
+        table, options = self._fitting(table), self.options
+        time = evaluate_sql(options.time, table, "time")
+        self._check_text(time)
+        types = types_of(table, options.type)
+        ticks, kind = to_ticks(
+            time, options.time_unit, options.clock.per_microsecond, options.largest_time
+        )
+        ticks = whole(ticks)
+        added: dict[str, pa.Array] = {}
+        odd: pa.Array | None = None
+        if options.uncertain is not None:
+            ticks, added, odd = possible_times(table, ticks, types, options)
+        rejected: pa.Table | None = None
+        if ticks.null_count or types.null_count or (odd is not None and odd.null_count < len(odd)):
+            reasons = unusable_reasons(time, ticks, types)
+            if odd is not None:
+                reasons = pc.coalesce(reasons, odd)
+            table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
+            is_usable = reasons.is_null()
+            ticks, types = ticks.filter(is_usable), types.filter(is_usable)
+            added = {name: column.filter(is_usable) for name, column in added.items()}
+        for name, column in added.items():
+            table = table.append_column(name, column)
+        return UsableEvents(table=table, ticks=ticks, types=types, time=kind, rejected=rejected)
+
+    def travelling(self, events: UsableEvents) -> list[pa.Table]:
+        """Return what travels of events to the operators of each pass."""
+        table = events.table
         orders = [evaluate_sql(text, table, "order") for text in self.options.order_by]
-        passes = [
+        return [
             select_events(
-                units, interests, lambda name: whole(table.column(name)), ticks, types, orders
+                units,
+                interests,
+                lambda name: whole(table.column(name)),
+                events.ticks,
+                events.types,
+                orders,
             )
             for units, interests in zip(self.passes, self._interests, strict=True)
         ]
-        return ReadEvents(
-            events=table, times=to_numpy(ticks), passes=tuple(passes), rejected=rejected
-        )
+
+    def _check_text(self, time: pa.Array) -> None:
+        """Refuse times in text that only a look at all events could tell how to read."""
+        numbers = numbers_for_text(time)
+        if numbers is not time:
+            cast = option("time", f"CAST({self.options.time} AS DOUBLE)")
+            raise InputError(
+                "The times of these events are numbers in text. A live stream cannot tell from its "
+                f"first events whether all are: say so with {cast}."
+            )
+        if self.options.clock.per_microsecond == 1 and kind_of_column(time)[1]:
+            cast = option("time", f"CAST({self.options.time} AS TIMESTAMP_NS)")
+            raise InputError(
+                "Some times in text have nanoseconds, which a live stream must know when it "
+                f"starts: say so with {cast}."
+            )
 
     def _fitting(self, table: pa.Table) -> pa.Table:
         """Return a table with the schema's columns, in the schema's types."""
@@ -112,16 +159,23 @@ class EventReader:
                 columns.append(values if values.type == column.type else values.cast(column.type))
             except pa.ArrowException as error:
                 raise InputError(
-                    f"The column '{column.name}' of a batch has type {values.type}, and the "
-                    f"stream's has {column.type}: {error}. Cast it before it is pushed."
+                    f"The column '{column.name}' of a batch has the type {values.type}, but that "
+                    f"of the stream has {column.type}: {error}. Cast it before it is pushed."
                 ) from error
         return pa.table(columns, schema=self.schema)
+
+
+def attribute_types(schema: pa.Schema, options: RunOptions) -> dict[str, pa.DataType]:
+    """Return the types of the attributes that events have: columns, and possible times."""
+    types = dict(zip(schema.names, schema.types, strict=True))
+    return types if options.uncertain is None else types | TYPES
 
 
 def time_of(schema: pa.Schema, options: RunOptions) -> TimeKind:
     """Return the kind of times that results of a live run have.
 
-    Raises InputError for columns that cannot be a time. Text is read as ISO 8601.
+    Raises InputError for a column that cannot be a time. Whether times in text have a zone is known
+    from events alone (`UsableEvents.time`).
     """
     column = evaluate_sql(options.time, no_table(schema), "time")
     _, kind = as_ticks(column, options.time_unit, options.clock.per_microsecond)

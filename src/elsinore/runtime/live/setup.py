@@ -6,6 +6,7 @@ A `LiveSetup` is planned on the driver from a plan and the schema of the events.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -15,12 +16,14 @@ from elsinore.errors import QuerySemanticError, raise_errors
 from elsinore.model.clock import largest_time
 from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gathered, kind_for
 from elsinore.plan import Plan, Unit
+from elsinore.plan.fingerprint import fingerprint
 from elsinore.runtime.columnar import Layout
 from elsinore.runtime.finishing import Finish, Outputs
-from elsinore.runtime.live.events import EventReader, time_of
+from elsinore.runtime.live.events import EventReader, attribute_types, time_of
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.times import TimeKind
+from elsinore.runtime.travelling import travelling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +87,7 @@ class LiveSetup:
     def reader(self) -> EventReader:
         """Return what reads events of this schema, for all passes."""
         units = tuple(of_pass.units for of_pass in self.passes)
-        return EventReader(schema=self.schema, options=self.options, time=self.time, passes=units)
+        return EventReader(schema=self.schema, options=self.options, passes=units)
 
 
 def plan_live(
@@ -100,19 +103,33 @@ def plan_live(
     bind(plan.workload, schema_of(schema))
     refuse_batch_queries(plan)
     plan = gathered(plan, options.sharing, record=False)
-    plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=declared)
+    plan = fitted(plan, attribute_types(schema, options), declared=declared)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
     units = [tuple(plan.units[number] for number in numbers) for numbers in plan.passes]
-    time = time_of(schema, options)
-    reader = EventReader(schema=schema, options=options, time=time, passes=tuple(units))
-    nothing = reader.read(no_table(schema))
+    reader = EventReader(schema=schema, options=options, passes=tuple(units))
+    _, nothing = reader.read(no_table(schema))
     passes = [
-        _planned_pass(together, events.schema, schema, options)
-        for together, events in zip(units, nothing.passes, strict=True)
+        _planned_pass(together, events.schema, attribute_types(schema, options), options)
+        for together, events in zip(units, nothing, strict=True)
     ]
     names = tuple(query.name for query in plan.workload)
+    time = time_of(schema, options)
     return LiveSetup(passes=tuple(passes), names=names, schema=schema, options=options, time=time)
+
+
+def column_meanings(setup: PassSetup) -> list[str]:
+    """Return what each of the layout's columns means, whatever other units the pass has.
+
+    In a saved state columns have these names, so that it is read by a setup with fewer units.
+    """
+    units = setup.units
+    meanings = {f"class{n}": f"class for {', '.join(unit.names)}" for n, unit in enumerate(units)}
+    for number, (source, travel) in enumerate(travelling(units)):
+        name = source if isinstance(source, str) else fingerprint(source)
+        meanings[f"c{number}"] = f"{name} as {travel.value}"
+    columns = (*setup.layout.keys.names, *setup.layout.events.names)
+    return [meanings.get(name, name) for name in columns]
 
 
 def refuse_batch_queries(plan: Plan) -> None:
@@ -134,12 +151,13 @@ def layout_of(travelling: pa.Schema) -> Layout:
 
 
 def _planned_pass(
-    units: tuple[Unit, ...], travelling: pa.Schema, schema: pa.Schema, options: RunOptions
+    units: tuple[Unit, ...],
+    travelling: pa.Schema,
+    attributes: Mapping[str, pa.DataType],
+    options: RunOptions,
 ) -> PassSetup:
     plain = pa.schema([(field.name, plain_type(field.type)) for field in travelling])
-    types = tuple(
-        {name: plain_type(schema.field(name).type) for name in unit.carried} for unit in units
-    )
+    types = tuple({name: plain_type(attributes[name]) for name in unit.carried} for unit in units)
     return PassSetup(
         units=units,
         layout=layout_of(plain),
