@@ -17,6 +17,9 @@ SCHEMA = Schema(
         ("pool", AttributeKind.BOOLEAN),
         ("at", AttributeKind.TIME),
         ("blob", AttributeKind.OTHER),
+        ("period", AttributeKind.INTERVAL),
+        ("label", AttributeKind.COLLATED),
+        ("nothing", AttributeKind.NULL),
         ("digest", AttributeKind.BYTES),
         ("clock", AttributeKind.CLOCK),
         ("length", AttributeKind.DURATION),
@@ -44,7 +47,10 @@ def check(where: str = "", returns: str = "COUNT(*)", group_by: str = "") -> Non
         "T.at < '2024-01-01'",
         "'2024-01-01' < T.at",
         "T.at IN ('2024-01-01', '2024-01-02')",
-        "T.blob = 3",
+        "T.blob IS NULL",
+        "T.label IS NOT NULL",
+        "T.nothing = 3",
+        "T.nothing = T.nothing",
         "T.digest = 'abc'",
         "T.clock < T.clock",
         "T[i].length > T[i-1].length",
@@ -92,6 +98,17 @@ def test_conditions_that_fit_the_attributes_pass(where: str) -> None:
         ("T.length - T.length > 5", "A number is needed here, and this is a length of time"),
         ("T.parts = 'x'", "A struct, an array or a map cannot be compared. Give the events"),
         ("T.parts IN ('x')", "A struct, an array or a map cannot be compared"),
+        ("T.blob = 3", "Values of this column's type cannot be compared"),
+        ("T[i].period > T[i-1].period", "An interval with months has no fixed length"),
+        ("T.period = T.period", "An interval with months has no fixed length"),
+        ("T.label = 'x'", "Texts are compared byte by byte, .* the collation UTF8_BINARY, or"),
+        ("T[i].label = T[i-1].label", "different texts can be equal"),
+        ("T.label IN ('x')", "different texts can be"),
+        ("T.label LIKE 'x%'", "LIKE is for text, and this is text with a collation other than"),
+        ("T.digest = T.clock", "bytes beside a time of day"),
+        ("[label]", r"\[ \] 'label': keys are compared byte by byte"),
+        ("[period]", r"\[ \] 'period': an interval with months cannot be a key"),
+        ("[blob]", r"\[ \] 'blob': values of this column's type cannot be a key"),
         ("T[i].clock > T[i-1].clock", "A time of day cannot be compared with that of another"),
         ("T[i].digest <> T[i-1].digest", "Bytes of one event cannot be compared"),
     ],
@@ -107,8 +124,8 @@ def test_an_unknown_attribute_is_refused_with_the_nearest_and_all_there_are() ->
     error = caught.value
     assert "T has no attribute 'sped'. Did you mean 'speed'?" in str(error)
     assert (
-        "Attributes: district, speed, name, pool, at, blob, digest, clock, length, parts."
-        in str(error)
+        "Attributes: district, speed, name, pool, at, blob, period, label, nothing, digest, clock, "
+        "length, parts." in str(error)
     )
     assert error.choices == SCHEMA.names
     assert error.span is not None

@@ -32,7 +32,7 @@ from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import End
 from elsinore.runtime.arranged import presented
-from elsinore.runtime.chunks import in_one_piece
+from elsinore.runtime.chunks import in_one_piece, plain
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import NumberedKeys
@@ -52,7 +52,7 @@ from elsinore.runtime.rows import (
     has_ties,
     order_in_ranges,
 )
-from elsinore.runtime.schema import plain_type, schema_of
+from elsinore.runtime.schema import check_order, kind_of, plain_type, schema_of
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_orders import text_orders
 from elsinore.runtime.times import (
@@ -256,13 +256,19 @@ def prepare(
     rows: pa.Array | None = None
     if options.order_by or order == DISORDERED:
         keys = {"time": ticks} | {
-            f"order{n}": evaluate_sql(name, table, "order")
-            for n, name in enumerate(options.order_by)
+            f"order{n}": _order(name, table) for n, name in enumerate(options.order_by)
         }
         rows = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
         types, times = types.take(rows), read_only(times[to_numpy(rows)])
     ordered = bool(options.order_by) or order == DISTINCT
     return Stream(table, rows, times, types, kind, ordered), rejected
+
+
+def _order(text: str, table: pa.Table) -> pa.Array:
+    """Return a column by which events of one time are ordered."""
+    column = plain(evaluate_sql(text, table, "order"))
+    check_order(text, kind_of(column.type))
+    return column
 
 
 def _run_unit(

@@ -22,6 +22,7 @@ from elsinore.quantitative.runnable import NoValueWarning
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.leaving import why_no_value
+from elsinore.runtime.schema import schema_of
 from elsinore.runtime.streams import bits, check_by, check_names, run_rows, unknown
 from elsinore.runtime.times import kind_of_column, numbers_for_text, to_ticks
 
@@ -59,7 +60,7 @@ def run(
         table = _in_order(table, time)
     elif time != TIME:
         raise unknown(time, table.column_names, "time")
-    check_by(by, table.column_names, lambda name: table.schema.field(name).type)
+    check_by(by, schema_of(table.schema))
     codes, count = codes_of(table, by)
     compiles = _pays(query, table) if compiled is None else compiled
     places, values = run_rows(query, table, codes, count, compiled=compiles)

@@ -12,14 +12,16 @@ class AttributeKind(Enum):
     INTEGER = "integer"
     NUMBER = "number"
     STRING = "string"
+    COLLATED = "collated"  # text that compares by a collation other than binary (Spark)
     BOOLEAN = "boolean"
     TIME = "time"
     NESTED = "nested"  # a struct, an array or a map
     BYTES = "bytes"
     CLOCK = "clock"  # a time of day
     DURATION = "duration"
+    INTERVAL = "interval"  # with months, which have no fixed length
     NULL = "null"  # nothing: all of its values are null
-    OTHER = "other"
+    OTHER = "other"  # a type that is only returned, never compared
 
     @property
     def is_numeric(self) -> bool:

@@ -91,12 +91,15 @@ _TOLD = {
     AttributeKind.BYTES: "bytes",
     AttributeKind.CLOCK: "a time of day",
     AttributeKind.DURATION: "a length of time",
+    AttributeKind.INTERVAL: "an interval with months",
+    AttributeKind.COLLATED: "text with a collation other than binary",
+    AttributeKind.OTHER: "of a type that is only returned",
 }
 
 
 def kind_text(kind: AttributeKind) -> str:
     """Return what a kind of value is called in a sentence."""
-    return _TOLD.get(kind, "of a type that cannot be computed with")
+    return _TOLD.get(kind, "null")
 
 
 def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> str | None:

@@ -15,6 +15,7 @@ from elsinore.errors import (
 )
 from elsinore.language import render
 from elsinore.model import expression as ex
+from elsinore.model.comparable import no_comparison, no_key
 from elsinore.model.expression import (
     AGGREGATES,
     OF_MATCH,
@@ -37,7 +38,6 @@ _ORDERED = {
     AttributeKind.TIME,
     AttributeKind.BOOLEAN,
 }
-_UNTOLD = {AttributeKind.NULL, AttributeKind.OTHER}  # may be compared with anything
 # what may be compared with what; the rest is left to the engine that reads it
 _FAMILY = {
     AttributeKind.INTEGER: "a number",
@@ -46,15 +46,11 @@ _FAMILY = {
     AttributeKind.BOOLEAN: "a truth value",
     AttributeKind.TIME: "a time",
     AttributeKind.DURATION: "a length of time",
+    AttributeKind.BYTES: "bytes",
+    AttributeKind.CLOCK: "a time of day",
 }
 
 _BYTES_AS_TEXT = {AttributeKind.BYTES, AttributeKind.STRING}  # old writers of Parquet say so
-
-_INCOMPARABLE = {
-    AttributeKind.NESTED: "A struct, an array or a map cannot be compared.",
-    AttributeKind.BYTES: "Bytes of one event cannot be compared with those of another.",
-    AttributeKind.CLOCK: "A time of day cannot be compared with that of another event.",
-}
 
 
 def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
@@ -68,13 +64,8 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
         span = query.places.get(where, query.span)
         if schema.kind(name) is None:
             yield _unknown(query, name, None, span, schema)
-        elif schema.kind(name) is AttributeKind.NESTED:
-            yield QuerySemanticError(
-                f"{where} '{name}': a struct, an array or a map cannot be a key. Give the events a "
-                "column that holds the part of it that matters, or its text, and name that.",
-                span=span,
-                query=query.name,
-            )
+        elif (reason := no_key(schema.kind(name))) is not None:
+            yield QuerySemanticError(f"{where} '{name}': {reason}", span=span, query=query.name)
     for item in query.returns:
         for node in ex.walk(item.expression):
             if isinstance(node, Call) and node.name == "EVENT_IDS":
@@ -164,20 +155,15 @@ def _mismatch(
     query: Query, node: ex.Expression, left: ex.Expression, right: ex.Expression, schema: Schema
 ) -> Iterator[QueryError]:
     left_kind, right_kind = _kind(left, schema), _kind(right, schema)
-    misfit = _incomparable(left, right, left_kind, right_kind)
-    if misfit is not None:
-        part, kind = misfit
-        yield QuerySemanticError(
-            f"{_INCOMPARABLE[kind]} Give the events a column with a number or a text that "
-            "stands for it, and compare that.",
-            span=part.span or node.span,
-            query=query.name,
-        )
+    refusal = _incomparable(left, right, left_kind, right_kind)
+    if refusal is not None:
+        part, reason = refusal
+        yield QuerySemanticError(reason, span=part.span or node.span, query=query.name)
         return
     if left_kind is None or right_kind is None or _FAMILY.get(left_kind) == _FAMILY.get(right_kind):
         return
-    if {left_kind, right_kind} == _BYTES_AS_TEXT or not _UNTOLD.isdisjoint({left_kind, right_kind}):
-        return
+    if {left_kind, right_kind} == _BYTES_AS_TEXT or AttributeKind.NULL in {left_kind, right_kind}:
+        return  # a column without values may be compared with anything
     times = {left_kind, right_kind} == {AttributeKind.TIME, AttributeKind.STRING}
     if times and (isinstance(left, Literal) or isinstance(right, Literal)):
         text = left if isinstance(left, Literal) else right
@@ -225,18 +211,15 @@ def _incomparable(
     right: ex.Expression,
     left_kind: AttributeKind | None,
     right_kind: AttributeKind | None,
-) -> tuple[ex.Expression, AttributeKind] | None:
-    """Return the side of a comparison that nothing can be compared with, and what it is.
-
-    Bytes and times of day are compared within an event alone.
-    """
+) -> tuple[ex.Expression, str] | None:
+    """Return the side of a comparison that cannot be compared, and why; None if both can be."""
     events = {
         (part.variable, part.reference) for side in (left, right) for part in ex.attributes(side)
     }
-    refused = set(_INCOMPARABLE) if len(events) > 1 else {AttributeKind.NESTED}
     for side, kind in ((left, left_kind), (right, right_kind)):
-        if kind in refused and kind is not None:
-            return side, kind
+        reason = no_comparison(kind, within_an_event=len(events) <= 1)
+        if reason is not None:
+            return side, reason
     return None
 
 

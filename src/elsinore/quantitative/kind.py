@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from elsinore.errors import QueryError, QuerySemanticError, did_you_mean, raise_errors
+from elsinore.model.comparable import no_key
 from elsinore.model.query import PythonQuery, Query
-from elsinore.model.schema import AttributeKind, Schema
+from elsinore.model.schema import Schema
 from elsinore.operators import (
     Kind,
     Operator,
@@ -187,9 +188,9 @@ class Quantitative(Kind):
                     query=query.name,
                     choices=names,
                 )
-            elif where == "by" and schema.kind(str(name)) is AttributeKind.NESTED:
+            elif where == "by" and (reason := no_key(schema.kind(str(name)))) is not None:
                 yield QuerySemanticError(
-                    f"by '{name}': a struct, an array or a map cannot be a key.",
+                    f"by '{name}': {reason}",
                     span=query.places.get("FROM", query.span),
                     query=query.name,
                 )

@@ -36,6 +36,8 @@ def codes_of(column: pa.Array) -> Ints:
     elif pa.types.is_map(kind):
         entries = pa.StructArray.from_arrays([column.keys, column.items], ["key", "value"])
         codes = _of_lists(column.offsets, entries, len(column))
+    elif pa.types.is_union(kind):
+        return _of_unions(column)
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
         codes = _of_lists(column.offsets, column.values, len(column))
     else:
@@ -57,6 +59,20 @@ def _of_structs(column: pa.StructArray) -> Ints:
     if not parts:
         return np.zeros(len(column), dtype=np.int64)
     return _numbered(np.stack(parts, axis=1))
+
+
+def _of_unions(column: pa.UnionArray) -> Ints:
+    """Return codes of union values: equal if both their type and their value within it are."""
+    if column.type.mode == "dense":
+        places = to_numpy(column.offsets).astype(np.int64)
+    else:
+        places = np.arange(len(column))
+    types = to_numpy(column.type_codes).astype(np.int64)
+    codes = np.full(len(column), -1, dtype=np.int64)
+    for number, code in enumerate(column.type.type_codes):
+        rows = np.flatnonzero(types == code)
+        codes[rows] = codes_of(column.field(number))[places[rows]]
+    return np.where(codes < 0, -1, _numbered(np.stack([types, codes], axis=1)))
 
 
 def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:

@@ -159,6 +159,8 @@ def _alike(
         left = left.cast(right.type)
     if pa.types.is_null(right.type):
         right = right.cast(left.type)
+    if pa.types.is_null(left.type):
+        left, right = left.cast(pa.bool_()), right.cast(pa.bool_())
     if _is_text(left) and pa.types.is_temporal(right.type):
         left = _moment(left.as_py(), right.type)
     elif _is_text(right) and pa.types.is_temporal(left.type):

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, option
+from elsinore.runtime.column_types import stored
 from elsinore.runtime.contents import reading
 from elsinore.runtime.sources import (
     DataFile,
@@ -20,7 +21,7 @@ from elsinore.runtime.sources import (
     format_of,
     unknown_format,
 )
-from elsinore.runtime.tables import check_names, plain_views
+from elsinore.runtime.tables import check_names
 from elsinore.runtime.text_files import READERS
 from elsinore.runtime.text_orders import meant_as_text
 
@@ -81,7 +82,7 @@ def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
             else:
                 table = READERS[source.format](file.path, source.reading)
             check_names(table.column_names, f"'{file.path}'")
-            table = plain_views(table)
+            table = stored(table)
         for name, value in file.partition:
             if name not in table.column_names:
                 column = to_arrow([value] * table.num_rows, pa.string())

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, kind_of_value
+from elsinore.runtime.column_types import stored
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.reasons import reason
-from elsinore.runtime.tables import check_names, plain_dictionaries, plain_views
+from elsinore.runtime.tables import check_names, plain_dictionaries
 
 ACCEPTED = (
     "a path, a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a "
@@ -44,7 +45,7 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"The events cannot be made a table: {reason(error)}.") from error
     check_names(table.column_names, "the events")
-    return plain_dictionaries(plain_views(table))
+    return plain_dictionaries(stored(table))
 
 
 def _convert(data: Any, few: Collection[str] | None) -> pa.Table:

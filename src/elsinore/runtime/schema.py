@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from elsinore.errors import InputError, option
+from elsinore.model.comparable import no_comparison
 from elsinore.model.schema import AttributeKind, Schema
+from elsinore.runtime.column_types import stored_type
 
 
 def schema_of(columns: pa.Schema) -> Schema:
@@ -17,15 +20,19 @@ def schema_of(columns: pa.Schema) -> Schema:
 
 
 def kind_of(kind: pa.DataType) -> AttributeKind:
-    """Return what a column of an Arrow type holds."""
-    kind = plain_type(kind)
+    """Return what a column of an Arrow type holds.
+
+    >>> kind_of(pa.uuid()), kind_of(pa.month_day_nano_interval())
+    (<AttributeKind.BYTES: 'bytes'>, <AttributeKind.INTERVAL: 'interval'>)
+    """
+    kind = plain_type(stored_type(kind))
     if pa.types.is_boolean(kind):
         return AttributeKind.BOOLEAN
     if pa.types.is_integer(kind):
         return AttributeKind.INTEGER
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return AttributeKind.NUMBER
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return AttributeKind.STRING
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return AttributeKind.TIME
@@ -37,7 +44,19 @@ def kind_of(kind: pa.DataType) -> AttributeKind:
         return AttributeKind.CLOCK
     if is_bytes(kind):
         return AttributeKind.BYTES
+    if pa.types.is_interval(kind):
+        return AttributeKind.INTERVAL
     return AttributeKind.NULL if pa.types.is_null(kind) else AttributeKind.OTHER
+
+
+def check_order(text: str, kind: AttributeKind) -> None:
+    """Raise InputError if `order_by` names a column, or an SQL expression, without an order.
+
+    >>> check_order("id", AttributeKind.INTEGER)
+    """
+    reason = no_comparison(kind, within_an_event=True)
+    if reason is not None:
+        raise InputError(f"{option('order_by', text)}: {reason}")
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

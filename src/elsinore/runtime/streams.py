@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,9 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.kernels.tiers import is_compiled
+from elsinore.model import Schema
 from elsinore.model import expression as ex
+from elsinore.model.comparable import no_key
 from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.machine.program import Bits, bits_of
 from elsinore.quantitative.pipeline import stages_of
@@ -210,26 +212,19 @@ def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
             )
 
 
-def check_by(
-    by: Sequence[str], names: Sequence[str], kind_of: Callable[[str], pa.DataType]
-) -> None:
-    """Raise QuerySemanticError where an attribute of keys is not there, or cannot be one.
-
-    names: the attributes that events have; kind_of: the type of one.
-    """
+def check_by(by: Sequence[str], schema: Schema) -> None:
+    """Raise QuerySemanticError if an attribute of keys is missing, or cannot be a key."""
     for name in by:
-        if name not in names:
-            raise unknown(name, names, "by")
+        kind = schema.kind(name)
+        if kind is None:
+            raise unknown(name, schema.names, "by")
         if name == VALUE:
             raise QuerySemanticError(
                 f"by '{name}': so the query's values are called in the result. Give the attribute "
                 "another name."
             )
-        if pa.types.is_nested(kind_of(name)):
-            raise QuerySemanticError(
-                f"by '{name}': a struct, an array or a map cannot be a key. Key by an attribute "
-                "that is a number or a text."
-            )
+        if (reason := no_key(kind)) is not None:
+            raise QuerySemanticError(f"by '{name}': {reason}")
 
 
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:

@@ -36,6 +36,7 @@ from elsinore.runtime.warnings import (
     warn_of_no_rows,
 )
 from elsinore.spark.answers import Answer, Answers, Computed, Frames
+from elsinore.spark.column_types import refuse_distinct, refuse_unsent
 from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import (
     Events,
@@ -76,8 +77,10 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     if options.end is End.OPEN:
         options = replace(options, last_time=last_time_of(Events(frame, options)))
     events = _events(frame, options)
+    _ = events.orders  # refused before anything is computed
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
+    refuse_unsent(plan.units, frame.schema)
     statistics = [accumulator(frame) for _ in plan.units]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
     hand_over(frame.sparkSession, plan.units, operator_options(options), types)
@@ -101,6 +104,8 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         alone = len(pass_.presented) == 1
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
+                if pass_.presented[number].form.distinct:
+                    refuse_distinct(name, pass_.presented[number].schema)
                 # a data frame of the only query keeps nothing: it is a pass of its own
                 made = pass_.frame if alone else partial(together.frame, number)
                 makers[number] = _followed(unit, made)

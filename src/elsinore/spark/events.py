@@ -10,10 +10,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_type
 
 from elsinore.errors import InputError, choices_text, did_you_mean, no_column, option
-from elsinore.model import AttributeKind, Schema
+from elsinore.model import Schema
 from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
@@ -29,12 +28,13 @@ from elsinore.runtime.rejects import (
     UNPARSEABLE_TIME,
     mend_or_reject,
 )
+from elsinore.runtime.schema import check_order
 from elsinore.runtime.tables import check_names
+from elsinore.spark.column_types import arrow_type_of, kind_of_field
 from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted
 from elsinore.spark.quiet import first_line, silenced, tasks_heard
 from elsinore.spark.times import (
-    NANOSECONDS_KEY,
     SparkTime,
     TextTimes,
     as_numbers,
@@ -123,16 +123,23 @@ class Events:
         return distributions(self.frame, self.column(uncertain.law, "time_distribution"))
 
     @cached_property
+    def orders(self) -> list[Column]:
+        """The columns by which events of one time are ordered."""
+        texts = self.options.order_by
+        columns = [self.column(text, "order") for text in texts]
+        fields = self.frame.select(*columns).schema.fields
+        for text, field in zip(texts, fields, strict=True):
+            check_order(text, kind_of_field(field))
+        return columns
+
+    @cached_property
     def time_zone(self) -> str:
         """The time zone of the session."""
         return str(self.frame.sparkSession.conf.get("spark.sql.session.timeZone"))
 
     def arrow_type(self, name: str) -> pa.DataType:
         """Return the type that an attribute has in Arrow."""
-        kind = self.frame.schema[name].dataType
-        if isinstance(kind, T.TimestampType):
-            return pa.timestamp("us", self.time_zone)
-        return to_arrow_type(kind)
+        return arrow_type_of(self.frame.schema[name].dataType, self.time_zone)
 
     def is_null(self, name: str) -> bool:
         """Return whether an attribute is of no type, and so without any value."""
@@ -217,7 +224,7 @@ def refuse_stream(frame: DataFrame) -> None:
 
 def schema_of(frame: DataFrame) -> Schema:
     """Return the attributes that a data frame gives its events."""
-    return Schema(tuple((field.name, _kind(field)) for field in frame.schema.fields))
+    return Schema(tuple((field.name, kind_of_field(field)) for field in frame.schema.fields))
 
 
 def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
@@ -240,28 +247,3 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
         lines.append(f"  ({told}): {cells}")
     lines.append(mend_or_reject(counts))
     return "\n".join(lines)
-
-
-def _kind(field: T.StructField) -> AttributeKind:
-    kind = field.dataType
-    if NANOSECONDS_KEY in field.metadata:
-        return AttributeKind.TIME
-    if isinstance(kind, T.BooleanType):
-        return AttributeKind.BOOLEAN
-    if isinstance(kind, T.IntegralType):
-        return AttributeKind.INTEGER
-    if isinstance(kind, T.NumericType):
-        return AttributeKind.NUMBER
-    if isinstance(kind, T.StringType):
-        return AttributeKind.STRING
-    if isinstance(kind, T.TimestampType | T.TimestampNTZType | T.DateType):
-        return AttributeKind.TIME
-    if isinstance(kind, T.StructType | T.ArrayType | T.MapType | T.VariantType):
-        return AttributeKind.NESTED
-    if isinstance(kind, T.DayTimeIntervalType):
-        return AttributeKind.DURATION
-    if isinstance(kind, T.BinaryType):
-        return AttributeKind.BYTES
-    if isinstance(kind, T.TimeType):
-        return AttributeKind.CLOCK
-    return AttributeKind.NULL if isinstance(kind, T.NullType) else AttributeKind.OTHER

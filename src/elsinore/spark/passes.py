@@ -259,10 +259,7 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
     chosen += [F.col(quoted(name)).alias(f"k{n}") for n, name in enumerate(first.equivalence)]
     chosen.append(ticks.alias("time"))
     chosen += [column.alias(name) for name, column in classes.items()]
-    chosen += [
-        events.column(text, "order").alias(f"o{n}")
-        for n, text in enumerate(events.options.order_by)
-    ]
+    chosen += [column.alias(f"o{n}") for n, column in enumerate(events.orders)]
     chosen += [
         _carried(column, columns).alias(f"c{n}")
         for n, column in enumerate(travelling(units).values())

@@ -26,8 +26,9 @@ from elsinore.runtime.streams import (
     run_rows,
     unknown,
 )
+from elsinore.spark.column_types import is_sent, refuse_unsent
 from elsinore.spark.compiled import hand_over
-from elsinore.spark.events import Events, refuse_stream
+from elsinore.spark.events import Events, refuse_stream, schema_of
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.workers import modules_of_users, ship_by_value, use_own_interpreter
@@ -69,10 +70,11 @@ def run(
     if type != TYPE:
         data = data.withColumn(TYPE, F.col(quoted(type)))
     keys = tuple(dict.fromkeys(by))
-    check_by(keys, data.columns, lambda name: to_arrow_type(data.schema[name].dataType))
+    check_by(keys, schema_of(data))
     attributes = attributes_asked(query, data.columns)
     events = Events(data, _options(data, time, TYPE if TYPE in attributes else time))
     unit = _unit(query, keys, events, value, compiled=compiled is not False)
+    refuse_unsent((unit,), data.schema)
     types = {name: events.arrow_type(name) for name in (*unit.carried, *unit.group_by)}
     use_own_interpreter(data.sparkSession)
     ship_by_value(modules_of_users(query))
@@ -137,7 +139,8 @@ def _unit(
 
 def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
     order = [F.col(quoted(name)) for name in (*spec.by, time)]
-    few = data.orderBy(*order).limit(SAMPLE).toArrow()
+    sent = [F.col(quoted(field.name)) for field in data.schema if is_sent(field.dataType)]
+    few = data.orderBy(*order).limit(SAMPLE).select(*sent).toArrow()
     codes, count = codes_of(few, spec.by)
     _, sampled = run_rows(spec.query, few, codes, count, compiled=False)
     if pa.types.is_null(sampled.type):

@@ -14,6 +14,7 @@ from elsinore.connectors.folder.listing import Completeness, Ready, new_files
 from elsinore.connectors.folder.log import FileLog
 from elsinore.connectors.folder.reading import FileSplit, FolderReader, split_columns
 from elsinore.errors import InputError, StateError, did_you_mean
+from elsinore.runtime.column_types import stored_type
 from elsinore.runtime.files import parquet_schema, read_source
 from elsinore.runtime.sources import (
     DataFile,
@@ -22,7 +23,6 @@ from elsinore.runtime.sources import (
     format_of,
     tell_by_warning,
 )
-from elsinore.runtime.tables import plain_type
 
 FileOrder = Literal["modified", "name"]
 
@@ -258,7 +258,7 @@ def file_schema(folder: Path, relative: str, reading: Reading) -> pa.Schema:
         source = Source(files=(DataFile(path),), format=file_format, given=(path,), reading=reading)
         schema = read_source(source).schema
     fields = [
-        pa.field(f.name, pa.string() if pa.types.is_null(f.type) else plain_type(f.type))
+        pa.field(f.name, pa.string() if pa.types.is_null(f.type) else stored_type(f.type))
         for f in schema
     ]
     names = {f.name for f in fields}

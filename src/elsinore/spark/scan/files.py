@@ -14,8 +14,9 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
+from elsinore.runtime.column_types import stored_type
 from elsinore.runtime.reasons import TAKE_OUT
-from elsinore.runtime.schema import plain_type
+from elsinore.runtime.schema import is_bytes, plain_type
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.storage import Storage
 
@@ -156,7 +157,7 @@ def _int96(metadata: pq.FileMetaData) -> set[str]:
 
 def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None:
     """Raise InputError where a file's column is not what the others' is."""
-    kind = plain_type(field.type)
+    kind = stored_type(plain_type(field.type))
     if old and pa.types.is_timestamp(wanted) and wanted.tz is not None:
         return
     if not _fits(kind, wanted):
@@ -176,8 +177,8 @@ def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
         return True
     if _is_text(wanted):
         return _is_text(kind)
-    if types.is_binary(wanted) or types.is_large_binary(wanted):
-        return bool(types.is_binary(kind) or types.is_large_binary(kind))
+    if is_bytes(wanted):
+        return is_bytes(kind)
     if types.is_timestamp(wanted):
         if not types.is_timestamp(kind) or kind.unit == "ns":
             return False
@@ -200,7 +201,7 @@ def _reach(kind: pa.DataType) -> int:
 
 def _is_text(kind: pa.DataType) -> bool:
     types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def read(

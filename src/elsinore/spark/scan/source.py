@@ -20,6 +20,7 @@ from elsinore.plan import Unit
 from elsinore.plan.modes import Scan
 from elsinore.runtime.columnar import TRAVELS, Layout, Packing
 from elsinore.runtime.options import RunOptions
+from elsinore.spark.column_types import is_sent
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
 from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at, splits
@@ -228,6 +229,8 @@ def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataT
 
 
 def _file_column(name: str, relation: Relation) -> FileColumn:
+    if not is_sent(relation.types[name]):
+        raise NotSimpleError(f"'{name}' is of type {relation.types[name].simpleString()}")
     kind: pa.DataType = to_arrow_type(relation.types[name], timezone="UTC")
     if pa.types.is_nested(kind):
         raise NotSimpleError(f"'{name}' is nested")

@@ -1,0 +1,145 @@
+"""Columns of any Arrow type as columns of the types that all of Elsinore's computations take.
+
+Arrow computes with only some of its types: few of its functions take extension types, views, runs,
+decimals of 32 or 64 bits, or floats of 16. Each table of events therefore passes through `stored`
+once, where it comes in. After that, a column has one of Arrow's plain types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from elsinore.arrow import to_arrow, to_numpy
+
+
+def stored(table: pa.Table) -> pa.Table:
+    """Return `table` with each column in the type that `stored_type` gives; values stay the same.
+
+    >>> views = pa.table({"s": pa.array(["x"], pa.string_view())})
+    >>> print(stored(views).schema.field("s").type)
+    large_string
+    """
+    for index, field in enumerate(table.schema):
+        kind = stored_type(field.type)
+        if kind != field.type:
+            chunks = [_stored(chunk, kind) for chunk in table.column(index).chunks]
+            column = pa.chunked_array(chunks, kind)
+            table = table.set_column(index, pa.field(field.name, kind), column)
+    return table
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """Return the plain type whose values stand for those of `kind`, also within nested types.
+
+    An extension type becomes its storage: UUIDs bytes, JSON text; `bool8` becomes booleans. Views,
+    runs, lists of a fixed size, narrow decimals and half floats become their common relatives.
+    Dictionaries of plain values remain, with signed indices.
+
+    >>> print(stored_type(pa.list_(pa.string_view())), stored_type(pa.uuid()))
+    list<item: large_string> fixed_size_binary[16]
+    >>> print(stored_type(pa.decimal32(7, 2)), stored_type(pa.bool8()), stored_type(pa.int64()))
+    decimal128(7, 2) bool int64
+    """
+    types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.bool_() if isinstance(kind, pa.Bool8Type) else stored_type(kind.storage_type)
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_float16(kind):
+        return pa.float32()
+    if types.is_decimal32(kind) or types.is_decimal64(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    if types.is_run_end_encoded(kind):
+        return stored_type(kind.value_type)
+    if types.is_dictionary(kind):
+        values, index = stored_type(kind.value_type), kind.index_type
+        if types.is_nested(values) or types.is_dictionary(values):
+            return values
+        index = pa.int64() if types.is_unsigned_integer(index) else index
+        return pa.dictionary(index, values, kind.ordered)
+    return _nested_type(kind) if types.is_nested(kind) else kind
+
+
+def _nested_type(kind: pa.DataType) -> pa.DataType:
+    """Return a list, map or struct type with the stored types of its parts."""
+    types = pa.types
+    if types.is_list(kind) or types.is_list_view(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(_stored_field(kind.value_field))
+    if types.is_large_list(kind) or types.is_large_list_view(kind):
+        return pa.large_list(_stored_field(kind.value_field))
+    if types.is_map(kind):
+        return pa.map_(_stored_field(kind.key_field), _stored_field(kind.item_field))
+    if types.is_struct(kind):
+        return pa.struct([_stored_field(field) for field in kind])
+    return kind
+
+
+def _stored_field(field: pa.Field) -> pa.Field:
+    return field.with_type(stored_type(field.type))
+
+
+def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array in the type that `stored_type` gives for its own."""
+    types, own = pa.types, array.type
+    if own == kind:
+        return array
+    if isinstance(array, pa.ExtensionArray):
+        return _stored(array.storage, kind)
+    if types.is_run_end_encoded(own):
+        return _stored(pc.run_end_decode(array), kind)
+    if types.is_dictionary(own):
+        if not types.is_dictionary(kind) or types.is_dictionary(own.value_type):
+            return _stored(array.dictionary, kind).take(array.indices)
+        values = _stored(array.dictionary, kind.value_type)
+        indices = array.indices.cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
+    if types.is_struct(own):
+        parts = [_stored(array.field(n), field.type) for n, field in enumerate(kind)]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+    return _stored_lists(array, kind) if types.is_nested(own) else array.cast(kind)
+
+
+def _stored_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return lists or maps in a type of lists or maps."""
+    types, own, nulls = pa.types, array.type, array.is_null()
+    if types.is_map(own):
+        array = array.cast(pa.list_(_entries(own)))
+    if types.is_list_view(own) or types.is_large_list_view(own):
+        # Arrow's cast of list views returns other values (24.0 to 26.0): take their parts
+        lengths = np.where(to_numpy(nulls), 0, to_numpy(array.sizes))
+        parts = _taken(array.values, kind.value_type, to_numpy(array.offsets), lengths)
+    elif types.is_fixed_size_list(own):
+        lengths = np.where(to_numpy(nulls), 0, own.list_size)
+        starts = (array.offset + np.arange(len(array))) * own.list_size
+        parts = _taken(array.values, kind.value_type, starts, lengths)
+    else:
+        lengths = to_numpy(array.value_lengths(), 0)
+        entries = pa.struct(list(_entries(kind).type)) if types.is_map(kind) else kind.value_type
+        parts = _stored(array.flatten(), entries)
+    wide = types.is_large_list(kind)
+    ends = to_arrow(np.cumsum(np.append(0, lengths), dtype=np.int64 if wide else np.int32))
+    if types.is_map(kind):
+        return pa.MapArray.from_arrays(ends, parts.field(0), parts.field(1), type=kind, mask=nulls)
+    array_type = pa.LargeListArray if wide else pa.ListArray
+    return array_type.from_arrays(ends, parts, type=kind, mask=nulls)
+
+
+def _taken(
+    values: pa.Array, kind: pa.DataType, starts: NDArray[Any], lengths: NDArray[Any]
+) -> pa.Array:
+    """Return ranges of values one after another, in the type `kind`."""
+    before = np.cumsum(lengths) - lengths
+    places = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return _stored(values, kind).take(to_arrow(places))
+
+
+def _entries(kind: pa.MapType) -> pa.Field:
+    """Return the field of a map's entries: structs of a key and an item."""
+    return pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
