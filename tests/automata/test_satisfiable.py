@@ -151,11 +151,15 @@ def computing(left: Expression, operator: Operator, right: Expression) -> Expres
 EQ, LT, GT = Operator.EQ, Operator.LT, Operator.GT
 TWICE = computing(v, Operator.MUL, number(2))
 SUM = computing(v, Operator.ADD, w)
+NEXT = computing(v, Operator.ADD, Literal(1))
+HALF = computing(v, Operator.DIV, Literal(2))
 ODD = computing(v, Operator.MOD, number(2))
 LOG = Call("LOG2", (v,))
 s = Attribute("A", "s")
 IMPOSSIBLE: list[tuple[list[Expression], list[Expression]]] = [
     ([Binary(GT, TWICE, number(10)), Binary(LT, v, number(3))], []),
+    ([Binary(GT, NEXT, Literal(3)), Binary(Operator.LE, v, Literal(2))], []),
+    ([Binary(LT, HALF, Literal(1)), Binary(Operator.GE, v, Literal(2))], []),
     ([Binary(GT, SUM, number(10)), Binary(Operator.LE, SUM, number(10))], []),
     ([Binary(GT, SUM, number(9)), Binary(LT, v, number(2)), Binary(LT, w, number(3))], []),
     ([Binary(LT, v, w), Binary(LT, w, v)], []),
@@ -172,6 +176,8 @@ IMPOSSIBLE: list[tuple[list[Expression], list[Expression]]] = [
 POSSIBLE: list[tuple[list[Expression], list[Expression]]] = [
     ([], [Binary(LT, v, w), Binary(Operator.GE, v, w)]),  # null
     ([Binary(Operator.LE, computing(v, Operator.ADD, number(1)), v)], []),  # 1e300
+    ([Binary(Operator.GE, NEXT, Literal(3)), Binary(Operator.LE, v, Literal(2))], []),
+    ([Binary(GT, NEXT, Literal(2.1)), Binary(Operator.LE, v, Literal(1.1))], []),  # rounded up
     ([IsNull(computing(v, Operator.DIV, w))], [IsNull(v), IsNull(w)]),  # division by 0
     ([IsNull(computing(v, Operator.SUB, v))], [IsNull(v)]),  # infinity less infinity
     ([Binary(EQ, TWICE, v), Binary(GT, v, number(1))], []),  # infinity

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.query import spread
 from elsinore.quantitative.regex import Regex, automaton
 from elsinore.quantitative.rules import check_contained, check_equivalent
 from oracles.streaming import parser
@@ -139,6 +140,73 @@ def test_declared_types_of_either_must_agree() -> None:
 def test_what_is_no_query_is_refused_with_what_to_write(build: Any, told: str) -> None:
     with pytest.raises(QuerySemanticError, match=told):
         build()
+
+
+@pytest.mark.parametrize(
+    ("rate", "rule", "witness"),
+    [
+        (lambda s: qre.seq(s.star(), s, s.star()), "split", "s s"),
+        (lambda s: qre.union(s, s.plus()), "either", "s"),
+        (lambda s: s.star().plus(), "iterate", "()"),
+        (lambda s: s.plus().times(2), "split", "s s s"),
+        (lambda s: qre.union(s, s.times(2)).star(), "iterate", "s s"),
+    ],
+)
+def test_an_ambiguous_rate_of_map_collect_is_refused_with_a_witness(
+    rate: Callable[[Regex], Regex], rule: str, witness: str
+) -> None:
+    sync = qre.event("s")
+    body = qre.match(qre.seq((~sync).star(), sync))
+    with pytest.raises(qre.RateError, match=r"the rate of map_collect\(s, item.k") as caught:
+        qre.map_collect(sync, "k", body, rate(sync))
+    assert (caught.value.rule, caught.value.witness) == (rule, witness)
+
+
+@given(regexes(3, st.just(qre.event("s"))))
+@settings(max_examples=EXAMPLES)
+def test_map_collect_takes_the_rates_that_match_takes_and_combine_tells_of_them_what_is_true(
+    over: Regex,
+) -> None:
+    sync = qre.event("s")
+    if not is_typed(over):
+        with pytest.raises(qre.RateError, match="the rate of map_collect"):
+            qre.map_collect(sync, "k", qre.match(qre.seq((~sync).star(), sync)), over)
+        return
+    collected = qre.map_collect(sync, "k", qre.match(spread(over, sync, "here")), over)
+    every = list(words(SHORT, EVERY))
+    parse = parser(collected.rate)
+    assert max(map(parse, every)) < 2
+    usual = qre.match(qre.seq((~sync).star(), sync).star())
+    parse_usual = parser(usual.rate)
+    try:
+        qre.combine(collected, usual, qre.left)
+    except qre.RateError as error:
+        if written_length(error.witness) <= SHORT:
+            assert any((parse(word) > 0) != (parse_usual(word) > 0) for word in every)
+    else:
+        assert all((parse(word) > 0) == (parse_usual(word) > 0) for word in every)
+
+
+def test_the_witness_of_either_names_all_predicates_that_hold() -> None:
+    even, large = qre.item.v % 2 == 0, qre.item.v > 5
+    with pytest.raises(qre.RateError) as caught:
+        qre.either(qre.atom(even), qre.atom(large))
+    assert caught.value.witness == "((item.v % 2 = 0) & (item.v > 5))"
+    assert "parts 1 and 2 may both match" in str(caught.value)
+    assert "Of item.v % 2 it is known only that equal items give equal values." in str(caught.value)
+
+
+def test_computed_numbers_are_known_up_to_rounding_and_the_refusal_says_so() -> None:
+    v = qre.item.v
+    found = qre.either(qre.atom(v + 1 > 3), qre.atom(v <= 2))  # rounding keeps order
+    assert str(found.rate) == "(item.v + 1 > 3) | (item.v <= 2)"
+    with pytest.raises(
+        qre.RateError, match=r"The values of item.v \* 2.5 are known up to"
+    ) as error:
+        qre.either(qre.atom(v * 2.5 > 4.1), qre.atom(v <= 1.64))
+    assert error.value.witness == "((item.v * 2.5 > 4.1) & (item.v <= 1.64))"
+    with pytest.raises(qre.RateError, match=r"parts 1 and 2 both match '\(item.v > 5\)'"):
+        qre.either(qre.atom(v > 3), qre.atom(v > 5))
 
 
 @given(st.lists(regexes(2), min_size=2, max_size=2))

@@ -374,3 +374,49 @@ def test_keys_of_a_dictionary_that_fills_its_numbers_may_be_null() -> None:
     found = qre.iterate(qre.atom(qre.any, lambda item: item.v), 0, max).run(table, by=["k"])
     assert found["k"].to_pylist() == [*names.to_pylist(), None, None, "k7"]
     assert found["value"].to_pylist()[-3:] == [128, 129, 130]
+
+
+ODD_NAMES = ["class", "import", "None", "_x", "", "a b", "count", "_fields", "__class__", "_1", "0"]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_attributes_may_be_called_as_python_does_not_allow(name: str, compiled: bool) -> None:
+    values = [float(n % 5) for n in range(300)]
+    table = pa.table({"time": range(300), "type": ["M"] * 300, name: values})
+    read = qre.iterate(qre.atom(qre.any, lambda item: item[name]), qre.sum(0.0))
+    assert read.run(table, compiled=compiled)["value"].to_pylist()[-1] == sum(values)
+    above = qre.filter(M[name] > 3).run(table, compiled=compiled)["value"].to_pylist()
+    assert above == [row for row in table.to_pylist() if row[name] > 3]
+    assert qre.filter(M[name] > 3).start().push(table.slice(4, 1).to_pylist()[0])[name] == 4.0
+    by_key = qre.iterate(qre.atom(), qre.count()).by(name).run(table, compiled=compiled)
+    assert by_key[name].to_pylist() == values
+    per_key = qre.map_collect(S, name, qre.match(qre.seq((~S).star(), S)))
+    synced = table.set_column(1, "type", pa.array(["M"] * 299 + ["s"]))
+    keys = dict(per_key.run(synced, compiled=compiled)["value"].to_pylist()[-1])
+    assert sorted(keys) == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_an_item_is_shown_with_the_names_of_its_attributes() -> None:
+    item = {"type": "M", "class": 1, "_1": 2, "a b": 3}
+    stream = qre.iterate(qre.atom(qre.any, lambda item: item.type + 1), qre.sum()).start()
+    with pytest.raises(
+        qre.OperationError, match=re.escape("Record(type='M', class=1, _1=2, a b=3)")
+    ):
+        stream.push(item)
+    with pytest.raises(qre.OperationError, match=r"no attribute 'clas'.*Did you mean 'class'"):
+        qre.map(lambda item: item["clas"]).start().push(item)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_chain_shows_the_fields_of_a_tuple_under_the_names_that_they_have(compiled: bool) -> None:
+    pairs = qre.map(lambda item: (item.v, 2 * item.v)).by("k")
+    table = pa.table({"time": range(300), "type": ["M"] * 300, "k": [1] * 300, "v": range(300)})
+    sums = pairs >> qre.map(lambda item: (item._1 + item._2, item.k))
+    found = sums.run(table, compiled=compiled)["value"].to_pylist()
+    assert found[2:4] == [{"_1": 6, "_2": 1}, {"_1": 9, "_2": 1}]
+    items = (pairs >> qre.filter(qre.any)).run(table, compiled=compiled)["value"].to_pylist()
+    assert items[5] == {"k": 1, "time": 5, "_1": 5, "_2": 10}
+    wrong = pairs >> qre.map(lambda item: item.v)
+    with pytest.raises(qre.OperationError, match=r"\(it has: k, time, _1, _2\.\)"):
+        wrong.run(table, compiled=compiled)

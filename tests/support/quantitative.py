@@ -128,12 +128,15 @@ def _follow(
 
 
 @st.composite
-def regexes(draw: st.DrawFn, depth: int = 3) -> Regex:
-    """Draw regular expressions, ambiguous ones too."""
+def regexes(
+    draw: st.DrawFn, depth: int = 3, leaves: st.SearchStrategy[Predicate] | None = None
+) -> Regex:
+    """Draw regular expressions over some leaves, ambiguous ones too."""
+    leaves = predicates() if leaves is None else leaves
     kind = draw(st.sampled_from(["leaf", "leaf", "seq", "or", "star", "plus", "times"]))
     if depth == 0 or kind == "leaf":
-        return draw(predicates())
-    inner = regexes(depth - 1)
+        return draw(leaves)
+    inner = regexes(depth - 1, leaves)
     match kind:
         case "seq":
             return qre.seq(*draw(st.lists(inner, min_size=2, max_size=3)))
@@ -187,7 +190,8 @@ def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
                 return qre.iterate_n(draw(inner), draw(st.integers(0, 2)), "n", term("times"))
             case _:
                 body = draw(st.sampled_from(keyed_bodies()))
-                rate = draw(st.sampled_from([S.plus(), S.star(), S.times(2).star(), S]))
+                usual = st.sampled_from([S.plus(), S.star(), S.times(2).star(), S])
+                rate = draw(usual | regexes(2, st.just(S)))
                 return qre.map_collect(S, lambda item: item.k, body, rate)
     except qre.RateError:
         return qre.atom(draw(predicates()), term("instead"))

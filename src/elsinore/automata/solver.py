@@ -36,6 +36,7 @@ TIMEOUT = 1_000  # milliseconds; a question not answered by then counts as possi
 ROUNDING = Fraction(1, 2**22)  # relative; of single precision, with one bit to spare
 UNDERFLOW = Fraction(1, 2**126)  # products nearer to 0 than single precision's least normal number
 OVERFLOW = Fraction(2**126)  # numbers above may stand for infinity
+WHOLE = 2**24  # whole numbers up to it are numbers of single precision
 
 Texts = dict[str, int]
 _OF_THREAD = threading.local()
@@ -130,6 +131,7 @@ class _Translation:
         self._sorts: dict[Expression, set[type]] = {}
         self._terms: dict[Expression, _Term] = {}
         self._beside: set[tuple[Expression, Expression]] = set()
+        self._compared: dict[Expression, set[int]] = {}  # computed numbers, with constants
         for predicate in predicates:
             self._note(predicate, bool)
         self._spread()
@@ -291,6 +293,10 @@ class _Translation:
         self._solver.add(z3.Or(strange, self._size(near - exact) <= slack, *beyond))
         for moved, by in _shifts(expression, a, b):
             self._solver.add(z3.Or(strange, near >= moved if by >= 0 else near <= moved))
+        for constant in self._compared.get(expression, ()):
+            number = self._number(constant)
+            self._solver.add(z3.Or(strange, exact > number, near <= number))
+            self._solver.add(z3.Or(strange, exact < number, near >= number))
         infinite = z3.Or(self._size(a) > limit, self._size(b) > limit)
         self._solver.add(z3.Implies(strange, infinite))  # infinity less infinity is null
         return _Term(near, known, float)
@@ -317,6 +323,9 @@ class _Translation:
             case Binary(operator, left, right) if operator.is_comparison:
                 self._note(left, _sort(right))
                 self._note(right, _sort(left))
+                for computed, constant in ((left, right), (right, left)):
+                    if (number := _unrounded(constant)) is not None:
+                        self._compared.setdefault(computed, set()).add(number)
                 self._beside |= {(left, right), (right, left)}
             case Binary(_, left, right):
                 self._note(left, float)
@@ -357,6 +366,39 @@ def _whole(expression: Expression) -> int | None:
         case Literal(int() as number) if not isinstance(number, bool):
             return number
     return None
+
+
+def _unrounded(expression: Expression) -> int | None:
+    """Return a constant that every type of numbers holds without rounding, None for others.
+
+    Rounding keeps order: a number whose exact value is at most such a constant is rounded to at
+    most the constant.
+    """
+    match expression:
+        case Literal(int() | float() as number) if not isinstance(number, bool):
+            if abs(number) <= WHOLE and number == int(number):
+                return int(number)
+    return None
+
+
+def unmodelled(predicate: Expression) -> list[Expression]:
+    """Return the parts of a predicate of which the solver knows only that they are some value.
+
+    >>> half = Binary(Operator.MOD, Attribute("A", "v"), Literal(2))
+    >>> unmodelled(Binary(Operator.EQ, half, Literal(0))) == [half]
+    True
+    """
+    return [node for node in ex.walk(predicate) if not _is_modelled(node)]
+
+
+def _is_modelled(node: Expression) -> bool:
+    match node:
+        case Attribute() | Column() | Literal() | InList() | IsNull() | ex.Not() | ex.Negative():
+            return True
+        case Binary(operator, _, _):
+            return operator is not Operator.MOD
+        case _:
+            return isinstance(node, Call) and node.name == "ABS"
 
 
 def _sort(expression: Expression) -> type | None:

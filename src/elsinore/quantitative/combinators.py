@@ -8,6 +8,7 @@ from typing import Any
 
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.folds import Fold
+from elsinore.quantitative.items import attribute_of
 from elsinore.quantitative.query import (
     Atom,
     Combine,
@@ -337,7 +338,7 @@ class Key:
 
     def __call__(self, item: Any) -> Any:
         """Return the item's key."""
-        return getattr(item, self.attribute)
+        return attribute_of(item, self.attribute)
 
 
 def _key(key: Any) -> Operation:

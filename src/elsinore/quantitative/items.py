@@ -48,7 +48,8 @@ class Record(tuple[Any, ...]):
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, str):
             if place not in self._places:
-                raise AttributeError(place, name=place, obj=self)
+                message = f"'Record' object has no attribute '{place}'"
+                raise AttributeError(message, name=place, obj=self)
             place = self._places[place]
         return tuple.__getitem__(self, place)
 
@@ -77,6 +78,11 @@ def as_item(item: Any) -> Any:
     if not isinstance(item, Mapping):
         return item
     return record_type(tuple(item))(*item.values())
+
+
+def attribute_of(item: Any, name: str) -> Any:
+    """Return an attribute of an item. Raises AttributeError if the item does not have it."""
+    return item[name] if isinstance(item, Record) else getattr(item, name)
 
 
 def record_type(names: tuple[str, ...]) -> type[Record]:

@@ -31,6 +31,7 @@ from elsinore.quantitative.rules import (
     check_disjoint,
     check_equivalent,
     check_iterable,
+    check_unambiguous,
     never,
 )
 from elsinore.quantitative.runnable import Runnable
@@ -207,6 +208,7 @@ class MapCollect(Query):
 
     def __post_init__(self) -> None:
         rate = spread(self.over, self.sync, shortly(self))
+        check_unambiguous(f"the rate of {shortly(self)}", self.over)
         check_contained(shortly(self), self.body.rate, rate)
         object.__setattr__(self, "rate", rate)
 

@@ -15,16 +15,23 @@ from elsinore.automata import (
     ambiguous_iteration,
     contradictory,
     disjoint,
+    unmodelled,
 )
 from elsinore.automata.unambiguous import differing, outside
 from elsinore.errors import QuerySemanticError
+from elsinore.language import render
 from elsinore.model import expression as ex
 from elsinore.quantitative.regex import (
     ANY,
     ITEM,
     TYPE,
+    Concatenation,
+    Plus,
     Predicate,
     Regex,
+    Star,
+    Times,
+    Union,
     automaton,
     predicates,
     seq,
@@ -102,11 +109,13 @@ def check_disjoint(expression: str, rates: Sequence[Regex]) -> None:
             word = disjoint(left, right)
             if word is not None:
                 leaves = _leaves(rates)
-                witness = write_word(word, leaves)
+                witness, reason = write_word(word, leaves), _reason(leaves)
+                match_ = "may both match" if reason else "both match"
+                are = "may not be" if reason else "are not"
                 raise RateError(
-                    f"{expression}: parts {first + 1} and {second + 1} both match '{witness}', so "
-                    f"their rates {written(rates[first])} and {written(rates[second])} are not "
-                    f"disjoint.{_reason(leaves)}",
+                    f"{expression}: parts {first + 1} and {second + 1} {match_} '{witness}', so "
+                    f"their rates {written(rates[first])} and {written(rates[second])} {are} "
+                    f"disjoint.{reason}",
                     rule="either",
                     expression=expression,
                     witness=witness,
@@ -132,6 +141,30 @@ def check_equivalent(expression: str, rates: Sequence[Regex]) -> None:
                 expression=expression,
                 witness=witness,
             )
+
+
+def check_unambiguous(expression: str, rate: Regex) -> None:
+    """Raise RateError unless a sequence matches a rate in one way only.
+
+    Checks each part of the expression by the rule of the combinator that it corresponds to, as
+    `match` does: unions by that of `either`, concatenations and copies by that of `split`,
+    repetitions by that of `iterate`.
+    """
+    match rate:
+        case Concatenation(parts):
+            for part in parts:
+                check_unambiguous(expression, part)
+            check_concatenable(expression, parts)
+        case Union(parts):
+            for part in parts:
+                check_unambiguous(expression, part)
+            check_disjoint(expression, parts)
+        case Star(inner) | Plus(inner):
+            check_unambiguous(expression, inner)
+            check_iterable(expression, inner)
+        case Times(inner, copies) if copies:
+            check_unambiguous(expression, inner)
+            check_concatenable(expression, (inner,) * copies)
 
 
 def check_contained(expression: str, rate: Regex, whole: Regex) -> None:
@@ -160,21 +193,25 @@ def never(regex: Regex) -> str | None:
 
 
 def write_word(word: Iterable[Letter], leaves: Sequence[Predicate]) -> str:
-    """Write a word with the names of predicates: of those that hold, a narrowest."""
+    """Write a word with the names of the predicates that hold of each item.
+
+    Those that follow from another one that is named are left out.
+    """
     return " ".join(_name(letter, leaves) for letter in word) or EMPTY_WORD
 
 
 def _name(letter: Letter, leaves: Sequence[Predicate]) -> str:
     true = [leaf for leaf in leaves if leaf != ANY and leaf.symbol.holds(letter)]
-    positive = [leaf for leaf in true if not leaf.name.startswith("~")]
-    best: Predicate | None = None
-    for leaf in positive or true:
-        if best is None or (_within(leaf, best) and not _within(best, leaf)):
-            best = leaf
-    if best is not None:
-        return written(best)
-    named = [leaf.name for leaf in leaves if leaf != ANY and _is_type(leaf)]
-    return f"~({' | '.join(named)})" if named else ANY.name
+    named: list[Predicate] = []
+    for leaf in true:
+        if not any(_within(other, leaf) for other in named):
+            named = [other for other in named if not _within(leaf, other)] + [leaf]
+    if len(named) == 1:
+        return written(named[0])
+    if named:
+        return f"({' & '.join(map(written, named))})"
+    types = [leaf.name for leaf in leaves if leaf != ANY and _is_type(leaf)]
+    return f"~({' | '.join(types)})" if types else ANY.name
 
 
 def _within(leaf: Predicate, wider: Predicate) -> bool:
@@ -199,11 +236,28 @@ def _leaves(rates: Iterable[Regex]) -> tuple[Predicate, ...]:
 
 
 def _reason(leaves: Iterable[Predicate]) -> str:
-    """Say which predicates nothing is known of, for they may be why the rule seems broken."""
+    """Say which predicates are not known exactly, for they may be why the rule seems broken."""
     opaque = [leaf.name for leaf in leaves if leaf.tests]
-    if not opaque:
-        return ""
-    return (
-        f" Nothing is known of {', '.join(opaque)}, written in plain Python: a condition on "
-        "attributes, as in event('M').val > 5, can be compared with others."
-    )
+    unknown = {render(part) for leaf in leaves for part in unmodelled(leaf.condition)}
+    computed = {
+        render(part)
+        for leaf in leaves
+        for part in ex.walk(leaf.condition)
+        if isinstance(part, ex.Binary) and part.operator.is_arithmetic
+    } - unknown
+    reasons: list[str] = []
+    if opaque:
+        reasons.append(
+            f"Nothing is known of {', '.join(opaque)}, written in plain Python: a condition on "
+            "attributes, as in event('M').val > 5, can be compared with others."
+        )
+    if unknown:
+        reasons.append(
+            f"Of {', '.join(sorted(unknown))} it is known only that equal items give equal values."
+        )
+    if computed:
+        reasons.append(
+            f"The values of {', '.join(sorted(computed))} are known up to rounding only. A "
+            "condition on the attribute itself, or ~ of the other condition, is compared exactly."
+        )
+    return "".join(f" {reason}" for reason in reasons)

@@ -7,6 +7,7 @@ that it does not have yet makes it.
 
 from __future__ import annotations
 
+import keyword
 from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +18,15 @@ BETWEEN = "__"  # between the title of a class and its fields, in its name
 def can_be_field(name: str) -> bool:
     """Return whether a name can be a field: an identifier without leading or doubled underscores.
 
-    >>> can_be_field("speed"), can_be_field("top speed"), can_be_field("a__b")
-    (True, False, False)
+    >>> [can_be_field(name) for name in ("speed", "top speed", "a__b", "class")]
+    [True, False, False, False]
     """
-    plain = name.isidentifier() and not name.startswith("_") and not name.endswith("_")
+    plain = (
+        name.isidentifier()
+        and not keyword.iskeyword(name)
+        and not name.startswith("_")
+        and not name.endswith("_")
+    )
     return plain and BETWEEN not in name
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from elsinore.errors import InputError, did_you_mean
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression
+from elsinore.quantitative.items import attribute_of
 from elsinore.quantitative.machine.emit import Emitter, Source, fresh
 from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, State
 from elsinore.quantitative.query import MapCollect, Query
@@ -131,9 +132,9 @@ def lookup_of(item: Any) -> Callable[[Attribute], Any]:
         return lambda read: item if read.name == VALUE else None
 
     def lookup(read: Attribute) -> Any:
-        name = read.name or VALUE
+        name = VALUE if read.name is None else read.name
         try:
-            return getattr(item, name)
+            return attribute_of(item, name)
         except AttributeError:
             names = getattr(item, "_fields", ())
             has = f" It has: {', '.join(names)}.{did_you_mean(name, names)}" if names else ""
