@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from elsinore.runtime import ranges
 from elsinore.runtime.numbering import Numbering
-from elsinore.runtime.rows import ASCENDING, DISORDERED, DISTINCT, has_ties, order_in_ranges
+from elsinore.runtime.rows import (
+    ASCENDING,
+    DISORDERED,
+    DISTINCT,
+    has_ties,
+    order_in_ranges,
+    simultaneous,
+)
 
 often = settings(max_examples=60)
 THREADS = st.integers(1, 4)
@@ -37,3 +44,22 @@ def test_ties_of_a_key_are_seen_where_ranges_meet(
     keyed = [event for event in events if event[1] >= 0]
     with mock.patch.object(ranges, "MOST_ROWS", 3):
         assert has_ties(times, Numbering.of(keys, 4), threads) is (len(set(keyed)) < len(keyed))
+
+
+@often
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 3)), max_size=12), THREADS)
+def test_rows_with_the_key_and_time_of_another_are_found(
+    events: list[tuple[int, int]], threads: int
+) -> None:
+    events.sort(key=lambda event: event[0])
+    times = np.array([time for time, _ in events], dtype=np.int64)
+    keys = Numbering.of(np.array([key for _, key in events], dtype=np.int32), 4)
+    with mock.patch.object(ranges, "MOST_ROWS", 3):
+        rows, moments = simultaneous(times, keys, threads)
+    expected = {event for event in events if event[1] >= 0 and events.count(event) > 1}
+    assert sorted(rows.tolist()) == [n for n, event in enumerate(events) if event in expected]
+    by_moment: dict[int, set[tuple[int, int]]] = {}
+    for row, moment in zip(rows.tolist(), moments.tolist(), strict=True):
+        by_moment.setdefault(moment, set()).add(events[row])
+    assert sorted(min(some) for some in by_moment.values()) == sorted(expected)
+    assert all(len(some) == 1 for some in by_moment.values())

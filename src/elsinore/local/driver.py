@@ -17,6 +17,7 @@ from elsinore.kernels.sorting import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
 from elsinore.local.threads import outputs_of, run_in_threads, threads_for
+from elsinore.local.ties import count_tied
 from elsinore.model.clock import largest_time
 from elsinore.operators import (
     OperatorOptions,
@@ -71,8 +72,10 @@ from elsinore.runtime.warnings import (
     finer_times,
     overflow,
     overflown_columns,
+    tied_events,
     types_seen,
     warn_of_no_rows,
+    warn_of_ties,
 )
 
 Pieces = Generator[tuple[str, pa.Table], None, Results[pa.Table]]
@@ -169,6 +172,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
         odd = itertools.chain(late, always_null(plan, stream.is_null))
         warn_of_no_rows(plan, empty, partial(types_seen, seen), odd)
+    ties = tied_events(plan, [statistics[n] for n in range(len(plan.units))])
+    warn_of_ties(ties)
 
     @cache
     def warnings() -> tuple[str, ...]:
@@ -177,7 +182,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             for number, query in enumerate(plan.workload)
         }
         missing = *absent_types(plan, types_seen(seen)), *always_null(plan, stream.is_null)
-        return late + about_texts + missing + overflow(plan.workload, overflown)
+        return late + ties + about_texts + missing + overflow(plan.workload, overflown)
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
@@ -290,6 +295,7 @@ def _run_unit(
         threads = threads_for(len(stream.times), options.threads)
     alone = keys.count == 1  # then times that are not distinct are one key's: no need to look
     ordered = stream.ordered or (not alone and not has_ties(stream.times, keys.key, threads))
+    tied = 0 if ordered else count_tied(unit, stream.times, keys, places, stream.column, threads)
     state = keys.count * kind.bytes_per_key(unit)
     one_slot = state > STATE_LIMIT
     operator_options = OperatorOptions(
@@ -318,7 +324,7 @@ def _run_unit(
     if len(shares.of_threads) > 1:
         new_operator = partial(kind.operator, unit, operator_options)
         given_out, counted = run_in_threads(shares, new_operator, len(events.times))
-        return results(given_out), counted
+        return results(given_out), replace(counted, tied=tied)
     operator = kind.operator(unit, operator_options)
     outputs = outputs_of(operator, shares.of_threads[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
@@ -336,5 +342,6 @@ def _run_unit(
             table = pa.Table.from_batches([output])
             result = kind.finish(unit, int(queries[0]), table, groups, types)
             yield unit.names[queries[0]], presented(result, form, stream.kind)
-        return results(outputs_so_far), operator.statistics
-    return results(outputs), operator.statistics
+        return results(outputs_so_far), replace(operator.statistics, tied=tied)
+    tables = results(outputs)
+    return tables, replace(operator.statistics, tied=tied)

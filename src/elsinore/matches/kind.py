@@ -19,6 +19,7 @@ from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model.clock import LARGEST
 from elsinore.model.kinds import Kind as QueryKind
+from elsinore.model.pattern import is_single
 from elsinore.model.query import Query
 from elsinore.operators import (
     Kind,
@@ -134,6 +135,14 @@ class Matches(Kind):
             for column, f in zip(columns, form.schema, strict=True)
         ]
         return pa.table(typed, schema=form.schema)
+
+    def tied_types(self, unit: Unit) -> Sequence[Sequence[str]]:
+        """Return the types of each pattern; none of single events, or if times are uncertain."""
+        templates = spec_of(unit).templates
+        return [
+            () if is_single(template.query.pattern) or template.uncertain else types
+            for types, template in zip(unit.types_of, templates, strict=True)
+        ]
 
     def open_windows(
         self, unit: Unit, last_time: int, statistics: OperatorStatistics | None

@@ -111,6 +111,16 @@ def positive_events(pattern: Pattern) -> tuple[Event, ...]:
     return tuple(event for part in children(pattern) for event in positive_events(part))
 
 
+def is_single(pattern: Pattern) -> bool:
+    """Return whether every match of a pattern is one event, whatever happens before and after it.
+
+    >>> a, b = Event("A", "a"), Event("B", "b")
+    >>> is_single(Disjunction((a, b))), is_single(Sequence((a, b)))
+    (True, False)
+    """
+    return all(isinstance(node, Event | Disjunction) for node in walk(pattern))
+
+
 def nullable(pattern: Pattern) -> bool:
     """Return whether a pattern can match the empty sequence.
 

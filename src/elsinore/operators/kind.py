@@ -219,6 +219,13 @@ class Kind(Protocol):
         """
         return "its results are not of windows"
 
+    def tied_types(self, unit: Unit) -> Sequence[Sequence[str]]:
+        """Return for each query the event types of its pattern if the order of events matters.
+
+        Runs warn of simultaneous events with types of one query (`elsinore.operators.ties`).
+        """
+        return [()] * len(unit.queries)
+
     def open_windows(
         self,
         unit: Unit,

@@ -28,6 +28,7 @@ class OperatorStatistics:
     row_groups: int = 0  # of the files that its events came from, and how many of them were
     skipped_groups: int = 0  # not read, as by their statistics they held no event of interest
     skipped_files: int = 0  # files that were not opened, as their folders' names said so
+    tied: int = 0  # simultaneous events of one key and one pattern (`elsinore.operators.ties`)
     spilled_bytes: int = 0  # of events that waited on local disk to be brought in order
 
     def added(self, other: Self) -> Self:
@@ -50,6 +51,7 @@ class OperatorStatistics:
             row_groups=self.row_groups + other.row_groups,
             skipped_groups=self.skipped_groups + other.skipped_groups,
             skipped_files=self.skipped_files + other.skipped_files,
+            tied=self.tied + other.tied,
             spilled_bytes=self.spilled_bytes + other.spilled_bytes,
         )
 

@@ -90,6 +90,68 @@ def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: i
     return False
 
 
+def simultaneous(
+    times: NDArray[np.int64], keys: Numbering, threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that have key and time in common with another, and their moments' numbers.
+
+    Times never fall. A moment's number is the same for all of its rows, and for no others.
+
+    >>> simultaneous(np.array([1, 2, 2, 2]), Numbering.of(np.array([0, 1, 0, 1], np.int32), 2), 1)
+    (array([1, 3]), array([0, 0]))
+    """
+
+    def find(begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        first = int(np.searchsorted(times, times[begin]))
+        stop = len(times) if end == len(times) else int(np.searchsorted(times, times[end]))
+        rows, moments = np.empty((2, stop - first), dtype=np.int64)
+        some, codes = times[first:stop], read_only(keys.make(first, stop))
+        count = enter(simultaneous_rows, 2e-6 * len(some), some, codes, keys.size, rows, moments)
+        return rows[:count] + first, moments[:count]
+
+    if len(times) < 2:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    found = [find(0, len(times))] if keys.size > FEW_KEYS else by_ranges(find, len(times), threads)
+    counts = [int(moments.max(initial=-1)) + 1 for _, moments in found]
+    offsets = np.cumsum([0, *counts[:-1]])
+    numbered = [moments + offset for (_, moments), offset in zip(found, offsets, strict=True)]
+    return np.concatenate([rows for rows, _ in found]), np.concatenate(numbered)
+
+
+@kernel
+def simultaneous_rows(
+    times: NDArray[np.int64],
+    keys: NDArray[np.int32],
+    count: int,
+    rows: NDArray[np.int64],
+    moments: NDArray[np.int64],
+) -> int:
+    """Find the rows of which another row has the key (0 to count - 1) and the time.
+
+    Puts the rows, and numbers of their moments, into `rows` and `moments`; returns how many rows
+    there are. Times never fall.
+    """
+    last = np.full(count, -1, dtype=np.int64)  # [key] -> its last row
+    moment_of = np.full(count, -1, dtype=np.int64)  # [key] -> that row's moment if it is in a tie
+    found, moment = 0, 0
+    for row in range(len(times)):
+        key = keys[row]
+        if key < 0:
+            continue
+        before = last[key]
+        last[key] = row
+        if before < 0 or times[before] != times[row]:
+            moment_of[key] = -1
+            continue
+        if moment_of[key] < 0:
+            moment_of[key] = moment
+            rows[found], moments[found] = before, moment
+            found, moment = found + 1, moment + 1
+        rows[found], moments[found] = row, moment_of[key]
+        found += 1
+    return found
+
+
 @kernel
 def number_from(values: NDArray[np.int64], least: int, codes: NDArray[np.int32]) -> None:
     """Put values[row] - least into codes[row]."""

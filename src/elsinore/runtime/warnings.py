@@ -25,10 +25,12 @@ from elsinore.model import Query, ReturnItem
 from elsinore.model import pattern as pt
 from elsinore.model.clock import NANOSECONDS
 from elsinore.model.expression import Call
+from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.operators.planning import doubts
 from elsinore.plan import Plan
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import TimeKind
+from elsinore.words import count, listed
 
 SEEN_TYPES = 12  # types listed in a warning
 SHOWN_QUERIES = 3
@@ -100,6 +102,51 @@ def warn_of_no_rows(
     sentences = itertools.chain(absent, odd, doubts(plan, empty))
     for sentence in itertools.islice(sentences, SHOWN_QUERIES):
         warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=_calls_within())
+
+
+class SimultaneousEventsWarning(UserWarning):
+    """Events of one key and one pattern have equal times, and no order was given."""
+
+
+def tied_events(plan: Plan, statistics: Iterable[OperatorStatistics | None]) -> tuple[str, ...]:
+    """Return a sentence on simultaneous events (`elsinore.operators.ties`); none if there are none.
+
+    `statistics` has those of each unit's operators, None where they are unknown.
+    """
+    numbers = []
+    for unit, counted in zip(plan.units, statistics, strict=True):
+        if counted is not None and counted.tied:
+            types = kind_for(unit).tied_types(unit)
+            names = [name for name, some in zip(unit.names, types, strict=True) if some]
+            numbers.append(f"{count(counted.tied, 'event')} of {called_all(names)}")
+    if not numbers:
+        return ()
+    sentence = (
+        f"{listed(numbers, SHOWN_QUERIES)} have the same time as another event of the same key "
+        "that the pattern names, and neither precedes the other. If they have an order, name the "
+        f"column that has it: {option('order_by', 'COLUMN')}."
+    )
+    return (sentence,)
+
+
+def called_all(names: Sequence[str]) -> str:
+    """Return what a message calls some queries.
+
+    >>> called_all(["q"]), called_all(["q", "r"])
+    ('query q', 'queries q, r')
+    """
+    if len(names) == 1:
+        return called(names[0])
+    further = f" and {len(names) - SHOWN_QUERIES} more" if len(names) > SHOWN_QUERIES else ""
+    return f"queries {', '.join(names[:SHOWN_QUERIES])}{further}"
+
+
+def warn_of_ties(sentences: Iterable[str]) -> None:
+    """Warn of simultaneous events; the command line does so itself."""
+    if is_on_the_command_line():
+        return
+    for sentence in sentences:
+        warnings.warn(sentence, SimultaneousEventsWarning, stacklevel=_calls_within())
 
 
 def always_null(plan: Plan, is_null: Callable[[str], bool]) -> Iterator[str]:
@@ -204,13 +251,10 @@ def overflow(queries: Iterable[Query], overflown: Mapping[str, Collection[str]])
     if not concerned:
         return ()
     names = [query.name for query in concerned]
-    shown = ", ".join(names[:SHOWN_QUERIES])
-    further = f" and {len(names) - SHOWN_QUERIES} more" if len(names) > SHOWN_QUERIES else ""
     first = counts_of(concerned[0])[next(iter(overflown[names[0]]))]
     exact = "--exact" if is_on_the_command_line() else "exact=True"
-    subject = called(names[0]) if len(names) == 1 else f"queries {shown}{further}"
     warning = (
-        f"{subject}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
+        f"{called_all(names)}: {render(first.expression)} goes beyond a double's range, 1.8e308, "
         f"and is infinity there. LOG2(COUNT(*)) returns its binary logarithm, {exact} all digits."
     )
     return (warning,)

@@ -109,8 +109,8 @@ class Answers:
     """The results of a pass's queries, packed by its tasks in `packed` (see `ANSWERS`).
 
     Spark keeps what is packed where data frames are made of it, and where results that are too
-    large to be fetched would be `dear` to compute again. `tell_empty` is handed the queries of
-    which no rows were fetched.
+    large to be fetched would be `dear` to compute again. When results have been fetched,
+    `tell_empty` is called with the queries that have no rows.
     """
 
     packed: DataFrame

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.operators.panes import KEEPS_ALL, ActionSize, Panes, action_type
+from elsinore.operators.ties import TieCounter
 from elsinore.plan import Unit
 from elsinore.plan.modes import Combine
 from elsinore.runtime.columnar import Combined
@@ -164,6 +165,8 @@ class CombineEvents:
         self.statistics.events += combined
         self.statistics.matched += combined
         self.statistics.combined += combined
+        if combined and not self.orders:
+            self.statistics.tied += self._tied(starts, batch, ~left)
         flat = np.ascontiguousarray(stretches.actions)
         column = pa.Array.from_buffers(
             action_type(self._panes.size), len(flat), [None, pa.py_buffer(flat)]
@@ -173,6 +176,14 @@ class CombineEvents:
             schema=self.layout,
         )
         return left, np.searchsorted(starts, stretches.first, side="right") - 1, actions
+
+    def _tied(self, starts: Ints, batch: pa.RecordBatch, combined: NDArray[np.bool_]) -> int:
+        """Return how many of the combined events are tied: they have all events of a moment."""
+        keys = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+        columns = {"key": pa.array(keys), "time": batch["time"], "class": batch["class"]}
+        ties = TieCounter(self.unit)
+        ties.add(pa.RecordBatch.from_pydict(columns).filter(pa.array(combined)))
+        return ties.total()
 
     def _runs(self, starts: Ints, times: Ints) -> tuple[Ints, Ints]:
         """Return where runs of rows that are to be combined begin and end."""

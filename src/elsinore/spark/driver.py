@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -18,7 +18,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.model import PythonQuery
 from elsinore.model import expression as ex
-from elsinore.operators import bind, fitted, gathered, kind_for
+from elsinore.operators import OperatorStatistics, bind, fitted, gathered, kind_for
 from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import EXACT_DOUBLES
@@ -33,7 +33,9 @@ from elsinore.runtime.warnings import (
     counts_of,
     overflow,
     overflown_columns,
+    tied_events,
     warn_of_no_rows,
+    warn_of_ties,
 )
 from elsinore.spark.answers import Answer, Answers, Computed, Frames
 from elsinore.spark.column_types import refuse_distinct, refuse_unsent
@@ -48,7 +50,7 @@ from elsinore.spark.events import (
 )
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
-from elsinore.spark.statistics import TypesSeen, accumulator, total
+from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_own_interpreter
 
 __all__ = ["look_at_time", "run", "unusable_report"]
@@ -97,9 +99,10 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     answers: dict[str, tuple[int, Answers]] = {}
     kept: list[Answers] = []
     makers: dict[int, Callable[[], DataFrame]] = {}
+    counts = _Counts(plan, statistics)
     for pass_, types_seen in zip(passes, seen, strict=True):
         together = pass_.answers()
-        together.tell_empty = partial(_warn_of_no_rows, plan, types_seen, events)
+        together.tell_empty = partial(_warn_of_results, plan, types_seen, events, counts)
         kept.append(together)
         alone = len(pass_.presented) == 1
         for unit in pass_.units:
@@ -125,26 +128,16 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     return Results(
         frames,
         rejected=_rejected(given, _events(given, options)) if options.allow_rejects else None,
-        find_statistics=lambda: tuple(
-            total(unit_statistics, kind_for(unit).statistics())
-            for unit, unit_statistics in zip(plan.units, statistics, strict=True)
-            if unit_statistics is not None
-        ),
+        find_statistics=lambda: tuple(filter(None, counts.by_unit())),
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
             *type_warnings(plan, events, seen),
             *always_null(plan, events.is_null),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
+            *tied_events(plan, counts.by_unit()),  # as counted when results were computed
         ),
-        find_open_windows=lambda: open_windows(
-            plan,
-            options.last_time,
-            [
-                None if counted is None else total(counted, kind_for(unit).statistics())
-                for unit, counted in zip(plan.units, statistics, strict=True)
-            ],
-        ),
+        find_open_windows=lambda: open_windows(plan, options.last_time, counts.by_unit()),
         release=release,
         find_result=result,
         orders=_orders(passes),
@@ -161,8 +154,34 @@ def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _warn_of_no_rows(plan: Plan, seen: TypesSeen, events: Events, empty: frozenset[int]) -> None:
-    """Warn of what may be why queries, by their numbers, have no rows, as far as no job tells."""
+@dataclass(slots=True)
+class _Counts:
+    """What the operators of each unit have counted by now."""
+
+    plan: Plan
+    accumulated: Sequence[StatisticsAccumulator | None]
+    has_warned: bool = False  # of ties
+
+    def by_unit(self) -> list[OperatorStatistics | None]:
+        """Return the statistics of each unit; None over Spark Connect."""
+        return [
+            None if counted is None else total(counted, kind_for(unit).statistics())
+            for unit, counted in zip(self.plan.units, self.accumulated, strict=True)
+        ]
+
+    def warn_of_ties(self) -> None:
+        """Warn of simultaneous events, once."""
+        if not self.has_warned:
+            sentences = tied_events(self.plan, self.by_unit())
+            self.has_warned = bool(sentences)
+            warn_of_ties(sentences)
+
+
+def _warn_of_results(
+    plan: Plan, seen: TypesSeen, events: Events, counts: _Counts, empty: frozenset[int]
+) -> None:
+    """Warn of ties, and of why queries, by their numbers, may have no rows, if no job tells."""
+    counts.warn_of_ties()
     names = {number: query.name for number, query in enumerate(plan.workload)}
     odd = always_null(plan, events.is_null)
     warn_of_no_rows(plan, frozenset(names[number] for number in empty), seen.types, odd)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from elsinore.operators import Operator, OperatorOptions, OperatorStatistics, kind_for
 from elsinore.operators.panes import CannotFoldError, Panes
+from elsinore.operators.ties import TieCounter
 from elsinore.plan import Unit
 from elsinore.runtime.columnar import MEMORY, Layout, Merging, Sorted, together
 from elsinore.runtime.finishing import Outputs
@@ -42,7 +43,8 @@ class RunOperators:
     each unit, when the partition ends. `memory`: bytes of events that are merged without a disk.
     Where `actions` says what columns they have, blobs may hold actions of events of the unit
     `combined`; `again` gives the blobs of some partitions once more, with none, in case they
-    overlap after all: for that unit `only`, of which `uncombined` events had come as events.
+    overlap after all: for that unit `only`, of which `uncombined` events had come as events, so
+    many of them tied (`elsinore.operators.ties`).
     Where events travel twice, `share` tells which windows are the partition's own.
     """
 
@@ -58,6 +60,7 @@ class RunOperators:
     again: Callable[[Sequence[int]], Iterable[pa.RecordBatch]] | None = None
     only: int | None = None
     uncombined: int = 0
+    uncombined_tied: int = 0
     share: Share | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -107,6 +110,7 @@ class RunOperators:
             of_unit.events -= twice
             of_unit.matched -= twice
             of_unit.combined -= twice
+            of_unit.tied = self.uncombined_tied
         for number, of_number in by_unit.items():
             if number < len(self.statistics):
                 counted = self.statistics[number]
@@ -136,8 +140,10 @@ class RunOperators:
                 for number, operator in operators.items():
                     if len(events.key):
                         given = self.given(events, number)
+                        taking.count(number, given)
                         yield from taking.rows(number, operator.process(given))
                 given = self.given(events, self.combined)
+                taking.count(self.combined, given)
                 rows += given.num_rows
                 if failure is None:
                     failure = folding.kept(folding.process(given, actions), waiting)
@@ -148,14 +154,21 @@ class RunOperators:
             counted = {n: taking.counted(n, operator_of) for n, operator_of in operators.items()}
             if failure is None:
                 yield from waiting.batches(0)
-                counted[self.combined] = folding.counted()
+                counted[self.combined] = replace(folding.counted(), tied=taking.tied(self.combined))
         if counted:
             self._count(counted, merging.spilled_bytes + acted.spilled_bytes)
         if failure is not None:
             if self.again is None:
                 raise failure
             LOG.warning("A task reads its events again, none combined: %s", failure)
-            alone = replace(self, actions=None, again=None, only=self.combined, uncombined=rows)
+            alone = replace(
+                self,
+                actions=None,
+                again=None,
+                only=self.combined,
+                uncombined=rows,
+                uncombined_tied=taking.tied(self.combined),
+            )
             yield from alone(self.again(partitions))
 
     def given(self, events: Sorted, number: int) -> pa.RecordBatch:
@@ -220,15 +233,25 @@ class Taking:
         self._events = [0] * len(run.units)  # that belong to windows of others alone or as well,
         self._matched = [0] * len(run.units)  # of interest
         self._rows = [0] * len(run.units)  # that others give out
+        ordered = run.options.ordered
+        self._ties = [None if ordered else TieCounter(unit) for unit in run.units]
 
     def count(self, number: int, given: pa.RecordBatch) -> None:
-        """Count which events that a unit's operator is given are others' own."""
-        share = self._run.share
+        """Count which events that a unit's operator is given are others' own, or tied."""
+        share, ties, own = self._run.share, self._ties[number], given
         if share is not None:
             borrowed = ~share.own_events(given, self._partitions(share), self._here)
             self._events[number] += int(np.count_nonzero(borrowed))
             of_interest = given.column("class").to_numpy() >= 0
             self._matched[number] += int(np.count_nonzero(borrowed & of_interest))
+            own = given.filter(pa.array(~borrowed))
+        if ties is not None:
+            ties.add(own)
+
+    def tied(self, number: int) -> int:
+        """Return how many events of a unit are tied, of those that `count` was given."""
+        ties = self._ties[number]
+        return 0 if ties is None else ties.total()
 
     def rows(self, number: int, partials: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what a unit's operator gives out as rows of the data frame."""
@@ -251,6 +274,7 @@ class Taking:
             events=statistics.events - self._events[number],
             matched=statistics.matched - self._matched[number],
             totals=statistics.totals - self._rows[number],
+            tied=self.tied(number),
         )
 
     def _partitions(self, share: Share) -> NDArray[np.int64]:

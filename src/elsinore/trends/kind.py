@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from elsinore.model.kinds import Kind as QueryKind
+from elsinore.model.pattern import is_single
 from elsinore.model.query import Query
 from elsinore.model.window import Window
 from elsinore.operators import (
@@ -195,6 +196,14 @@ class Trends(Kind):
         windows = [template.query.window for template in spec_of(unit).members]
         given = [window for window in windows if window is not None]
         return given if len(given) == len(windows) else "a query has no WITHIN"
+
+    def tied_types(self, unit: Unit) -> Sequence[Sequence[str]]:
+        """Return the types of each pattern, none if its matches are single events."""
+        members = spec_of(unit).members
+        return [
+            () if is_single(member.query.pattern) else types
+            for types, member in zip(unit.types_of, members, strict=True)
+        ]
 
     def open_windows(
         self,
