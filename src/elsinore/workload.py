@@ -51,6 +51,8 @@ from elsinore.plan.modes import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from elsinore.local.live import Live, LiveOptions, Planner
+    from elsinore.runtime.live import Length, LiveSetup
     from elsinore.runtime.options import RunOptions
     from elsinore.runtime.request import RunRequest
     from elsinore.runtime.results import Results
@@ -333,6 +335,106 @@ class Workload:
             if table.num_rows:
                 yield name, table
         return results
+
+    def live(
+        self,
+        schema: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        lateness: Length = 0,
+        idle_timeout: Length | None = None,
+        ahead: Length | None = None,
+        marks: bool = False,
+        buckets: int = 1,
+        **options: Any,
+    ) -> Live:
+        """Start a live run in this process: batches of events in, rows as soon as they are final.
+
+        schema          the columns of the events: a pyarrow Schema, a dict of names and types, or
+                        events that have these columns
+        time, type      columns, or SQL expressions over the columns
+        lateness        by how much events may be out of order, such as "10 seconds". Later ones are
+                        counted, and change no result
+        idle_timeout    a partition of the source without events for longer does not hold results
+                        back; while all are idle, time moves on with the machine's clock
+        ahead           events whose time is further ahead of the machine's clock are rejected, so
+                        that one wrong clock does not close all windows
+        marks           rows have two more columns: `watermark`, at which they were returned, and
+                        `early`, whether they are values of windows that are still open
+        buckets         the number of parts into which the keys are split; no result depends on it
+
+        Other options are those of `run`: `time_unit`, `time_interval`, `time_granularity`,
+        `time_step`, `time_distribution`, `time_sets`, `order_by`, `rejects`, `sharing`,
+        `granularity` and `evaluation`.
+
+        Raises QueryError if a query does not fit the columns or cannot run over a live stream, with
+        the reason, and InputError for missing columns.
+
+        >>> workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 5 seconds;")
+        >>> live = workload.live([{"time": 0.0, "type": "A"}], lateness="1 second")
+        >>> first = live.push([{"time": 2.0, "type": "B"}, {"time": 1.5, "type": "A"}])
+        >>> [(name, rows["count(*)"].to_pylist()) for name, rows in live.end()]
+        [('q', [1.0])]
+        """
+        from elsinore.local import live as in_process  # noqa: PLC0415 - engines load on first use
+
+        chosen = in_process.options_of(
+            time=time,
+            type=type,
+            lateness=lateness,
+            idle_timeout=idle_timeout,
+            ahead=ahead,
+            marks=marks,
+            buckets=buckets,
+            **options,
+        )
+        return in_process.start(self._live_planner(), in_process.schema_from(schema), chosen)
+
+    def resume(self, state: bytes, *, schema: Any = None, **changes: Any) -> Live:
+        """Continue the live run that was saved as `state` (`Live.save`).
+
+        Queries that are unchanged keep their state. Queries that were added start with the next
+        window, those that were changed start anew, and those that are no longer in the workload
+        end; `changes` of the returned run has the queries' names. schema: of the events from now
+        on, if new queries read further columns. changes: other values for `lateness`,
+        `idle_timeout`, `ahead`, `marks` and `rejects`.
+
+        Raises StateError for bytes that are damaged or of another version.
+
+        >>> workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 5 seconds;")
+        >>> live = workload.live([{"time": 0, "type": "A"}])
+        >>> live.push([{"time": 1, "type": "A"}])
+        []
+        >>> resumed = workload.resume(live.save())
+        >>> [(name, rows["count(*)"].to_pylist()) for name, rows in resumed.push([
+        ...     {"time": 2, "type": "B"}, {"time": 7, "type": "B"}])]
+        [('q', [1.0])]
+        """
+        from elsinore.local import live as in_process  # noqa: PLC0415 - engines load on first use
+
+        given = None if schema is None else in_process.schema_from(schema)
+        return in_process.resume(self._live_planner(), state, given, changes)
+
+    def _live_planner(self) -> Planner:
+        """Return what plans live runs of this workload, and of its queries beside former ones."""
+        from elsinore.local.live import Planner  # noqa: PLC0415 - engines load on first use
+        from elsinore.runtime.live import setup_for  # noqa: PLC0415
+
+        def plan(
+            queries: Sequence[Query],
+            exact: bool,
+            schema: pa.Schema,
+            options: LiveOptions,
+            fine: bool,
+        ) -> LiveSetup:
+            if options.request.time_interval is None and options.request.time_granularity is None:
+                self._refuse_uncertain()
+            workload = Workload(*queries, exact=exact, aggregates=self._aggregates)
+            with self._pointing():
+                return setup_for(workload, schema, options.request, fine=fine)
+
+        return Planner(tuple(self._queries), self.exact, plan)
 
     def _run(self, data: Any, request: RunRequest, *, in_pieces: bool) -> Any:
         """Do what `run` describes; if in pieces, return a generator of them."""

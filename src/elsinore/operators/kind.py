@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from elsinore.errors import QueryError
+from elsinore.language import render
 from elsinore.model.query import Query
 from elsinore.model.schema import Schema
 from elsinore.model.window import Window
@@ -238,6 +239,10 @@ class Kind(Protocol):
         Connect. The number of a query that needs them is then None.
         """
         return [1] * len(unit.queries)  # the whole stream
+
+    def meaning(self, query: Query) -> str:
+        """Return a text that two queries share only if they have the same results."""
+        return render(replace(query, name="query"))
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return which queries of a unit cannot run over a live stream: places, and why.

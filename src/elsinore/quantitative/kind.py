@@ -204,6 +204,13 @@ class Quantitative(Kind):
         """Return zeros: every value is final at its event."""
         return [0] * len(unit.queries)
 
+    def meaning(self, query: Query) -> str:
+        """Return the query's combinators, predicates and functions by name, and its keys."""
+        from elsinore.quantitative.stream import fingerprint  # noqa: PLC0415 - the engine
+
+        spec = spec_of(self._unit(0, query))
+        return f"{fingerprint(spec.query)} by {', '.join(spec.by)}"
+
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return the query if it is a chain over the values of all keys."""
         return [(0, CHAIN)] if spec_of(unit).after else ()

@@ -11,12 +11,10 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from elsinore import Workload
 from elsinore.errors import ElsinoreError
-from elsinore.local.live import LiveRun
-from elsinore.runtime.live import Watermark
 from oracles.reference import ReferenceEvent
 from runtime.live.test_live_is_batch import match_table
 from support.drawn import CASES, Drawn
-from support.live import _key, setup_for
+from support.live import batches_of, comparable
 from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
@@ -30,14 +28,14 @@ def rows_of(tables: Iterable[tuple[str, pa.Table]]) -> Rows:
     rows: Rows = {}
     for name, table in tables:
         if table.num_rows:
-            rows.setdefault(name, Counter()).update(map(_key, table.to_pylist()))
+            rows.setdefault(name, Counter()).update(map(comparable, table.to_pylist()))
     return rows
 
 
-def live_rows(workload: Workload, table: pa.Table) -> Rows:
+def live_rows(workload: Workload, table: pa.Table, drawn: Drawn) -> Rows:
     """Return what a live run without disorder returns when the last event has come."""
-    run = LiveRun(setup_for(workload, table.schema), Watermark(lateness=0))
-    return rows_of(run.push(table, now=0.0))
+    live = workload.live(table.schema)
+    return rows_of(rows for batch in batches_of(table, drawn) for rows in live.push(batch))
 
 
 def open_rows(workload: Workload, table: pa.Table) -> Rows:
@@ -46,8 +44,8 @@ def open_rows(workload: Workload, table: pa.Table) -> Rows:
 
 
 @RELAXED
-@given(trend_cases(exact=None) | trend_cases(exact=None, features=tuple(Feature), most=12))
-def test_of_drawn_trend_queries(case: tuple[Workload, list[ReferenceEvent]]) -> None:
+@given(trend_cases(exact=None) | trend_cases(exact=None, features=tuple(Feature), most=12), CASES)
+def test_of_drawn_trend_queries(case: tuple[Workload, list[ReferenceEvent]], drawn: Drawn) -> None:
     drawn_queries, events = case
     windowed = [query for query in drawn_queries if query.window is not None]
     assume(windowed and events)
@@ -57,7 +55,7 @@ def test_of_drawn_trend_queries(case: tuple[Workload, list[ReferenceEvent]]) -> 
     except ElsinoreError:
         assume(False)
     table = table_of(events)
-    assert open_rows(workload, table) == live_rows(workload, table)
+    assert open_rows(workload, table) == live_rows(workload, table, drawn)
 
 
 @RELAXED
@@ -71,7 +69,4 @@ def test_of_drawn_match_queries(drawn: Drawn) -> None:
         workload.run(table)
     except ElsinoreError:
         assume(False)
-    # a live run keeps events at the watermark until it knows all of them: end with one of no type
-    last = {"time": table.column("time")[-1].as_py() + drawn.number(1, 4), "type": "Z"}
-    table = pa.concat_tables([table, pa.Table.from_pylist([last], schema=table.schema)])
-    assert open_rows(workload, table) == live_rows(workload, table)
+    assert open_rows(workload, table) == live_rows(workload, table, drawn)

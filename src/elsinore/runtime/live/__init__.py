@@ -6,7 +6,10 @@ state, and `PassResults` computes rows from what buckets yield. `Watermark` says
 """
 
 from elsinore.runtime.live.bucket import Bucket
+from elsinore.runtime.live.changes import Change, Span, changes_between
 from elsinore.runtime.live.events import EventReader, UsableEvents
+from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
+from elsinore.runtime.live.planning import setup_for
 from elsinore.runtime.live.results import PassResults
 from elsinore.runtime.live.setup import LiveSetup, PassSetup, layout_of, plan_live
 from elsinore.runtime.live.shares import split_by_key
@@ -14,13 +17,20 @@ from elsinore.runtime.live.watermark import Watermark
 
 __all__ = [
     "Bucket",
+    "Change",
     "EventReader",
+    "Length",
     "LiveSetup",
     "PassResults",
     "PassSetup",
+    "Span",
     "UsableEvents",
     "Watermark",
+    "changes_between",
     "layout_of",
     "plan_live",
+    "seconds_of",
+    "setup_for",
     "split_by_key",
+    "ticks_of",
 ]

@@ -16,14 +16,14 @@ from elsinore.runtime.times import TimeKind
 class PassResults:
     """Computes the rows of a pass's queries, as users see them.
 
-    time: the kind of times that results have.
+    time: the kind of times that results have. forms: the form of each query's result, by number.
     """
 
     def __init__(self, setup: PassSetup, time: TimeKind) -> None:
         self._outputs = setup.outputs
         self._finishes = setup.finishes()
-        self._forms = setup.forms()
-        self._time = time
+        self.forms = setup.forms()
+        self.time = time
 
     def finished(self, rows: Iterable[pa.RecordBatch]) -> dict[int, pa.Table]:
         """Return results by the queries' numbers, times in ticks; queries without rows are absent.
@@ -51,4 +51,4 @@ class PassResults:
 
     def presented(self, number: int, table: pa.Table) -> pa.Table:
         """Return a query's result with times of the input's kind, sorted as `Workload.run` does."""
-        return presented(table, self._forms[number], self._time)
+        return presented(table, self.forms[number], self.time)

@@ -1,0 +1,349 @@
+"""A live run of a workload in this process, as users handle it."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.arrow import no_table, to_arrow, to_scalar
+from elsinore.errors import InputError, StateError, option
+from elsinore.local.live.generation import Generation
+from elsinore.local.live.options import LiveOptions
+from elsinore.local.live.state import saved_run
+from elsinore.runtime.inputs import as_table
+from elsinore.runtime.live import Change, Length, UsableEvents, Watermark, seconds_of, ticks_of
+from elsinore.runtime.rejects import REASON_COLUMN, set_aside
+from elsinore.runtime.times import TimeKind, from_ticks
+from elsinore.words import count
+
+Rows = list[tuple[str, pa.Table]]
+
+LATE = "late: before the watermark"
+TOO_FAR_AHEAD = "too far ahead of the clock"
+WATERMARK, EARLY = "watermark", "early"  # the columns of marks
+
+
+class Live:
+    """A live run: batches of events in, rows of results as soon as they are final.
+
+    `Workload.live` starts one, and `Workload.resume` continues one that was saved.
+
+    >>> from elsinore import Workload
+    >>> workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds;")
+    >>> schema = pa.schema({"time": pa.int64(), "type": pa.string()})
+    >>> live = workload.live(schema, lateness="2 seconds")
+    >>> live.push([{"time": 3, "type": "B"}, {"time": 1, "type": "A"}])
+    []
+    >>> for name, rows in live.push([{"time": 13, "type": "A"}]):
+    ...     print(name, rows.to_pylist(), live.watermark)
+    q [{'window_start': 0, 'window_end': 10, 'count(*)': 1.0}] 11
+    >>> live.end()
+    []
+    """
+
+    def __init__(
+        self,
+        generations: Sequence[Generation],
+        options: LiveOptions,
+        meanings: Mapping[str, str],
+        *,
+        now: Callable[[], float] = clock.monotonic,
+        today: Callable[[], float] = clock.time,
+    ) -> None:
+        """Begin with some generations, of which the last one is the workload's.
+
+        meanings: what each query of the workload means, for comparisons with later ones. now,
+        today: clocks, in seconds, of which the second one counts from the epoch.
+        """
+        self.options = options
+        self.changes: Mapping[str, Change] = {}
+        self.generations = list(generations)
+        self.meanings = dict(meanings)
+        self._now, self._today = now, today
+        setup = self._newest.setup
+        self.clock = setup.options.clock
+        self._ahead = self._ticks(options.ahead, "ahead")
+        timeout = options.idle_timeout
+        self._following = Watermark(
+            lateness=self._ticks(options.lateness, "lateness") or 0,
+            idle_timeout=None if timeout is None else seconds_of(timeout, "idle_timeout"),
+            per_second=1_000_000 * self.clock.per_microsecond,
+        )
+        self._time: TimeKind | None = None if setup.time.form == "text" else setup.time
+        self._reached: int | None = None
+        self._late = self._rejected = 0
+        self._set_aside: list[pa.Table] = []
+        self._state = "running"
+
+    # --- events in, rows out
+
+    def push(self, data: Any, *, partition: str = "") -> Rows:
+        """Add a batch of events; return (query, rows) for what is final at the watermark.
+
+        data: events in any of the containers that `Workload.run` accepts. partition: the part of
+        the source that they are from; the watermark is the least of all partitions'.
+
+        Raises InputError for events that cannot be used, unless they are set aside (`rejects`);
+        the whole batch is then left out, and the run continues.
+        """
+        self._check_running()
+        events = self._admitted(self._newest.reader.usable(self._table(data)))
+        with self._failing():
+            for generation in self.generations:
+                generation.add(events)
+            now = self._now()
+            if len(events.times):
+                self._following.observe(int(events.times.max()), partition, now=now)
+            else:
+                self._following.expect(partition, now)
+            return self._advance(now)
+
+    def poll(self) -> Rows:
+        """Return what is final by now without further events: the idle timeout may have passed."""
+        self._check_running()
+        with self._failing():
+            return self._advance(self._now())
+
+    def early(self) -> Rows:
+        """Return the values that open windows have by now; they are not final.
+
+        They include events that wait for the watermark. Only queries of windows have such values.
+        """
+        self._check_running()
+        with self._failing():
+            return self._marked([g.early() for g in self.generations], early=True)
+
+    def end(self) -> Rows:
+        """Return the rows that are left: the stream has ended, and nothing can be added."""
+        self._check_running()
+        with self._failing():
+            rows = self._marked([g.end() for g in self.generations], early=False)
+        self._state = "ended"
+        return rows
+
+    def follow(self, batches: Iterable[Any]) -> Iterator[tuple[str, pa.Table]]:
+        """Push batches one by one and yield the rows; at their end, end the run."""
+        for batch in batches:
+            yield from self.push(batch)
+        yield from self.end()
+
+    # --- time
+
+    @property
+    def watermark(self) -> Any:
+        """The watermark at which rows were returned last, as a time of the input; None: none yet.
+
+        No event before it is expected. All rows that were returned are final at it.
+        """
+        return None if self._reached is None else self._shown(self._reached)[0].as_py()
+
+    # --- events that were left out
+
+    @property
+    def late(self) -> int:
+        """The number of events that came after the watermark had passed them."""
+        return self._late
+
+    @property
+    def rejected(self) -> int:
+        """The number of events that could not be used, or were too far ahead of the clock."""
+        return self._rejected
+
+    def take_rejected(self) -> pa.Table | None:
+        """Return the events that were left out since the last call, late ones included.
+
+        Their last column, `reject_reason`, says why. None if there are none, or if they are not
+        kept (`rejects`).
+        """
+        tables, self._set_aside = self._set_aside, []
+        return pa.concat_tables(tables, promote_options="permissive") if tables else None
+
+    # --- state
+
+    def save(self) -> bytes:
+        """Return the state, with which `Workload.resume` continues, in another process too."""
+        self._check_running()
+        facts = {
+            "options": self.options.saved(),
+            "meanings": self.meanings,
+            "per microsecond": self.clock.per_microsecond,
+            "progress": self.progress(),
+        }
+        return saved_run(self.generations, facts)
+
+    def progress(self) -> dict[str, Any]:
+        """Return how far the run is, as JSON values, for `restore`."""
+        return {
+            "watermark": self._following.saved(),
+            "reached": self._reached,
+            "counts": [self._late, self._rejected],
+            "zone": None if self._time is None else [self._time.zone],
+        }
+
+    def restore(self, progress: Mapping[str, Any]) -> None:
+        """Continue from what `progress` returned."""
+        self._following.restore(progress["watermark"], self._now())
+        self._reached = progress["reached"]
+        self._late, self._rejected = progress["counts"]
+        if self._time is None and progress["zone"] is not None:
+            (zone,) = progress["zone"]
+            self._time = replace(self._newest.setup.time, zone=zone)
+            self.set_generations(self.generations)
+
+    def set_generations(self, generations: Sequence[Generation]) -> None:
+        """Go on with other generations, of which the last one is the workload's."""
+        self.generations = list(generations)
+        if self._time is not None:
+            for generation in self.generations:
+                generation.show_times_as(self._time)
+
+    def next_time(self) -> int | None:
+        """Return a time after all events that have come, and not before the watermark."""
+        greatest = self._following.greatest
+        if greatest is None:
+            return self._reached
+        return greatest + 1 if self._reached is None else max(greatest + 1, self._reached)
+
+    # --- parts
+
+    @property
+    def _newest(self) -> Generation:
+        return self.generations[-1]
+
+    def _table(self, data: Any) -> pa.Table:
+        """Return events as a table; in rows of Python, attributes that are missing are null."""
+        schema = self._newest.setup.schema
+        if not isinstance(data, list) or not all(isinstance(row, Mapping) for row in data):
+            return as_table(data)
+        if not data:
+            return no_table(schema)
+        table = as_table(data)
+        for column in schema:
+            if column.name not in table.column_names:
+                table = table.append_column(column.name, pa.nulls(len(data), column.type))
+        return table
+
+    def _advance(self, now: float) -> Rows:
+        """Return what is final at the watermark."""
+        until = self._following.at(now)
+        if until is None:
+            return []
+        self._reached = until
+        return self._until(until)
+
+    def _until(self, until: int) -> Rows:
+        rows = [generation.advance(until) for generation in self.generations]
+        old = self.generations[:-1]
+        self.generations = [g for g in old if not g.is_over(until)] + [self._newest]
+        return self._marked(rows, early=False)
+
+    def _admitted(self, events: UsableEvents) -> UsableEvents:
+        """Return the events that may be added; count and set aside those late or too far ahead."""
+        self._show_times(events)
+        if self._ahead is not None and len(events.times):
+            today = int(self._today() * 1_000_000) * self.clock.per_microsecond
+            is_far = events.times > today + self._ahead
+            if is_far.any():
+                events = self._without(events, is_far, TOO_FAR_AHEAD)
+                self._rejected += int(np.count_nonzero(is_far))
+        if events.rejected is not None:
+            self._rejected += events.rejected.num_rows
+            self._put_aside(events.rejected)
+        if self._reached is not None and len(events.times):
+            is_late = events.times < self._reached
+            if is_late.any():
+                self._late += int(np.count_nonzero(is_late))
+                events = self._without(events, is_late, LATE)
+        return events
+
+    def _without(
+        self, events: UsableEvents, left_out: np.ndarray[Any, np.dtype[np.bool_]], reason: str
+    ) -> UsableEvents:
+        """Return events without some, which are set aside.
+
+        Raises InputError for a reason other than lateness if they may not be (`rejects`).
+        """
+        reasons = to_arrow([reason if out else None for out in left_out.tolist()], pa.string())
+        allowed = self.options.request.rejects
+        if not allowed and reason is not LATE:
+            number = int(np.count_nonzero(left_out))
+            raise InputError(
+                f"{count(number, 'event')} of {len(left_out):,} cannot be used ({reason}, by more "
+                f"than {option('ahead')} {self.options.ahead}). Correct their times, or run "
+                "without them (rejects=True): take_rejected() returns them."
+            )
+        columns = self._newest.setup.schema.names
+        _, rejected = set_aside(events.table.select(columns), reasons, allowed=True)
+        self._put_aside(rejected)
+        return events.filter(~left_out)
+
+    def _put_aside(self, rejected: pa.Table) -> None:
+        if self.options.request.rejects and rejected.num_rows:
+            self._set_aside.append(rejected)
+
+    def _marked(self, by_generation: Sequence[Mapping[str, pa.Table]], *, early: bool) -> Rows:
+        """Return the rows of generations by query, in the workload's order, with marks if asked."""
+        rows: Rows = []
+        for name in self.meanings:
+            tables = [tables[name] for tables in by_generation if name in tables]
+            for table in tables:
+                rows.append((name, self._with_marks(table, early=early)))
+        return rows
+
+    def _with_marks(self, table: pa.Table, *, early: bool) -> pa.Table:
+        if not self.options.marks:
+            return table
+        for name in (WATERMARK, EARLY):
+            if name in table.column_names:
+                raise InputError(
+                    f"{option('marks')} adds the column '{name}' to results, and a query has one "
+                    "of that name. Give it another name with AS."
+                )
+        kind = self._newest.setup.time if self._time is None else self._time
+        if self._reached is None:
+            times = pa.nulls(table.num_rows, kind.arrow_type)
+        else:
+            times = pa.repeat(self._shown(self._reached)[0], table.num_rows)
+        table = table.append_column(WATERMARK, times)
+        return table.append_column(EARLY, pa.repeat(to_scalar(early), table.num_rows))
+
+    def _shown(self, ticks: int) -> pa.Array:
+        """Return a time in ticks as the input has it."""
+        kind = self._newest.setup.time if self._time is None else self._time
+        return from_ticks(to_arrow([ticks], pa.int64()), kind)
+
+    def _show_times(self, events: UsableEvents) -> None:
+        """Take the kind of times in text from the first events: whether they name a zone."""
+        if self._time is None and len(events.times):
+            self._time = events.time
+            self.set_generations(self.generations)
+
+    def _ticks(self, length: Length | None, name: str) -> int | None:
+        return None if length is None else ticks_of(length, self.clock, name)
+
+    def _check_running(self) -> None:
+        if self._state == "ended":
+            raise InputError("This live run has ended. Start another one with live().")
+        if self._state == "failed":
+            raise StateError(
+                "This live run failed in the middle of a batch. Resume it from the state that was "
+                "saved last."
+            )
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Let a run that fails in the middle of a batch not continue."""
+        try:
+            yield
+        except BaseException:
+            self._state = "failed"
+            raise
+
+
+__all__ = ["EARLY", "LATE", "REASON_COLUMN", "TOO_FAR_AHEAD", "WATERMARK", "Live"]

@@ -1,0 +1,166 @@
+"""Starting and resuming live runs, with the same workload or a changed one.
+
+A saved run contains, for each generation, the text of its queries: the plan that its state belongs
+to is made again from them, and the queries of the workload that resumes it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.errors import ElsinoreError, StateError
+from elsinore.kernels.saved import reading_state
+from elsinore.language import parse_workload
+from elsinore.local.live.generation import Generation
+from elsinore.local.live.live import Live
+from elsinore.local.live.options import LiveOptions
+from elsinore.local.live.state import OWNER, part_of
+from elsinore.model import Query
+from elsinore.operators import kind_in, module_for
+from elsinore.runtime.live import Bucket, Change, LiveSetup, Span, changes_between
+from elsinore.runtime.live.state import unpack_state
+
+LOG = logging.getLogger("elsinore.live")
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans live runs of a workload.
+
+    queries: those of the workload. exact: whether it computes with exact integers. plan: is called
+    with queries, exact, the schema of events, options, and whether times are in nanoseconds in any
+    case.
+    """
+
+    queries: Sequence[Query]
+    exact: bool
+    plan: Callable[[Sequence[Query], bool, pa.Schema, LiveOptions, bool], LiveSetup]
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What each query means: queries with the same meaning have the same results."""
+        exact = "EXACT " if self.exact else ""
+        return {
+            query.name: exact + kind_in(module_for(query)).meaning(query) for query in self.queries
+        }
+
+
+def start(planner: Planner, schema: pa.Schema, options: LiveOptions) -> Live:
+    """Return a live run that has seen no event."""
+    setup = planner.plan(planner.queries, planner.exact, schema, options, False)
+    spans = {name: Span() for name in setup.names}
+    generation = Generation(
+        setup, planner.queries, spans, exact=planner.exact, count=options.buckets
+    )
+    return Live([generation], options, planner.meanings)
+
+
+def resume(
+    planner: Planner, blob: bytes, schema: pa.Schema | None, changes: Mapping[str, Any]
+) -> Live:
+    """Return the live run that `save` returned the bytes of, with the planner's queries.
+
+    schema: of the events from now on, if it has changed. changes: options that are changed.
+    Raises StateError if the bytes are damaged, of another version, or cannot be continued.
+    """
+    facts, parts = unpack_state(OWNER, blob)
+    with reading_state(OWNER):
+        options = LiveOptions.from_saved(facts["options"]).changed(changes)
+        meanings = planner.meanings
+        what = changes_between(facts["meanings"], meanings)
+        unchanged = {name for name, change in what.items() if change is Change.UNCHANGED}
+        kept = {query.name: query for query in planner.queries if query.name in unchanged}
+        fine = facts["per microsecond"] > 1
+        generations = [
+            _restored(planner, kept, options, fine, number, saved, parts)
+            for number, saved in enumerate(facts["generations"])
+        ]
+        live = Live(generations, options, meanings)
+        live.restore(facts["progress"])
+    if len(unchanged) < len(what):
+        _hand_over(live, planner, unchanged, schema, fine)
+    elif schema is not None and schema != live.generations[-1].setup.schema:
+        raise StateError(
+            "The schema of the events is not that of the saved state, and no query has changed. "
+            "Cast the events to the schema that they had."
+        )
+    live.changes = what
+    for name, change in what.items():
+        LOG.info("query %s is %s", name, change.value)
+    return live
+
+
+def _restored(
+    planner: Planner,
+    kept: Mapping[str, Query],
+    options: LiveOptions,
+    fine: bool,
+    number: int,
+    saved: Mapping[str, Any],
+    parts: Mapping[str, memoryview],
+) -> Generation:
+    """Return a saved generation. Queries that are not kept are planned from their text."""
+    queries = []
+    for name, text in saved["texts"].items():
+        if name in kept:
+            queries.append(kept[name])
+        elif text is not None:  # the others are units of their own, which are dropped
+            queries += parse_workload(text).queries
+    schema = pa.ipc.read_schema(pa.py_buffer(parts[f"schema {number}"]))
+    try:
+        setup = planner.plan(queries, saved["exact"], schema, options, fine)
+    except ElsinoreError as error:
+        raise StateError(
+            f"The plan of the saved state cannot be made again: {error} Queries that were removed "
+            "belong to it until their windows have ended: what they need must be at hand."
+        ) from error
+    buckets = []
+    for of_pass in setup.passes:
+        where = repr(of_pass.units[0].partition)
+        blobs = [parts[part_of(number, where, n)] for n in range(saved["buckets"][where])]
+        buckets.append([Bucket.load(of_pass, bytes(blob), drop=True) for blob in blobs])
+    spans = {name: Span(*span) for name, span in saved["spans"].items() if name in kept}
+    return Generation(
+        setup, queries, spans, exact=saved["exact"], begin=saved["begin"], buckets=buckets
+    )
+
+
+def _hand_over(
+    live: Live, planner: Planner, unchanged: set[str], schema: pa.Schema | None, fine: bool
+) -> None:
+    """Let a new generation answer added queries, and of unchanged ones the windows to come."""
+    begin = live.next_time()
+    windowed = set()
+    for generation in live.generations:
+        for name in generation.windowed() & set(generation.spans):
+            windowed.add(name)
+            span = generation.spans[name]
+            if span.stop is None:
+                generation.spans[name] = Span(span.start, begin)
+    queries = [q for q in planner.queries if q.name not in unchanged or q.name in windowed]
+    newest = live.generations[-1]
+    generations = [generation for generation in live.generations if generation.spans]
+    if queries or not generations:
+        schema = newest.setup.schema if schema is None else schema
+        setup = planner.plan(queries, planner.exact, schema, live.options, fine)
+        if setup.options.clock.per_microsecond > 1 and not fine:
+            raise StateError(
+                "A query's window needs nanoseconds, and the times of the saved state are in "
+                "microseconds. Start anew, or use windows of whole microseconds."
+            )
+        generations.append(
+            Generation(
+                setup,
+                queries,
+                {query.name: Span(begin) for query in queries},
+                exact=planner.exact,
+                begin=begin,
+                count=live.options.buckets,
+            )
+        )
+    live.set_generations(generations)

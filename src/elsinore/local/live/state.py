@@ -1,0 +1,51 @@
+"""The saved state of a live run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from elsinore.language import render
+from elsinore.local.live.generation import Generation
+from elsinore.model import PythonQuery, Query
+from elsinore.runtime.live.state import pack_state
+
+OWNER = "a live run"
+
+
+def saved_run(generations: Sequence[Generation], facts: Mapping[str, Any]) -> bytes:
+    """Return generations as bytes, with facts about the run (JSON values).
+
+    Of each generation: the texts of its queries, from which they are planned again, the schema of
+    its events, and the states of its buckets.
+    """
+    described = []
+    parts: dict[str, bytes] = {}
+    for number, generation in enumerate(generations):
+        parts[f"schema {number}"] = generation.setup.schema.serialize().to_pybytes()
+        counts = {}
+        for of_pass, buckets in zip(generation.setup.passes, generation.buckets, strict=True):
+            where = repr(of_pass.units[0].partition)
+            counts[where] = len(buckets)
+            for place, bucket in enumerate(buckets):
+                parts[part_of(number, where, place)] = bucket.save()
+        described.append(
+            {
+                "texts": {query.name: _text(query) for query in generation.queries},
+                "exact": generation.exact,
+                "spans": {n: [span.start, span.stop] for n, span in generation.spans.items()},
+                "begin": generation.begin,
+                "buckets": counts,
+            }
+        )
+    return pack_state(OWNER, {**facts, "generations": described}, parts)
+
+
+def part_of(generation: int, where: str, bucket: int) -> str:
+    """Return the name of the part of the state that is a bucket; `where`: of which pass."""
+    return f"bucket {generation} {where} {bucket}"
+
+
+def _text(query: Query) -> str | None:
+    """Return the text of a query; None for one that is written in Python."""
+    return None if isinstance(query, PythonQuery) else render(query)
