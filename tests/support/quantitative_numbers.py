@@ -112,12 +112,13 @@ def quarters_taken(a: float, b: float) -> float:  # exactly what was added, in w
 FEW = ((1, 0.75, "y"), (2, 1.25, "x"), (3, 0.25, "y"))
 ITEMS = tuple({"type": kind, "n": n, "v": v, "k": n % 2, "w": v, "t": t}
               for kind in KINDS for n, v, t in FEW)  # fmt: skip
+WITH_NAN = (*ITEMS, *({**item, "v": math.nan} for item in ITEMS[:4]))
 QUANTILES = (
     *(qre.median(), qre.quantile(0.9), qre.quantile(0.0), qre.quantile(1.0)),
     *(qre.approx_median(0.1), qre.approx_quantile(0.8, 0.5)),
 )
 INVERTIBLE = qre.Fold(name="rolling", init=0.0, step=quarters_added, inverse=quarters_taken)
-FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.max())
+FOLDS = (qre.sum(), qre.count(), qre.mean(), INVERTIBLE, ("anew", mixed), qre.max(), qre.min())
 
 
 @st.composite
@@ -145,7 +146,8 @@ def _number(draw: st.DrawFn, kind: str, inner: Any) -> Query:
             start = draw(st.sampled_from([0, 0.5]))
             return qre.iterate(draw(inner), start, draw(st.sampled_from([added, mixed, second])))
         case "fold":
-            fold = draw(st.sampled_from([qre.mean(), qre.max(), qre.last(), qre.variance()]))
+            folds = [qre.mean(), qre.max(), qre.min(), qre.last(), qre.variance(), qre.median()]
+            fold = draw(st.sampled_from(folds))
             return qre.apply(qre.iterate(draw(inner), fold), or_less)
         case "either":
             return qre.either(draw(inner), draw(inner))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
-from elsinore.quantitative.folds import Counting, Fold
+from elsinore.quantitative.folds import Counting, Fold, is_comparable
 from elsinore.quantitative.query import Combine, Query, Window
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import State, check_size
@@ -196,6 +196,7 @@ def _cell(value: float, base: float, eps: float) -> tuple[int, int]:
     Of negative values the least power that is at least the size, negated, so that cells are in the
     order of the values.
     """
+    is_comparable(value)
     if value == 0:
         return 0, 0
     size = abs(value)

@@ -64,7 +64,8 @@ class Adding:
         return "quantile"
 
     def __call__(self, bag: Bag, value: Any) -> Bag:
-        """Return the values with one more."""
+        """Return the values with one more. Raises ValueError for NaN."""
+        is_comparable(value)
         return bag.add(value)
 
 
@@ -138,23 +139,43 @@ def _is_nothing(init: Any) -> bool:
         return False
 
 
+def is_comparable(value: Any) -> bool:
+    """Return True for a value that has a place in an order.
+
+    Raises ValueError for NaN and for tuples that contain it: NaN is neither less nor greater than
+    any number, so the result of a fold by order would depend on where it stands.
+    """
+    if isinstance(value, tuple):
+        for part in value:
+            is_comparable(part)
+    elif value != value:  # noqa: PLR0124 - NaN alone differs from itself
+        raise ValueError("NaN has no place in the order of values; leave such items out")
+    return True
+
+
 def min() -> Fold:  # noqa: A001
-    """Return the least value, None where there is none."""
+    """Return the least value, None where there is none. NaN is rejected."""
     return Fold(
         name="min",
         init=(False, 0),
-        step=lambda least, value: (True, value if not least[0] or value < least[1] else least[1]),
+        step=lambda least, value: (
+            is_comparable(value),
+            value if not least[0] or value < least[1] else least[1],
+        ),
         finish=lambda least: least[1] if least[0] else None,
         combine=_lesser,
     )
 
 
 def max() -> Fold:  # noqa: A001
-    """Return the greatest value, None where there is none."""
+    """Return the greatest value, None where there is none. NaN is rejected."""
     return Fold(
         name="max",
         init=(False, 0),
-        step=lambda most, value: (True, value if not most[0] or value > most[1] else most[1]),
+        step=lambda most, value: (
+            is_comparable(value),
+            value if not most[0] or value > most[1] else most[1],
+        ),
         finish=lambda most: most[1] if most[0] else None,
         combine=_greater,
     )
@@ -262,11 +283,16 @@ def last() -> Fold:
 
 
 def top(k: int, key: Callable[[Any], Any] | None = None) -> Fold:
-    """Return the k greatest values as a list, greatest first, earlier ones first among equals."""
+    """Return the k greatest values as a list, greatest first, earlier ones first among equals.
+
+    With a `key`, those with the greatest keys. A value or key that is NaN is rejected.
+    """
     if k < 1:
         raise QuerySemanticError(f"top(k) keeps at least one value, not {k}.")
 
     def ranked(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        for value in values:
+            is_comparable(value if key is None else key(value))
         return tuple(sorted(values, key=key, reverse=True)[:k])  # sorted keeps the order of equals
 
     return Fold(
@@ -312,7 +338,7 @@ def most_common(counted: Mapping[Any, int]) -> tuple[Any, int] | None:
 def quantile(fraction: float) -> Fold:
     """Return the value at rank floor(fraction * (n - 1)) of the n values in order; exact.
 
-    Keeps all values, as every exact quantile must. None where there are none.
+    Keeps all values, as every exact quantile must. None where there are none. NaN is rejected.
     """
     if not 0 <= fraction <= 1:
         raise QuerySemanticError(f"A quantile lies between 0 and 1, not at {fraction}.")
@@ -325,7 +351,7 @@ def quantile(fraction: float) -> Fold:
 
 
 def median() -> Fold:
-    """Return the lower median of the values; exact. None where there are none."""
+    """Return the lower median of the values; exact. None if there are none. NaN is rejected."""
     exact = quantile(0.5)
     return Fold(name="median", init=exact.init, step=exact.step, finish=exact.finish)
 

@@ -8,7 +8,6 @@ error. They draw at random: two runs may tell different values, each within the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.errors import InputError, QuerySemanticError, SetupError
-from elsinore.quantitative.folds import Fold
+from elsinore.quantitative.folds import Fold, is_comparable
 from elsinore.quantitative.query import Query, Window
 from elsinore.quantitative.windows import State, check_size
 
@@ -61,8 +60,7 @@ class Sketch:
     def add(self, value: float) -> Sketch:
         """Return the sketch with one more value. Raises ValueError for NaN, which has no rank."""
         number = float(value)
-        if math.isnan(number):
-            raise ValueError("NaN has no place in the order of values")
+        is_comparable(number)
         waiting = self._waiting
         if len(waiting) != self._count:  # a newer sketch has grown it
             waiting = waiting[: self._count]

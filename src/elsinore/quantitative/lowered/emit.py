@@ -376,6 +376,7 @@ class Compiled(Emitter):
             value = self._assign(f"some({value})")
         word = self._assign(value)
         if kind.value == types.float64:  # as a whole number in the order of the doubles
+            self._line(f"if {value} != {value}: raise ValueError")  # of NaN Python says more
             word = self._assign(f"key_of({value})")
             self._line(f"{word} ^= ({word} >> 63) & {GREATEST_WORD}")
         parent = self._places[id(node)].parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import dis
+import functools
 import math
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from elsinore.kernels import is_kernel
 from elsinore.kernels.decorator import compiled
 from elsinore.kernels.source import global_names
 from elsinore.quantitative import generated
+from elsinore.quantitative.folds import is_comparable
 from elsinore.quantitative.lowered import mathematics
 from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.whole import (
@@ -185,6 +187,8 @@ def _global(function: FunctionType, name: str) -> Any:
 
 def _value(value: Any, known: dict[int, Any]) -> Any:
     """Return what compiled code reads instead of a value."""
+    if value is is_comparable:
+        return _is_comparable()
     if isinstance(value, FunctionType):
         return jitted(value, known)
     if isinstance(value, type) and dataclasses.is_dataclass(value):
@@ -209,6 +213,15 @@ def _check_constants(code: CodeType, name: str) -> None:
             _check_constants(constant, name)
         elif not fits(constant):
             raise CannotCompile(f"{name} holds a number greater than {GREATEST}")
+
+
+@functools.cache
+def _is_comparable() -> Any:
+    """Return what compiled code calls for `is_comparable`: it raises for whatever has NaN in it."""
+    source = "def is_comparable(value):\n    if value != value:\n        raise ValueError\n"
+    names: dict[str, Any] = {"__name__": HOME}
+    exec(compile(f"{source}    return True\n", FILE, "exec"), names)
+    return checked(names["is_comparable"])
 
 
 def _wrapped(function: Any) -> Any:

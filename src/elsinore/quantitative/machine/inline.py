@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+from elsinore.quantitative.folds import is_comparable
+
 LONGEST = 400_000  # characters of a file that is looked through
 DEEPEST = 3  # functions within functions that are written out
 REGISTERS = re.compile(r"R\d+|u")  # lists of registers, in what is written of a machine
@@ -145,8 +147,14 @@ class _Simplifier(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and len(node.args) == 1:
             called, (given,) = self._names.get(node.func.id), node.args
-            if called in (float, int) and isinstance(given, ast.Name):
-                return given if self._kind_of(given.id) is called else node
+            kind = self._kind_of(given.id) if isinstance(given, ast.Name) else None
+            if called in (float, int):
+                return given if kind is called else node
+            if called is is_comparable and kind is int:
+                return ast.Constant(value=True)
+            if called is is_comparable and kind is float:  # NaN alone differs from itself
+                same = ast.Compare(given, [ast.Eq()], [given])
+                return ast.BoolOp(ast.Or(), [same, node])
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
