@@ -149,11 +149,58 @@ def test_what_is_wrong_with_a_time_in_text_is_told_alike(
         assert rejected.column("reject_reason").to_pylist() == [reason]
 
 
-def test_the_form_of_a_time_is_told_on_spark(spark: SparkSession) -> None:
-    days = TICKS | {"time": ["01/02/2024", "02/02/2024"]}
-    told = "TO_TIMESTAMP(time, 'dd/MM/yyyy')"
-    (row,) = on_spark(spark, RISE.format("WITHIN 1 week"), days, time=told)
-    assert row["count(*)"] == 1.0
+FAILING = [  # time, type: SQL expressions that fail for some events
+    ("TO_TIMESTAMP(at, 'dd/MM/yyyy HH:mm')", "kind"),
+    ("TRY_TO_TIMESTAMP(at, 'd/M/yyyy H:mm')", "kind"),
+    ("CAST(number AS BIGINT)", "kind"),
+    ("seconds", "CASE CAST(number AS INT) WHEN 1 THEN 'A' ELSE 'B' END"),
+    (
+        "CAST(COALESCE(number, '7') AS DOUBLE)",
+        "COALESCE(kind, CAST(CAST(number AS INT) AS STRING))",
+    ),
+    ("10 / (seconds - 2)", "CASE WHEN number = 'N/A' THEN 'A' ELSE kind END"),
+    ("seconds + 9223372036854775800", "CASE WHEN CAST(number AS INT) > 1 THEN 'A' ELSE 'B' END"),
+    ("seconds", "IF(10 / (seconds - 2) > 0, 'A', 'B')"),
+]
+
+
+@pytest.mark.parametrize(("time", "kind"), FAILING)
+def test_events_for_which_the_time_or_the_type_fails_are_rejected(
+    spark: SparkSession, time: str, kind: str
+) -> None:
+    columns = {
+        "seconds": list(range(8)),
+        "at": ["01/02/2024 10:00", "N/A", "31/02/2024 10:00", None, "1/2/2024 9:05"] * 2,
+        "number": ["1", "N/A", None, " 2 ", "1", "2", "0x3", "1"],
+        "kind": ["A", "B", None, "B", "A", "A", "B", "B"],
+    }
+    columns["at"] = columns["at"][:8]
+    workload = el.Workload.parse(
+        "QUERY q RETURN a.seconds AS s, b.seconds AS t PATTERN SEQ(A a, B b)"
+    )
+    options = {"time": time, "type": kind, "rejects": True}
+    found = []
+    for events in (columns, spark.createDataFrame(pa.table(columns))):
+        results = workload.run(events, **options)
+        rejected = results.rejected
+        rejected = rejected if isinstance(rejected, pa.Table) else rejected.toArrow()
+        bad = rejected.select(["seconds", "reject_reason"]).to_pylist()
+        found.append([sorted(map(repr, bad)), sorted(map(repr, results["q"].to_pylist()))])
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
+def test_the_error_shows_how_to_read_times_of_another_format(spark: SparkSession) -> None:
+    days = {"my day": ["01/02/2024", "02/02/2024", "N/A"], "type": ["Tick"] * 3, "price": [1, 2, 3]}
+    workload = el.Workload.parse(RISE.format("WITHIN 1 week"))
+    for events in (days, spark.createDataFrame(pa.table(days))):
+        with pytest.raises(InputError) as caught:
+            workload.run(events, time="my day")["q"].to_pylist()
+        suggested = "TRY_TO_TIMESTAMP(`my day`, 'dd/MM/yyyy')"
+        if events is days:  # on Spark, the command line adds this to the job's error
+            assert f'time="{suggested}"' in str(caught.value)
+        results = workload.run(events, time=suggested, rejects=True)
+        assert results["q"].to_pylist()[0]["count(*)"] == 1.0
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

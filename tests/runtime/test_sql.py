@@ -97,6 +97,76 @@ def test_an_expression_is_computed_for_each_row(text: str, expected: list[Any]) 
     assert of(text) == expected
 
 
+ODD = pa.table(
+    {
+        "n": ["7", " +8 ", "N/A", None, "2147483648"],
+        "day": ["31/01/2024", "1/2/2024", "2024-01-31", "31/02/2024", None],
+        "big": pa.array([2**62, 1, -(2**62), None, 2**63 - 1]),
+        "zero": [0, 1, 2, None, 0],
+        "mixed": ["x", "2", "3", "4", "5"],
+        "f": [1.9, float("nan"), -1e300, None, -0.5],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CAST(n AS INT)", [7, 8, None, None, None]),
+        ("CAST(n AS BIGINT)", [7, 8, None, None, 2147483648]),
+        ("CAST(n AS DOUBLE)", [7.0, 8.0, None, None, 2147483648.0]),
+        ("CAST(f AS INT)", [1, None, None, None, 0]),
+        ("CAST(big AS INT)", [None, 1, None, None, None]),
+        ("CAST(zero AS TIMESTAMP)", [datetime(1970, 1, 1, 0, 0, s) for s in (0, 1, 2)] + [None]),
+        ("COALESCE(CAST(n AS INT), 0)", [7, 8, None, 0, None]),
+        ("COALESCE(TRY_CAST(n AS INT), 0)", [7, 8, 0, 0, 0]),
+        ("CAST(n AS INT) IS NULL", [False, False, None, True, None]),
+        ("CASE WHEN mixed = 'x' THEN 0 ELSE CAST(mixed AS INT) END", [0, 2, 3, 4, 5]),
+        ("IF(zero = 0, 1, 10 / zero)", [1.0, 10.0, 5.0, None, 1.0]),
+        ("zero = 0 OR 10 / zero > 5", [True, True, False, None, True]),
+        ("zero <> 0 AND 10 / zero > 5", [False, True, False, None, False]),
+        ("10 / zero > 5 OR zero = 0", [None, True, False, None, None]),
+        ("COALESCE(10 % zero, 7)", [None, 0, 0, 7, None]),
+        ("TRY_DIVIDE(10, zero)", [None, 10.0, 5.0, None, None]),
+        ("big + big", [None, 2, -(2**63), None, None]),
+        ("big * 4", [None, 4, None, None, None]),
+        ("TO_DATE(day, 'dd/MM/yyyy')", [date(2024, 1, 31), None, None, None, None]),
+        ("TRY_TO_TIMESTAMP(day, 'd/M/yyyy')", [datetime(2024, 1, 31), datetime(2024, 2, 1)]),
+        ("COALESCE(TO_DATE(day, 'dd/MM/yyyy'), DATE'2000-01-01')", [date(2024, 1, 31), None, None]),
+    ],
+)
+def test_an_expression_that_fails_for_a_row_is_null_there(text: str, expected: list[Any]) -> None:
+    found = evaluate_sql(text, ODD, "type").to_pylist()
+    assert found[: len(expected)] == expected
+    assert len(expected) == len(found) or set(found[len(expected) : -1]) <= {None}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("dd.MM.yyyy HH:mm:ss", "31.01.2024 23:59:58", datetime(2024, 1, 31, 23, 59, 58)),
+        ("d/M/yy h:mm a", "1/12/24 12:05 AM", datetime(2024, 12, 1, 0, 5)),
+        ("dd MMM yyyy hh:mm a", "09 Feb 2024 01:05 PM", datetime(2024, 2, 9, 13, 5)),
+        ("yyyyMMdd'T'HHmmss.SSS", "20240131T010203.25", datetime(2024, 1, 31, 1, 2, 3, 250_000)),
+        ("yyyy-MM-dd'T'HH:mm:ssXXX", "2024-01-31T01:00:00+02:00", datetime(2024, 1, 30, 23)),
+        ("HH 'o''clock'", "07 o'clock", datetime(1970, 1, 1, 7)),
+        ("yyyy-MM-dd", "2024-13-01", None),
+        ("yyyy-MM-dd", "24-01-01", None),
+        ("dd MMM yyyy", "09 feb 2024", None),
+    ],
+)
+def test_times_are_read_in_a_given_format(pattern: str, text: str, expected: datetime) -> None:
+    quoted = pattern.replace("'", "\\'")
+    found = evaluate_sql(f"TO_TIMESTAMP(t, '{quoted}')", pa.table({"t": [text]}), "time")
+    (time,) = found.cast(pa.timestamp("us")).to_pylist()
+    assert time == expected
+
+
+def test_a_format_that_only_spark_reads_is_refused_with_those_that_are_read() -> None:
+    with pytest.raises(InputError, match=r"has 'EEE', which cannot be read in this process\. Read"):
+        evaluate_sql("TO_TIMESTAMP(t, 'EEE dd')", pa.table({"t": ["Mon 01"]}), "time")
+
+
 def test_a_column_is_taken_by_its_name_whatever_that_is() -> None:
     table = pa.table({"a + b": [1], "case": [2], "a": [5], "b": [6]})
     assert evaluate_sql("a + b", table, "type").to_pylist() == [1]

@@ -248,7 +248,9 @@ def prepare(
         if odd is not None:
             reasons = pc.coalesce(reasons, odd)
         usable = reasons.is_null()
-        table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
+        table, rejected = set_aside(
+            table, reasons, allowed=options.allow_rejects, time=options.time
+        )
         ticks, types, numbers = (column.filter(usable) for column in (ticks, types, numbers))
         added = {name: column.filter(usable) for name, column in added.items()}
     for name, column in added.items():

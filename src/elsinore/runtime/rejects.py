@@ -68,12 +68,15 @@ def unusable_reasons(
     return to_arrow(reasons, pa.string())
 
 
-def set_aside(table: pa.Table, reasons: pa.Array, *, allowed: bool) -> tuple[pa.Table, pa.Table]:
+def set_aside(
+    table: pa.Table, reasons: pa.Array, *, allowed: bool, time: str = "time"
+) -> tuple[pa.Table, pa.Table]:
     """Return the usable events and the unusable ones, these with a last column `reject_reason`.
 
     Where the input has a column of that name already, the new one is `reject_reason_2` and so on.
     Raise InputError, with the count, the reasons and the first five rows, if there are unusable
-    events and these are not `allowed` (no place was named to put them).
+    events and these are not `allowed` (no place was named to put them); `time` is the column, or
+    SQL expression, that the times were read from.
 
     >>> events = pa.table({"time": [1, None], "type": ["A", "B"]})
     >>> kept, rejected = set_aside(events, pa.array([None, "null time"]), allowed=True)
@@ -82,7 +85,7 @@ def set_aside(table: pa.Table, reasons: pa.Array, *, allowed: bool) -> tuple[pa.
     """
     unusable = reasons.is_valid()
     if not allowed and pc.any(unusable).as_py():
-        raise InputError(_refusal(table, reasons))
+        raise InputError(_refusal(table, reasons, time))
     rejected = table.filter(unusable)
     name, number = REASON_COLUMN, 1
     while name in table.column_names:
@@ -92,7 +95,7 @@ def set_aside(table: pa.Table, reasons: pa.Array, *, allowed: bool) -> tuple[pa.
     return table.filter(pc.invert(unusable)), rejected
 
 
-def _refusal(table: pa.Table, reasons: pa.Array) -> str:
+def _refusal(table: pa.Table, reasons: pa.Array, time: str) -> str:
     """Render what is wrong: how many events, why, and the first of them (rows count from 1)."""
     rows = np.flatnonzero(_mask(reasons.is_valid()))
     why = reasons_text(reasons)
@@ -105,7 +108,7 @@ def _refusal(table: pa.Table, reasons: pa.Array) -> str:
         if len(shown) > SHOWN_WIDTH:
             shown = shown[: SHOWN_WIDTH - 3] + "..."
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
-    lines.append(mend_or_reject(set(reasons.drop_null().to_pylist())))
+    lines.append(mend_or_reject(set(reasons.drop_null().to_pylist()), time))
     return "\n".join(lines)
 
 
@@ -119,14 +122,18 @@ def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
     return ", ".join(f"{reason['counts']:,} with {reason['values']}" for reason in counts)
 
 
-def mend_or_reject(reasons: Collection[str]) -> str:
-    """Say what can be done about events that cannot be used for these reasons."""
+def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
+    """Say what can be done about events that cannot be used for these reasons.
+
+    `time` is the column, or SQL expression, that the times were read from.
+    """
     if UNPARSEABLE_TIME in reasons:
-        text = _quoted("TO_TIMESTAMP(time, 'dd/MM/yyyy')")
+        column = time if time.isidentifier() or "(" in time else f"`{time.replace('`', '``')}`"
+        text = _quoted(f"TRY_TO_TIMESTAMP({column}, 'dd/MM/yyyy')")
         return (
             "Times in text are read as ISO 8601, such as '2024-01-31T12:00:00', or as numbers "
-            "where at least half of them are. If they have another form, name them, on Spark, "
-            f"with {option('time', text)}.\n{mend_or_reject(())}"
+            "where at least half of them are. If they have another format, such as 31/01/2024, "
+            f"name it with {option('time', text)}.\n{mend_or_reject(())}"
         )
     if TIME_OUT_OF_RANGE in reasons:
         return (
@@ -141,6 +148,7 @@ def mend_or_reject(reasons: Collection[str]) -> str:
 
 
 def _quoted(text: str) -> str:
+    text = text.replace("`", "\\`") if is_on_the_command_line() else text  # not the shell's
     return f'"{text}"' if is_on_the_command_line() else text
 
 

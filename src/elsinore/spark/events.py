@@ -32,7 +32,7 @@ from elsinore.runtime.schema import check_order
 from elsinore.runtime.tables import check_names
 from elsinore.spark.column_types import arrow_type_of, kind_of_field
 from elsinore.spark.distributions import distributions
-from elsinore.spark.expressions import quoted
+from elsinore.spark.expressions import quoted, tried
 from elsinore.spark.quiet import first_line, silenced, tasks_heard
 from elsinore.spark.times import (
     SparkTime,
@@ -146,12 +146,12 @@ class Events:
         return isinstance(self.frame.schema[name].dataType, T.NullType)
 
     def column(self, text: str, role: str) -> Column:
-        """Return a column by name, or an SQL expression."""
+        """Return a column by name, or an SQL expression, null where it fails."""
         if text in self.frame.columns:
             return F.col(quoted(text))
         try:
             with silenced():
-                column = F.expr(text)
+                column = tried(F.expr(text))
                 _ = self.frame.select(column).schema  # Spark Connect looks at nothing before
         except AnalysisException as error:
             names = self.frame.columns
@@ -245,5 +245,5 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
         told = values.pop(REASON_COLUMN)
         cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
         lines.append(f"  ({told}): {cells}")
-    lines.append(mend_or_reject(counts))
+    lines.append(mend_or_reject(counts, options.time))
     return "\n".join(lines)

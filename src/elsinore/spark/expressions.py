@@ -6,6 +6,8 @@ null, division by zero is null, whole numbers that overflow stop the run (Spark'
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
@@ -113,6 +115,23 @@ def quoted(name: str) -> str:
     '`a.b`'
     """
     return f"`{name.replace('`', '``')}`"
+
+
+def tried(column: Column) -> Column:
+    """Return a column that is null for rows for which it fails, instead of failing the job.
+
+    Spark has an expression for that, of which its functions `try_...` are made; over Spark Connect
+    it cannot be named, and the column is returned as it is.
+    """
+    if not hasattr(column, "_jc"):
+        return column
+    from pyspark import SparkContext  # noqa: PLC0415 - clients of Spark Connect have none
+    from pyspark.sql.classic.column import Column as ClassicColumn  # noqa: PLC0415
+
+    jvm: Any = SparkContext.getOrCreate()._jvm
+    expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    catalyst = jvm.org.apache.spark.sql.catalyst.expressions
+    return ClassicColumn(expressions.column(catalyst.TryEval(expressions.expression(column._jc))))
 
 
 def _known(number: Column) -> Column:

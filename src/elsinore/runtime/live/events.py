@@ -102,7 +102,9 @@ class EventReader:
             reasons = unusable_reasons(time, ticks, types)
             if odd is not None:
                 reasons = pc.coalesce(reasons, odd)
-            table, rejected = set_aside(table, reasons, allowed=options.allow_rejects)
+            table, rejected = set_aside(
+                table, reasons, allowed=options.allow_rejects, time=options.time
+            )
             is_usable = reasons.is_null()
             ticks, types = ticks.filter(is_usable), types.filter(is_usable)
             added = {name: column.filter(is_usable) for name, column in added.items()}
