@@ -156,7 +156,7 @@ def cases() -> dict[str, Case]:
         ),
         Case(
             "Y2",
-            "each campaign's most successful ad",
+            "each campaign's ad with most purchases",  # the paper: most users who buy after viewing
             advertising.most_successful_ads,
             advertisements,
             {by_hand: loops.y2, rx: reactive.y2, "Numba": compiled_loops.y2},

@@ -21,9 +21,11 @@ def views_per_campaign() -> qre.Query:
 
 
 def most_successful_ads() -> qre.Query:
-    """Y2: return, each second, each campaign's ad with the most purchases so far, and how many.
+    """Return, each second, each campaign's ad with the most purchases so far, and how many.
 
-    Of several the least. A campaign without a purchase has none.
+    Of several the least. A campaign without a purchase has none. StreamQRE's query Y2 is another
+    one: its success of an ad is the number of users who purchase after viewing the ad. This query
+    counts purchases, whoever makes them and whether or not the ad was viewed before.
     """
     purchases = qre.split(
         qre.match((~PURCHASE).star()),

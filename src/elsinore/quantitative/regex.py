@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from elsinore.automata import Nfa, Symbol, glushkov
 from elsinore.automata.bisimilar import reduced
@@ -82,6 +82,12 @@ class Predicate(Regex):
         also = as_predicate(other)
         name = f"{_operand(self.name)} & {_operand(also.name)}"
         return self._joined(Operator.AND, also, name)
+
+    @overload
+    def __or__(self, other: Predicate | Term) -> Predicate: ...
+
+    @overload
+    def __or__(self, other: object) -> Regex: ...
 
     def __or__(self, other: object) -> Regex:
         also = as_regex(other)
