@@ -11,6 +11,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from support.broker import Broker
+
 
 # Tests have few events each, and are to test what many events are worked on by: compiled kernels.
 # Of processes that tests start, too; plain Python has tests of its own.
@@ -40,3 +42,14 @@ def spark(worker_folder: Path) -> Iterator["SparkSession"]:
     }
     with local_session("local[2,2]", name="elsinore tests", config=quick) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> "Iterator[Broker]":
+    """Lend the Kafka broker of this test run; the first test that asks for it starts it."""
+    pytest.importorskip("confluent_kafka")
+    from support.broker import broker
+
+    base = tmp_path_factory.getbasetemp()
+    with broker(base if worker_id == "master" else base.parent) as running:
+        yield running

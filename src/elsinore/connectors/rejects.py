@@ -10,7 +10,7 @@ import pyarrow as pa
 from elsinore.arrow import no_table, to_arrow
 from elsinore.errors import InputError, option
 from elsinore.runtime.outputs import json_cells
-from elsinore.runtime.rejects import REASON_COLUMN, reasons_text
+from elsinore.runtime.rejects import REASON_COLUMN
 from elsinore.words import count
 
 # `partition` and `offset` locate a Kafka message; of a file, `offset` is the line of a
@@ -83,14 +83,14 @@ def rejected_rows(
 
 
 def refuse(rejects: pa.Table) -> None:
-    """Raise InputError with the count, the reasons and the first rejects, if there are any.
+    """Raise InputError with the count and the first rejects, if there are any.
 
     A run that has no place for rejects calls this.
     """
     if not rejects.num_rows:
         return
-    why = reasons_text(rejects.column(REASON_COLUMN))
-    lines = [f"{count(rejects.num_rows, 'record')} of the stream cannot be used ({why})."]
+    first = "It is:" if rejects.num_rows == 1 else "The first of them:"
+    lines = [f"{count(rejects.num_rows, 'record')} of the stream cannot be used. {first}"]
     for row in rejects.slice(0, SHOWN).to_pylist():
         place = "" if row["offset"] is None else f", {_place(row)}"
         value = row["value"] or ""

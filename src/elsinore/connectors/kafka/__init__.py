@@ -1,1 +1,31 @@
-"""Live events from Kafka topics, and results to them (needs the extra `elsinore[kafka]`)."""
+"""Live events from Kafka topics, and results to them.
+
+The address is read without the client; the rest needs the extra `elsinore[kafka]`, and raises
+SetupError where it is not installed.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from elsinore.connectors.kafka.address import KafkaAddress, is_kafka
+
+if TYPE_CHECKING:
+    from elsinore.connectors.kafka.reading import KafkaReader, KafkaSplit
+    from elsinore.connectors.kafka.sink import KafkaSink
+    from elsinore.connectors.kafka.source import KafkaSource
+
+__all__ = ["KafkaAddress", "KafkaReader", "KafkaSink", "KafkaSource", "KafkaSplit", "is_kafka"]
+_MODULES = {
+    "KafkaReader": "reading",
+    "KafkaSplit": "reading",
+    "KafkaSink": "sink",
+    "KafkaSource": "source",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - the client takes time to load
+
+    import_module(f"{__name__}.client")  # says what is to be installed
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

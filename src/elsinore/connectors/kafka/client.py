@@ -1,0 +1,217 @@
+"""Clients of one Kafka cluster, and errors of theirs in words that name the remedy."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from elsinore.connectors.kafka.address import KafkaAddress
+from elsinore.errors import ElsinoreError, InputError, SetupError, did_you_mean
+
+try:
+    import confluent_kafka as ck
+    from confluent_kafka import admin as ck_admin
+except ImportError as missing:
+    raise SetupError(
+        "Kafka topics need the package confluent-kafka. Install it with: "
+        "pip install 'elsinore[kafka]'"
+    ) from missing
+
+Result = TypeVar("Result")
+TIMEOUT = 30.0  # seconds without any answer after which a call fails
+RETRY_SECONDS = 0.1
+ASK_SECONDS = 2.0  # for one question, before it is seen whether an error was noticed
+LOGGER = logging.getLogger("elsinore.kafka")
+LOGGER.addHandler(logging.NullHandler())  # the client's own messages: none on the terminal
+
+# What passes by itself, where a topic was just created or a broker is restarted.
+_PASSING = frozenset(
+    {
+        ck.KafkaError.LEADER_NOT_AVAILABLE,
+        ck.KafkaError.NOT_LEADER_FOR_PARTITION,
+        ck.KafkaError.REQUEST_TIMED_OUT,
+        ck.KafkaError.NETWORK_EXCEPTION,
+        ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        ck.KafkaError.UNKNOWN_LEADER_EPOCH,
+        ck.KafkaError.FENCED_LEADER_EPOCH,
+        ck.KafkaError.OFFSET_NOT_AVAILABLE,
+        ck.KafkaError._NOENT,  # no leader is known yet
+        ck.KafkaError._TIMED_OUT,
+    }
+)
+_UNREACHABLE = frozenset(
+    {
+        ck.KafkaError._TRANSPORT,
+        ck.KafkaError._TIMED_OUT,
+        ck.KafkaError._ALL_BROKERS_DOWN,
+        ck.KafkaError._RESOLVE,
+        ck.KafkaError._MSG_TIMED_OUT,
+    }
+)
+_AUTHENTICATION = frozenset(
+    {ck.KafkaError._AUTHENTICATION, ck.KafkaError.SASL_AUTHENTICATION_FAILED}
+)
+_SSL = frozenset({ck.KafkaError._SSL})
+_LASTING = _AUTHENTICATION | _SSL
+NOTICED = 100  # errors that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic: its id, which changes if it is created anew ("" on old brokers), its partitions."""
+
+    id: str
+    partitions: tuple[int, ...]
+
+
+class Cluster:
+    """Asks a cluster about one topic. Close it, or let it go.
+
+    Raise InputError (or `error`, for a sink) that names the cluster, the topic and the remedy.
+    """
+
+    def __init__(
+        self,
+        address: KafkaAddress,
+        *,
+        timeout: float = TIMEOUT,
+        error: type[ElsinoreError] = InputError,
+    ) -> None:
+        self.address = address
+        self.timeout = timeout
+        self.error = error
+        self._noticed: deque[tuple[float, ck.KafkaError]] = deque(maxlen=NOTICED)
+        self._admin: Any = None
+
+    @property
+    def admin(self) -> Any:
+        """The client that asks; it is made where it is first needed."""
+        if self._admin is None:
+            self._admin = self.client(ck_admin.AdminClient, {})
+        return self._admin
+
+    def client(self, make: Callable[..., Any], options: dict[str, Any]) -> Any:
+        """Return a client of the cluster with the user's options above `options`."""
+        everything = {
+            **options,
+            **self.address.options,
+            "bootstrap.servers": self.address.bootstrap,
+            "error_cb": self._notice,
+        }
+        try:
+            return make(everything, logger=LOGGER)
+        except ck.KafkaException as error:
+            why = self.address.options.redacted(error.args[0].str())
+            raise self.error(f"The Kafka options cannot be used: {why}.") from error
+
+    def topic(self) -> Topic:
+        """Return the topic's id and partitions."""
+        return self._ask(self._describe)
+
+    def offsets(self, partitions: Iterable[int], *, earliest: bool) -> dict[int, int]:
+        """Return each partition's first offset, or the one behind its last committed message."""
+        spec = ck_admin.OffsetSpec.earliest() if earliest else ck_admin.OffsetSpec.latest()
+        wanted = {ck.TopicPartition(self.address.topic, number): spec for number in partitions}
+        if not wanted:
+            return {}
+
+        def list_offsets() -> dict[int, int]:
+            answers = self.admin.list_offsets(
+                wanted,
+                isolation_level=ck.IsolationLevel.READ_COMMITTED,
+                request_timeout=self._patience,
+            )
+            try:
+                return {place.partition: one.result().offset for place, one in answers.items()}
+            except ck.KafkaException as error:
+                if error.args[0].code() == ck.KafkaError._NOENT:
+                    self._describe()  # which says whether the topic is there and permitted
+                raise
+
+        return self._ask(list_offsets)
+
+    @property
+    def _patience(self) -> float:
+        return min(self.timeout, ASK_SECONDS)
+
+    def _describe(self) -> Topic:
+        names = ck.TopicCollection([self.address.topic])
+        answers = self.admin.describe_topics(names, request_timeout=self._patience)
+        topic = answers[self.address.topic].result()
+        partitions = sorted(partition.id for partition in topic.partitions)
+        return Topic(str(topic.topic_id or ""), tuple(partitions))
+
+    def _ask(self, call: Callable[[], Result]) -> Result:
+        """Return what a call returns, and try again where an error passes by itself."""
+        end = time.monotonic() + self.timeout
+        while True:
+            try:
+                return call()
+            except ck.KafkaException as error:
+                cause = error.args[0]
+                passes = cause.code() in _PASSING and not self._recent().keys() & _LASTING
+                if not passes or time.monotonic() > end:
+                    raise self.explained(cause) from error
+            time.sleep(RETRY_SECONDS)
+
+    def explained(self, cause: ck.KafkaError) -> ElsinoreError:
+        """Return an error for what the client reports, with what to do about it."""
+        code, topic = cause.code(), self.address.topic
+        noticed = self._recent()
+        if code == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
+            text = f"has no topic '{topic}'.{did_you_mean(topic, self._topics())} Create it first"
+        elif code == ck.KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            text = f"does not permit this user to use topic '{topic}'. Ask its administrator"
+        elif code == ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+            text = (
+                f"does not permit this user what is needed ({cause.str()}). Ask its administrator"
+            )
+        elif code in _AUTHENTICATION or noticed.keys() & _AUTHENTICATION:
+            text = (
+                "refuses the log-in. Check the options security.protocol, sasl.mechanism, "
+                "sasl.username and sasl.password"
+            )
+        elif code in _SSL or noticed.keys() & _SSL:
+            text = f"cannot be reached by TLS ({self._said(cause)}). Check the options ssl.*"
+        elif code in _UNREACHABLE:
+            text = (
+                f"gives no answer ({self._said(cause)}). Check that a broker runs there, and "
+                "whether the option security.protocol is that of its listener"
+            )
+        else:
+            text = f"reports: {cause.str()} ({cause.name()}). Topic: '{topic}'"
+        text = self.address.options.redacted(text)
+        return self.error(f"Kafka at {self.address.bootstrap} {text}.")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._admin = None
+
+    def _notice(self, error: ck.KafkaError) -> None:
+        """Take an error that one of the client's threads reports."""
+        self._noticed.append((time.monotonic(), error))
+
+    def _recent(self) -> dict[int, ck.KafkaError]:
+        """Return the errors that were noticed lately, by code."""
+        if self._admin is not None:
+            self._admin.poll(0)  # hands over what its threads noticed
+        since = time.monotonic() - 2 * self.timeout
+        return {error.code(): error for at, error in self._noticed if at >= since}
+
+    def _said(self, cause: ck.KafkaError) -> str:
+        """Return the most telling of the errors."""
+        recent = self._recent()
+        for code in (*_SSL, ck.KafkaError._RESOLVE, ck.KafkaError._TRANSPORT):
+            if code in recent:
+                return str(recent[code].str())
+        return str(cause.str())
+
+    def _topics(self) -> list[str]:
+        try:
+            return list(self.admin.list_topics(timeout=self.timeout).topics)
+        except ck.KafkaException:
+            return []

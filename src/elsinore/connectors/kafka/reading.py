@@ -1,0 +1,329 @@
+"""Reading one range of offsets of one partition into the stream's columns."""
+
+from __future__ import annotations
+
+import bisect
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import confluent_kafka as ck
+import numpy as np
+import pyarrow as pa
+
+from elsinore.arrow import no_table, to_arrow
+from elsinore.connectors.contract import Part
+from elsinore.connectors.kafka.address import KafkaAddress
+from elsinore.connectors.kafka.client import TIMEOUT, Cluster
+from elsinore.connectors.rejects import no_rejects, refuse, rejects_table
+from elsinore.errors import InputError, did_you_mean
+
+Missing = Literal["fail", "skip"]
+
+PARSED_AT_ONCE = 100_000  # messages
+POLL_SECONDS = 0.05  # a call waits so long where offsets have no message
+KEY_NOT_UTF_8 = "a key that is not UTF-8"
+METADATA = {
+    "kafka_partition": pa.int32(),
+    "kafka_offset": pa.int64(),
+    "kafka_timestamp": pa.timestamp("us", "UTC"),
+    "kafka_key": pa.string(),
+}
+# The queue is short in bytes, since each partition has its own, and never waits for a second when
+# it is full of small messages.
+CONSUMER = {
+    "group.id": "elsinore",  # which the client asks for; no group is joined
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+    "queued.min.messages": 1_000_000,
+    "queued.max.messages.kbytes": 32_768,
+    "fetch.queue.backoff.ms": 5,
+    "fetch.wait.max.ms": 50,
+}
+
+
+class Records(Protocol):
+    """Turns the values of messages into rows: `JsonRecords` or `AvroRecords`."""
+
+    schema: pa.Schema
+
+    def parse(self, records: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
+        """Return the good records as a table, and why each of the others is bad, by position."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSplit:
+    """Offsets `begin` to `end` (exclusive) of one partition."""
+
+    number: int
+    begin: int
+    end: int
+
+    @property
+    def partition(self) -> str:
+        """The partition's number as text."""
+        return str(self.number)
+
+    @property
+    def rows(self) -> int:
+        """The number of offsets; those of a compacted topic need not all have a message."""
+        return self.end - self.begin
+
+
+def schema_with(records: Records, metadata: Sequence[str]) -> pa.Schema:
+    """Return the columns of the records and the named ones of METADATA.
+
+    Raise InputError for an unknown name, and for one that the records have too.
+    """
+    schema = records.schema
+    for name in metadata:
+        if name not in METADATA:
+            hint = did_you_mean(name, METADATA)
+            raise InputError(
+                f"Messages have no metadata '{name}'.{hint} Columns: {', '.join(METADATA)}."
+            )
+        if name in schema.names:
+            raise InputError(f"The events have a column '{name}' themselves. Rename it.")
+        schema = schema.append(pa.field(name, METADATA[name]))
+    return schema
+
+
+@dataclass(kw_only=True)
+class KafkaReader:
+    """Reads splits of a topic; see `contract.Reader`.
+
+    Each partition has a consumer that goes on where the last split ended and reads ahead; a reader
+    that was pickled has none yet. Messages of aborted transactions are not read.
+    """
+
+    address: KafkaAddress
+    records: Records
+    metadata: tuple[str, ...] = ()
+    rejects: bool = False
+    missing: Missing = "fail"
+    timeout: float = TIMEOUT
+    _clients: dict[int, _Client] = field(default_factory=dict, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_clients": {}}
+
+    def read(self, split: KafkaSplit) -> Part:
+        """Return the events of a split; see `contract.Reader`.
+
+        Raise InputError where the broker does not answer for `timeout` seconds, where messages of
+        the split do not exist any more (with `missing="skip"` a reject says which), and where a
+        message cannot be read and no rejects are asked for.
+        """
+        client = self._clients.get(split.number)
+        if client is None:
+            client = self._clients[split.number] = _Client(self.address, split.number, self.timeout)
+        schema = schema_with(self.records, self.metadata)
+        tables: list[pa.Table] = []
+        rejects: list[pa.Table] = []
+        tombstones = 0
+        begin = split.begin
+        if self.missing == "skip":
+            begin = self._first_kept(client, split, rejects)
+        for messages in client.messages(begin, split.end, PARSED_AT_ONCE):
+            values = [message for message in messages if message.value() is not None]
+            tombstones += len(messages) - len(values)
+            table, rejected = self._parsed(values, split.number)
+            tables.append(table)
+            rejects.append(rejected)
+        events = pa.concat_tables(tables) if tables else no_table(schema)
+        rejected = pa.concat_tables(rejects) if rejects else no_rejects()
+        if not self.rejects:
+            refuse(rejected)
+        return Part(events=events, rejects=rejected, tombstones=tombstones)
+
+    def close(self) -> None:
+        """Close the consumers."""
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def _first_kept(self, client: _Client, split: KafkaSplit, rejects: list[pa.Table]) -> int:
+        """Return the first offset of a split that still exists; note the others as rejected."""
+        low = client.cluster.offsets([split.number], earliest=True)[split.number]
+        if low <= split.begin:
+            return split.begin
+        first = min(low, split.end)
+        why = f"deleted before they were read: messages up to offset {first - 1}"
+        if self.rejects:
+            rejects.append(
+                rejects_table(
+                    [why],
+                    str(self.address),
+                    [None],
+                    partition=split.number,
+                    offsets=[split.begin],
+                )
+            )
+        return first
+
+    def _parsed(self, messages: list[ck.Message], number: int) -> tuple[pa.Table, pa.Table]:
+        """Return the rows of messages, and those that cannot be read as rejects."""
+        values = [message.value() for message in messages]
+        table, bad = self.records.parse(values)
+        positions = np.delete(np.arange(len(messages)), list(bad))
+        if "kafka_key" in self.metadata:
+            bad_keys = [n for n in positions.tolist() if not _is_utf_8(messages[n].key())]
+            keep = ~np.isin(positions, bad_keys)
+            table, positions = table.filter(to_arrow(keep)), positions[keep]
+            bad = dict(sorted((bad | dict.fromkeys(bad_keys, KEY_NOT_UTF_8)).items()))
+        good = [messages[n] for n in positions.tolist()] if bad else messages
+        for name in self.metadata:
+            table = table.append_column(pa.field(name, METADATA[name]), _metadata(name, good))
+        rejects = rejects_table(
+            list(bad.values()),
+            str(self.address),
+            [values[place] for place in bad],
+            partition=number,
+            offsets=[messages[place].offset() for place in bad],
+        )
+        return table, rejects
+
+
+class _Client:
+    """The consumer of one partition, and where it is."""
+
+    def __init__(self, address: KafkaAddress, number: int, timeout: float) -> None:
+        self.cluster = Cluster(address, timeout=timeout)
+        self._number = number
+        self._consumer: Any = None
+        self._position = -1  # offset of the next message; -1: unknown
+        self._ahead: list[ck.Message] = []  # messages from `_position` on that were received
+        self._reported_end = -1  # no message that was not received comes before this offset
+
+    def messages(self, begin: int, end: int, most: int) -> Iterator[list[ck.Message]]:
+        """Yield the messages with offsets from `begin` to `end` (exclusive), about `most` at once.
+
+        Offsets without a message (of compacted topics and transactions) are passed over.
+        """
+        if begin >= end:
+            return
+        self._go_to(begin)
+        at = begin
+        waiting: list[ck.Message] = []
+        answered = time.monotonic()
+        while at < end:
+            received = self._ahead or self._consumer.consume(min(most, end - at), POLL_SECONDS)
+            self._ahead = []
+            messages = [message for message in received if message.error() is None]
+            if len(messages) < len(received):
+                self._check_reports(received, begin)
+            if messages:
+                answered = time.monotonic()
+                if messages[-1].offset() >= end:
+                    place = bisect.bisect_left(messages, end, key=ck.Message.offset)
+                    messages, self._ahead = messages[:place], messages[place:]
+                    at = end
+                else:
+                    at = messages[-1].offset() + 1
+                waiting += messages
+            elif time.monotonic() - answered > self.cluster.timeout:
+                self._refuse_silence(at, end)
+            if not self._ahead:
+                at = max(at, self._reported_end)
+            if len(waiting) >= most:
+                yield waiting
+                waiting = []
+        self._position = end
+        if waiting:
+            yield waiting
+
+    def close(self) -> None:
+        """Close the consumer."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+        self.cluster.close()
+
+    def _go_to(self, offset: int) -> None:
+        """Have the consumer deliver messages from an offset on."""
+        if self._consumer is None:
+            self._consumer = self.cluster.client(ck.Consumer, CONSUMER)
+        if self._position != offset:
+            self._ahead = []
+            self._reported_end = -1
+            topic = self.cluster.address.topic
+            self._consumer.assign([ck.TopicPartition(topic, self._number, offset)])
+        self._position = -1  # until everything was received
+
+    def _check_reports(self, received: Sequence[ck.Message], begin: int) -> None:
+        """Note where the client reports the end of the partition; raise the errors it reports."""
+        for message in received:
+            error = message.error()
+            if error is None or error.code() == ck.KafkaError.GROUP_AUTHORIZATION_FAILED:
+                continue  # no group is needed
+            if error.code() == ck.KafkaError._PARTITION_EOF:
+                self._reported_end = message.offset()
+            elif error.code() == ck.KafkaError._AUTO_OFFSET_RESET:
+                raise self._out_of_range(begin)
+            else:
+                raise self.cluster.explained(error)
+
+    def _refuse_silence(self, at: int, end: int) -> None:
+        """Raise InputError where no message arrives though there should be some."""
+        high = self.cluster.offsets([self._number], earliest=False)[self._number]
+        if high < end:
+            raise self._out_of_range(at)
+        raise InputError(
+            f"Kafka at {self.cluster.address.bootstrap} delivered no message of partition "
+            f"{self._number} of topic '{self.cluster.address.topic}' from offset {at} on for "
+            f"{self.cluster.timeout:g} seconds. Check the broker, and run again."
+        )
+
+    def _out_of_range(self, begin: int) -> InputError:
+        low = self.cluster.offsets([self._number], earliest=True)[self._number]
+        high = self.cluster.offsets([self._number], earliest=False)[self._number]
+        return out_of_range(self.cluster.address, self._number, begin, (low, high))
+
+
+def out_of_range(
+    address: KafkaAddress, number: int, begin: int, kept: tuple[int, int]
+) -> InputError:
+    """Return an error for messages that the checkpoint needs and the topic does not have."""
+    place = f"Partition {number} of topic '{address.topic}'"
+    low, high = kept
+    if begin < low:
+        return InputError(
+            f"{place} begins at offset {low}, and the checkpoint continues at {begin}: messages "
+            "were deleted (by the topic's retention) before they were read. Start with a new "
+            "checkpoint, or have the gap rejected and skipped (missing='skip')."
+        )
+    return InputError(
+        f"{place} ends at offset {high}, and the checkpoint continues at {begin}: the topic was "
+        "created anew or lost messages. Start with a new checkpoint."
+    )
+
+
+def _metadata(name: str, messages: Sequence[ck.Message]) -> pa.Array:
+    """Return a column of METADATA."""
+    kind = METADATA[name]
+    if name == "kafka_partition":
+        return to_arrow([message.partition() for message in messages], kind)
+    if name == "kafka_offset":
+        return to_arrow([message.offset() for message in messages], kind)
+    if name == "kafka_key":
+        keys = [message.key() for message in messages]
+        return to_arrow([None if key is None else _bytes(key).decode() for key in keys], kind)
+    times = [message.timestamp() for message in messages]
+    known = [None if kind == ck.TIMESTAMP_NOT_AVAILABLE else 1000 * at for kind, at in times]
+    return to_arrow(known, pa.int64()).cast(kind)
+
+
+def _is_utf_8(key: bytes | str | None) -> bool:
+    try:
+        _bytes(key or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _bytes(text: bytes | str) -> bytes:
+    return text.encode() if isinstance(text, str) else text

@@ -1,0 +1,151 @@
+"""Results as messages of a Kafka topic, at least once, with keys to recognize repetitions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import confluent_kafka as ck
+import pyarrow as pa
+
+from elsinore.connectors.kafka.address import KafkaAddress
+from elsinore.connectors.kafka.client import TIMEOUT, Cluster
+from elsinore.errors import OutputError, choices_text
+from elsinore.runtime.outputs import json_cells
+from elsinore.words import count
+
+PRODUCER = {"enable.idempotence": True, "linger.ms": 20}
+BUFFER_SECONDS = 0.05  # a wait for room in the client's queue
+
+
+class KafkaSink:
+    """Writes each row of a result as one JSON message.
+
+    The key is a JSON array: the query's name, then the row's values in the query's key columns (the
+    group and the window; of matches, what identifies them). Rows of one batch with equal keys get
+    a number behind, from 1. A batch that is replayed sends its messages again with equal keys: a
+    reader keeps one message for each key, as a compacted topic does.
+
+    `keys` names the key columns of each query; if a query is absent, all columns are its key. The
+    headers `query` and `batch` say where a message comes from.
+
+    Raise OutputError where the topic cannot be written; `flush` raises it for messages that were
+    not delivered, and returns when all brokers that must have the messages have them.
+    """
+
+    def __init__(
+        self,
+        address: KafkaAddress,
+        *,
+        keys: Mapping[str, Sequence[str]] | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._cluster = Cluster(address, timeout=timeout, error=OutputError)
+        self._keys = {} if keys is None else dict(keys)
+        self._failed = 0
+        self._failure: ck.KafkaError | None = None
+        self._cluster.topic()  # refuses a topic that is not there before anything is computed
+        options = PRODUCER | {"message.timeout.ms": int(timeout * 1000)}
+        self._producer = self._cluster.client(ck.Producer, options)
+
+    def write(self, query: str, batch: int, rows: pa.Table) -> None:
+        """Send a query's rows of a micro-batch; `flush` waits for them."""
+        columns = self._keys.get(query, rows.column_names)
+        for name in columns:
+            if name not in rows.column_names:
+                raise OutputError(
+                    f"The result of {query} has no column '{name}' for the key of its messages. "
+                    f"Columns: {choices_text(rows.column_names)}."
+                )
+        headers = [("query", query.encode()), ("batch", str(batch).encode())]
+        messages = zip(message_keys(query, rows, columns), message_values(rows), strict=True)
+        for key, value in messages:
+            self._send(key, value, headers)
+
+    def flush(self) -> None:
+        """Wait until all messages are delivered. Raise OutputError if one is not."""
+        with self._explaining():
+            self._producer.flush()  # ends: each message has a timeout
+        if self._failure is None:
+            return
+        failure, failed = self._failure, self._failed
+        self._failure, self._failed = None, 0
+        cause = self._cluster.explained(failure)
+        raise OutputError(
+            f"{count(failed, 'message')} of results could not be delivered. {cause} The batch is "
+            "sent again when the stream is restarted."
+        )
+
+    def close(self) -> None:
+        """Deliver what was sent and close the connections; see `flush`."""
+        self.flush()
+        self._cluster.close()
+
+    def _send(self, key: bytes, value: bytes, headers: list[tuple[str, bytes]]) -> None:
+        topic = self._cluster.address.topic
+        with self._explaining():
+            while True:
+                try:
+                    self._producer.produce(
+                        topic, value, key, headers=headers, on_delivery=self._delivered
+                    )
+                except BufferError:  # the queue is full: wait for answers
+                    self._producer.poll(BUFFER_SECONDS)
+                else:
+                    self._producer.poll(0)
+                    return
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Raise OutputError for errors of the client, which it may raise within a callback."""
+        try:
+            yield
+        except ck.KafkaException as error:
+            raise self._cluster.explained(error.args[0]) from error
+        except SystemError as error:
+            if not isinstance(error.__cause__, ck.KafkaException):
+                raise
+            raise self._cluster.explained(error.__cause__.args[0]) from error
+
+    def _delivered(self, error: ck.KafkaError | None, _: Any) -> None:
+        if error is not None:
+            self._failed += 1
+            self._failure = self._failure or error
+
+
+def message_keys(query: str, rows: pa.Table, columns: Sequence[str]) -> list[bytes]:
+    """Return the key of each row: the query and the key columns, and a number for repetitions.
+
+    >>> rows = pa.table({"district": ["Harbor", "Harbor"], "v": [1, 2]})
+    >>> message_keys("q1", rows, ["district"])
+    [b'["q1", "Harbor"]', b'["q1", "Harbor", 1]']
+    """
+    name = json.dumps(query, ensure_ascii=False)
+    cells = [json_cells(rows.column(column)) for column in columns]
+    keys = [", ".join(row) for row in zip(*cells, strict=True)] if cells else [""] * rows.num_rows
+    seen: Counter[str] = Counter()
+    texts = []
+    for key in keys:
+        parts = [name, key] if key else [name]
+        if seen[key]:
+            parts.append(str(seen[key]))
+        seen[key] += 1
+        texts.append(f"[{', '.join(parts)}]".encode())
+    return texts
+
+
+def message_values(rows: pa.Table) -> list[bytes]:
+    """Return each row as a JSON object, as files of JSON lines have it.
+
+    >>> message_values(pa.table({"district": ["Harbor"], "trips": [3]}))
+    [b'{"district": "Harbor", "trips": 3}']
+    """
+    names = [json.dumps(name, ensure_ascii=False) for name in rows.column_names]
+    cells = [json_cells(column) for column in rows.columns]
+    return [
+        f"{{{', '.join(f'{n}: {c}' for n, c in zip(names, row, strict=True))}}}".encode()
+        for row in zip(*cells, strict=True)
+    ]

@@ -1,0 +1,156 @@
+"""Topics of the tests' Kafka broker: made, filled and read with the plain client."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, IsolationLevel, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from support.broker import Broker
+
+QUIET = logging.getLogger("tests.kafka")
+QUIET.addHandler(logging.NullHandler())
+Message = tuple[int, bytes | None, bytes | None]  # partition, key, value
+
+
+class Topics:
+    """Makes topics of one broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.admin = AdminClient({"bootstrap.servers": broker.server}, logger=QUIET)
+
+    def close(self) -> None:
+        """Close the connections, before the broker ends."""
+        del self.admin
+
+    def make(self, partitions: int = 1, name: str = "", **config: str) -> str:
+        """Make a topic; return its name."""
+        name = name or f"t-{uuid.uuid4().hex[:12]}"
+        options = {key.replace("_", "."): value for key, value in config.items()}
+        new = NewTopic(name, partitions, 1, config=options)
+        self.admin.create_topics([new])[name].result()
+        return name
+
+    def delete(self, name: str) -> None:
+        self.admin.delete_topics([name])[name].result()
+
+    def grow(self, name: str, partitions: int) -> None:
+        """Add partitions to a topic, up to a number of them."""
+        self.admin.create_partitions([NewPartitions(name, partitions)])[name].result()
+
+    def topic_id(self, name: str) -> str:
+        described = self.admin.describe_topics(TopicCollection([name]))[name]
+        return str(described.result().topic_id)
+
+    def delete_records(self, name: str, before: Mapping[int, int]) -> None:
+        """Delete the messages before an offset of each partition, as retention does."""
+        places = [TopicPartition(name, number, offset) for number, offset in before.items()]
+        for answer in self.admin.delete_records(places).values():
+            answer.result()
+
+    def permit(self, user: str, name: str, *, allow: bool = True) -> None:
+        """Permit a user to read and describe a topic, or take the permission back."""
+        bindings = [
+            AclBinding(
+                ResourceType.TOPIC,
+                name,
+                ResourcePatternType.LITERAL,
+                f"User:{user}",
+                "*",
+                operation,
+                AclPermissionType.ALLOW,
+            )
+            for operation in (AclOperation.READ, AclOperation.DESCRIBE)
+        ]
+        if allow:
+            answers = self.admin.create_acls(bindings)
+        else:
+            filters = [
+                AclBindingFilter(
+                    b.restype,
+                    b.name,
+                    b.resource_pattern_type,
+                    b.principal,
+                    b.host,
+                    b.operation,
+                    b.permission_type,
+                )
+                for b in bindings
+            ]
+            answers = self.admin.delete_acls(filters)
+        for answer in answers.values():
+            answer.result()
+
+    def fill(self, name: str, messages: Iterable[Message]) -> None:
+        """Write messages."""
+        errors: list[Any] = []
+
+        def delivered(error: Any, _: Any) -> None:
+            if error is not None:
+                errors.append(error)
+
+        # A producer of its own knows partitions that were just added.
+        producer = Producer({"bootstrap.servers": self.broker.server, "linger.ms": 1}, logger=QUIET)
+        for partition, key, value in messages:
+            producer.produce(name, value, key, partition=partition, on_delivery=delivered)
+        producer.flush(30)
+        assert not errors, errors
+
+    def transaction(self, name: str, values: Sequence[bytes], *, commit: bool) -> None:
+        """Write messages of partition 0 in a transaction, and commit or abort it."""
+        producer = Producer(
+            {"bootstrap.servers": self.broker.server, "transactional.id": uuid.uuid4().hex},
+            logger=QUIET,
+        )
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(name, value, partition=0)
+        producer.flush(30)
+        (producer.commit_transaction if commit else producer.abort_transaction)(30)
+        while self._end(name, IsolationLevel.READ_COMMITTED) < self._end(
+            name, IsolationLevel.READ_UNCOMMITTED
+        ):
+            pass  # the end of a transaction is written a moment after it is confirmed
+
+    def _end(self, name: str, level: Any) -> int:
+        place = {TopicPartition(name, 0): OffsetSpec.latest()}
+        (answer,) = self.admin.list_offsets(place, isolation_level=level).values()
+        return int(answer.result().offset)
+
+    def read(self, name: str, count: int) -> list[Any]:
+        """Return the first messages of partition 0."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.broker.server,
+                "group.id": "tests",
+                "enable.auto.commit": False,
+            },
+            logger=QUIET,
+        )
+        try:
+            consumer.assign([TopicPartition(name, 0, 0)])
+            messages: list[Any] = []
+            while len(messages) < count:
+                received = consumer.consume(count - len(messages), 30)
+                assert received, "no message within 30 s"
+                messages += received
+            return messages
+        finally:
+            consumer.close()
