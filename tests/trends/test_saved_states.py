@@ -35,7 +35,7 @@ EVENTS = pa.table(
 HALF = len(EVENTS) // 2
 
 
-FORM = "trends 13"  # a state of other arrays, or with another meaning, has another number
+FORM = "trends 14"  # a state of other arrays, or with another meaning, has another number
 OF_SUMS = {"store", "codes", "prepared", "modes", "sharing", "shifted", "shifts", "statistics"}
 OF_ROWS = {"waiting", "last", "done", "counts", "modes", "sharing", "shared", "statistics"}
 PLAIN = {f"row:{name}" for name in ("schema", "classes", "table")}

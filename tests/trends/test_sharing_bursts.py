@@ -7,11 +7,14 @@ import math
 import os
 import random
 from collections.abc import Sequence as Several
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import elsinore as el
+from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
@@ -256,6 +259,32 @@ def test_long_bursts_are_shared_and_short_ones_are_not() -> None:
     (counted,) = operator.statistics.sharing
     assert counted.shared_graphlets < counted.bursts
     assert counted.graphlets > counted.bursts
+
+
+def test_bursts_are_shared_only_while_that_is_expected_to_save_something() -> None:
+    """In the example, a few bursts in turn would now and then have paid, though most do not."""
+    text = (Path(__file__).parents[2] / "examples" / "abc.cep").read_text()
+    events = abc(2_000)
+    results = el.Workload.parse(text).run(events, record=True)
+    (shared,) = (found for counted in results.statistics for found in counted.sharing)
+    assert any(record.benefit < 0 for record in shared.records)
+    assert all(record.benefit > 0 for record in shared.records if record.shared)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_holds_for_drawn_bursts(seed: int) -> None:
+    draw = random.Random(seed)
+    lengths = [draw.choice((1, 1, 2, 2, 3, 4, 5, 8, 10)) for _ in range(120)]
+    types = "".join(draw.choice("ACD") + "B" * length for length in lengths)
+    text = """
+        QUERY a RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 50 seconds;
+        QUERY c RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 50 seconds;
+        QUERY b RETURN COUNT(*), COUNT(B) PATTERN B+ WITHIN 50 seconds;
+    """
+    _, operator = run(given(text, types), Sharing.DYNAMIC)
+    (counted,) = operator.statistics.sharing
+    assert len(counted.records) > 10
+    assert all(record.benefit > 0 for record in counted.records if record.shared)
 
 
 def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:

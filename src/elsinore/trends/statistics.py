@@ -13,7 +13,7 @@ from elsinore.words import listed
 if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recording
 
-SAVED_BY = "trends 13"  # the number is that of the form of operators' states
+SAVED_BY = "trends 14"  # the number is that of the form of operators' states
 SHOWN_QUERIES = 20  # names of queries in a title
 
 
@@ -22,8 +22,10 @@ class BurstRecord:
     """One burst and what was decided for it (HAMLET, Definition 10 and Section 4.2).
 
     `time` is its first event's in microseconds, `events` its length; of `queries` that could share
-    it `shared` did; `benefit` is what the cost model expected sharing to save, in its own unit. A
-    long burst ends where what is left of it is decided anew, as a burst of its own. `key` is the
+    it `shared` did; `benefit` is what the cost model expected sharing to save when it was decided,
+    in its own unit. On the path that keeps sums, bursts are shared only if it is above 0; in the
+    shared graph of events, sharing goes on until it has lost as much as ending it costs. A long
+    burst ends where what is left of it is decided anew, as a burst of its own. `key` is the
     code by which the operator knows the key, and `mask` has a bit for each group of the set's
     queries that shared (on the path that keeps sums the first one, for all).
     """

@@ -44,21 +44,26 @@ def decide(header: Any, ints: Ints, doubles: Doubles, group: int, saved: float) 
     """Take note of what sharing a burst saved or would have saved; change the state if it pays.
 
     Going back to single events costs that all lanes are settled; sharing begins for half of that,
-    so that what is shared first is worth it.
+    so that what is shared first is worth it. Bursts are shared only while they are expected to
+    save something, which is the running average: of short bursts now and then a few in turn would
+    have paid, though most do not.
     """
     average = doubles[header.benefits + group]
     if saved != 0.0:  # else nothing is known of an earlier burst
-        doubles[header.benefits + group] = (
-            saved if average == 0.0 else average + (saved - average) / MEMORY
-        )
+        average = saved if average == 0.0 else average + (saved - average) / MEMORY
+        doubles[header.benefits + group] = average
     ints[header.decisions + group] += 1
     price = doubles[header.price + group]
     shares = ints[header.wanted + group] != 0
     if not shares:
         price *= EASIER
-    change, doubles[header.regret + group] = changes(
-        doubles[header.regret + group], saved, shares, price
-    )
+    regret = doubles[header.regret + group]
+    change, left = changes(regret, saved, shares, price)
+    if average <= 0.0 and shares:
+        change, left = True, 0.0
+    elif average <= 0.0 and change:
+        change, left = False, regret + saved
+    doubles[header.regret + group] = left
     ints[header.wanted + group] = int(shares != change)
 
 
@@ -92,7 +97,7 @@ def end_burst(header: Any, ints: Ints, doubles: Doubles, slot: int, number: int)
         ints[header.record_time + record] = ints[header.began + place]
         ints[header.record_events + record] = events
         ints[header.record_shared + record] = shared
-        doubles[header.record_benefit + record] = doubles[header.benefits + number]
+        doubles[header.record_benefit + record] = doubles[header.expected + place]
 
 
 @wide_kernel(linked=True)
@@ -264,6 +269,7 @@ def _judge(
         settle_group(header, ints, doubles, program, group, slot)
         ints[header.splits + number] += 1
     ints[header.shared + place] = wanted
+    doubles[header.expected + place] = doubles[header.benefits + number]
     parts = ints[header.parts + place]
     if wanted == 0 or shared == 0 or parts == 0:
         unite(header, ints, program, group, slot)

@@ -120,6 +120,7 @@ FIELDS = (
     Field("shared", np.int64, ("slot", "group")),
     Field("burst", np.int64, ("slot", "group"), -1),  # events of that in progress
     Field("began", np.int64, ("slot", "group")),
+    Field("expected", np.float64, ("slot", "group")),  # what sharing it was expected to save
     # what it has cost so far, or would have: how often its events acted on lanes, and nanoseconds
     # for that; moves of clocks, classes in turn, parts cut, lanes read, times that all were joined
     Field("acts", np.int64, ("slot", "group")),
