@@ -35,6 +35,8 @@ UNIT_NAMES: dict[str, int | Fraction] = (
     | {short: UNITS[unit] for short, unit in ABBREVIATIONS.items()}
     | {f"{short}s": UNITS[ABBREVIATIONS[short]] for short in ("usec", "msec", "sec", "min", "hr")}
 )
+OTHER_UNITS = {"m": "minutes", "t": "days", "sek": "seconds"}  # what others call units of here
+WITHOUT_LENGTH = {"mo", "mon", "month", "months", "y", "yr", "yrs", "year", "years", "quarter"}
 UNIT_CHOICES = ("nanoseconds", *(f"{unit}s" for unit in UNITS))
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PART = re.compile(rf"\s*({NUMBER.pattern})\s*([^\W\d]+)?\s*")
@@ -49,6 +51,19 @@ def is_unit(word: str) -> bool:
     (True, True, False)
     """
     return word.lower() in UNIT_NAMES
+
+
+def not_a_unit(word: str) -> str:
+    """Say that a word is not a unit of time, and which unit may be meant.
+
+    >>> not_a_unit("m")[:53]
+    "'m' is not a unit of time. Did you mean 'minutes'? Un"
+    """
+    meant = OTHER_UNITS.get(word.lower())
+    hint = f" Did you mean '{meant}'?" if meant else did_you_mean(word, UNIT_CHOICES)
+    if word.lower() in WITHOUT_LENGTH:
+        hint = " Months and years differ in length: write days."
+    return f"'{word}' is not a unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
 
 
 def microseconds(parts: list[tuple[str, str | None]]) -> Fraction:
@@ -90,11 +105,7 @@ def parse_duration(text: str) -> tuple[Fraction, bool]:
         position = part.end()
     for _, unit in parts:
         if unit is not None and not is_unit(unit):
-            raise QuerySyntaxError(
-                f"'{unit}' is not a unit of time.{did_you_mean(unit, UNIT_CHOICES)} "
-                f"Units: {', '.join(UNIT_CHOICES)}.",
-                choices=UNIT_CHOICES,
-            )
+            raise QuerySyntaxError(not_a_unit(unit), choices=UNIT_CHOICES)
     bare = any(unit is None for _, unit in parts)
     if position < len(text) or not parts or (bare and len(parts) > 1):
         raise QuerySyntaxError(

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
-from elsinore.language.durations import UNIT_CHOICES
+from elsinore.language.durations import OTHER_UNITS, UNIT_CHOICES, WITHOUT_LENGTH, not_a_unit
 from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest, strategy_of
 from elsinore.model.kinds import Strategy
 
@@ -81,7 +81,10 @@ TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ
 FOREIGN = {  # words of SQL and of other pattern languages
     "HAVING": "There is no HAVING: filter the result.",
     "CASE": "There is no CASE: a condition has its parts joined by AND, OR and NOT.",
-    "DISTINCT": "There is no DISTINCT: COUNT(T) counts an event once for each trend it is in.",
+    "DISTINCT": (
+        "Aggregates take no DISTINCT, which only stands after RETURN: COUNT(T) counts an event "
+        "once for each trend it is in."
+    ),
     "FROM": "There is no FROM: a run is given its events.",
     "FOLLOWED": "One event after another is written SEQ(A, B).",
     "FOLLOWEDBY": "One event after another is written SEQ(A, B).",
@@ -133,6 +136,8 @@ def suggestion(word: str, expected: AbstractSet[str], clauses: Iterable[str]) ->
     """Return the valid word that `word` is a slip of, if any: a keyword or a unit."""
     choices = [text for text, kind in OPERATOR_WORDS.items() if kind in expected]
     choices += [CLAUSES[kind] for kind in clauses] if END in expected else []
+    if "UNIT" in expected and word.lower() in OTHER_UNITS:
+        return OTHER_UNITS[word.lower()]
     choices += UNIT_CHOICES if "UNIT" in expected else ()
     return nearest(word, choices)
 
@@ -175,7 +180,7 @@ def unexpected(
             f"Text goes in single quotes, 'like this', and names in double ones, not in {text}."
         )
     elif token.type == "NAME" and within in LENGTHS and "UNIT" in expected and not foreign:
-        message = f"'{_short(text)}' is not a unit of time.{hint} Units: {', '.join(UNIT_CHOICES)}."
+        message = not_a_unit(_short(text))
     elif token.type == "BAD" and text[:2] in {'""', "``"} and text[2:3] != text[0]:
         message = f"There is no name between these quotes, {text[:2]}: write one."
     elif token.type == "BAD" and text[0] in "\"'`":
@@ -185,6 +190,8 @@ def unexpected(
     else:
         there = "the end of the text" if token.type == "END" else f"'{_short(text)}'"
         message = f"Expected {listed(words)}, found {there}.{hint}"
+        if token.type == "NAME" and "UNIT" in expected and text.lower() in WITHOUT_LENGTH:
+            message = not_a_unit(text)
         message += foreign
         if within == "LIMIT":
             message += " The most rows that are wanted stand here, 1 or more: LIMIT 10."

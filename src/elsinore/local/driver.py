@@ -70,6 +70,7 @@ from elsinore.runtime.warnings import (
     absent_types,
     always_null,
     finer_times,
+    first_few,
     overflow,
     overflown_columns,
     tied_events,
@@ -181,7 +182,10 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             query.name: overflown_columns(query, tables[number])
             for number, query in enumerate(plan.workload)
         }
-        missing = *absent_types(plan, types_seen(seen)), *always_null(plan, stream.is_null)
+        missing = (
+            *absent_types(plan, types_seen(seen)),
+            *first_few(always_null(plan, stream.is_null), "have such keys"),
+        )
         return late + ties + about_texts + missing + overflow(plan.workload, overflown)
 
     return Results(

@@ -283,7 +283,9 @@ def _known(query: Clauses, node: Attribute) -> Iterator[QueryError]:
         )
 
 
-def _functions_known(query: Clauses, expression: ex.Expression) -> Iterator[QueryError]:
+def _functions_known(
+    query: Clauses, expression: ex.Expression, *, in_return: bool
+) -> Iterator[QueryError]:
     for node in ex.walk(expression):
         if not isinstance(node, Call):
             continue
@@ -313,14 +315,25 @@ def _functions_known(query: Clauses, expression: ex.Expression) -> Iterator[Quer
                 )
                 yield _error(query, message, node.span)
                 continue
+            near = did_you_mean(_SYNONYMS.get(node.name, node.name), names)
+            own = _own_aggregates(node.name, read) if in_return and not near else ""
             yield _error(
                 query,
-                f"There is no function '{node.name}'."
-                f"{did_you_mean(_SYNONYMS.get(node.name, node.name), names)} "
-                f"Functions: {', '.join(names)}.",
+                f"There is no function '{node.name}'.{near} Functions: {', '.join(names)}.{own}",
                 node.span,
                 *names,
             )
+
+
+def _own_aggregates(name: str, read: Attribute | None) -> str:
+    """Return where aggregates that users define may be used; "" for functions of other values."""
+    if read is None:
+        return ""
+    over = f"{name}({read.variable}[].{read.name or 'x'})"
+    return (
+        " If it is an aggregate of your own (aggregates=, --python): these are computed for each "
+        f"match, not over trends. Write {over}, which asks for matches."
+    )
 
 
 def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
@@ -403,7 +416,7 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
     kleene = pt.kleene_variables(query.pattern)
     shared = query.group_by + (query.equivalence if query_kind(query) is Kind.MATCHES else ())
     for item in query.returns:
-        yield from _functions_known(query, item.expression)
+        yield from _functions_known(query, item.expression, in_return=True)
         ids = {
             id(argument)
             for node in ex.walk(item.expression)
@@ -552,7 +565,7 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
     """WHERE reads variables of the pattern, by references that fit them, with known functions."""
     kleene = pt.kleene_variables(query.pattern)
     for predicate in query.where:
-        yield from _functions_known(query, predicate)
+        yield from _functions_known(query, predicate, in_return=False)
         aggregated: set[int] = set()
         for node in ex.walk(predicate):
             if isinstance(node, Call) and node.name in OF_MATCH:

@@ -90,9 +90,16 @@ def _unknown(
     query: Query, name: str, variable: str | None, span: Span | None, schema: Schema
 ) -> QuerySemanticError:
     owner = "The events have" if variable is None else f"{variable} has"
+    column, dot, _ = name.partition(".")
+    if dot and schema.kind(column) is AttributeKind.NESTED:
+        hint = (
+            f" '{column}' is a struct, an array or a map, and queries read whole columns: give the "
+            f"events a column with the part that is meant."
+        )
+    else:
+        hint = did_you_mean(name, schema.names)
     return QuerySemanticError(
-        f"{owner} no attribute '{name}'.{did_you_mean(name, schema.names)} "
-        f"Attributes: {choices_text(schema.names)}.",
+        f"{owner} no attribute '{name}'.{hint} Attributes: {choices_text(schema.names)}.",
         span=span,
         query=query.name,
         choices=schema.names,

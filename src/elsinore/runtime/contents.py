@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from elsinore.errors import InputError, is_on_the_command_line
-from elsinore.runtime.sources import empty
+from elsinore.runtime.sources import STDIN_FOLDER, empty
 
 PIECE_BYTES = 1 << 24  # bytes that are in memory at once
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
@@ -135,8 +135,23 @@ def reading(path: Path) -> Iterator[None]:
     """Raise every error of the machine, of Arrow and of Python's decoders in here as InputError.
 
     This is the one boundary around the reading of files: it names the file, and the line of text
-    that is not UTF-8. An InputError, which says more, passes.
+    that is not UTF-8. An InputError, which says more, passes. The temporary file that the standard
+    input is kept in is called by that name.
     """
+    try:
+        with _named(path):
+            yield
+    except InputError as error:
+        if not path.parent.name.startswith(STDIN_FOLDER):
+            raise
+        text = str(error).replace(f"'{path}'", "the standard input")
+        text = text.replace(str(path), "the standard input")
+        raise InputError(text[:1].upper() + text[1:]) from error
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Raise errors about a file as InputError that names it."""
     try:
         yield
     except UnicodeError as error:

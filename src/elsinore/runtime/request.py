@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from elsinore.errors import InputError, kind_of_value
 from elsinore.plan import Sharing
 from elsinore.plan.modes import (
     Combine,
@@ -48,6 +49,13 @@ class RunRequest:
     evaluation: EvaluationName = "auto"
     end: EndName = "closed"
     spark: Any = None
+
+    def __post_init__(self) -> None:
+        if self.spark is not None and not hasattr(self.spark, "createDataFrame"):
+            raise InputError(
+                f"spark takes a Spark session, not {kind_of_value(self.spark)}: "
+                "SparkSession.builder.getOrCreate() returns one."
+            )
 
     def options(self) -> RunOptions:
         """Return what drivers are told; granularity and evaluation are the planner's.

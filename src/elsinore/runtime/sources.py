@@ -40,6 +40,7 @@ SUFFIXES: dict[str, FileFormat] = {
     ".log.gz": "zeek",
 }
 STDIN = "-"
+STDIN_FOLDER = "elsinore-stdin-"  # begins the name of the folder that the standard input is kept in
 STREAM_LOG = "_spark_metadata"
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -243,7 +244,7 @@ def _spooled() -> Path:
     first = stream.read(1 << 16)
     if not first.strip():
         raise InputError("The standard input is empty: there are no events to read.")
-    folder = Path(tempfile.mkdtemp(prefix="elsinore-stdin-"))
+    folder = Path(tempfile.mkdtemp(prefix=STDIN_FOLDER))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / f"standard input{_sniffed(first)}"
     with path.open("wb") as file:

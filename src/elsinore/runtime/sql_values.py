@@ -80,9 +80,12 @@ def evaluate(text: str, table: pa.Table, role: str) -> pa.Array:
     try:
         tree = sqlglot.parse_one(text, read=_Sql)
     except SqlglotError as error:
+        if text.isidentifier():  # a keyword of SQL
+            raise InputError(no_column(text, role, table.column_names)) from None
         raise InputError(
             f"The expression for the {role}, {text!r}, is not SQL{_place(error)}. Name a column, "
-            "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END."
+            "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END. "
+            f"Columns: {choices_text(table.column_names)}."
         ) from error
     try:
         rows = _Rows(table, role)

@@ -34,6 +34,7 @@ from elsinore.words import count, listed
 
 SEEN_TYPES = 12  # types listed in a warning
 SHOWN_QUERIES = 3
+SHOWN_SENTENCES = 10  # of one kind, about different queries
 FAR = 100_000_000_000  # seconds: the year 5138
 SECONDS_PER_YEAR = 31_556_952
 UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -49,7 +50,20 @@ def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
     `seen` are the types of the events, the most frequent first.
     """
     names = [query.name for query in plan.workload]
-    return tuple(_absent(plan, seen, names)) + commas_left_out(plan.workload, set(seen))
+    absent = first_few(_absent(plan, seen, names), "name types that no event has")
+    return absent + commas_left_out(plan.workload, set(seen))
+
+
+def first_few(sentences: Iterable[str], what: str) -> tuple[str, ...]:
+    """Return the first sentences about queries, and how many further queries do `what`.
+
+    >>> first_few(["a", "b"], "are odd"), first_few(map(str, range(500)), "are odd")[-1]
+    (('a', 'b'), '490 more queries are odd.')
+    """
+    every = tuple(sentences)
+    if len(every) <= SHOWN_SENTENCES + 1:
+        return every
+    return (*every[:SHOWN_SENTENCES], f"{len(every) - SHOWN_SENTENCES:,} more queries {what}.")
 
 
 def _absent(plan: Plan, seen: Sequence[str], names: Collection[str]) -> Iterator[str]:

@@ -31,6 +31,7 @@ from elsinore.runtime.warnings import (
     absent_types,
     always_null,
     counts_of,
+    first_few,
     overflow,
     overflown_columns,
     tied_events,
@@ -132,7 +133,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
             *type_warnings(plan, events, seen),
-            *always_null(plan, events.is_null),
+            *first_few(always_null(plan, events.is_null), "have such keys"),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
             *tied_events(plan, counts.by_unit()),  # as counted when results were computed

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_type
 
-from elsinore.errors import InputError, QuerySemanticError
+from elsinore.errors import InputError, QuerySemanticError, kind_of_value
 from elsinore.plan import Unit
 from elsinore.quantitative.kind import KIND, VALUE, spec_of, unit_of
 from elsinore.quantitative.operator import Spec
@@ -129,12 +130,21 @@ def _unit(
     )
     unit = KIND.fitted(replace(unit, spec=spec), types, declared=False)
     spec = spec_of(unit)
-    if value is not None:
-        kind = to_arrow_type(T.DataType.fromDDL(value) if isinstance(value, str) else value)
-    else:
-        kind = spec.value or _sampled(spec, data, time)
+    kind = _said(value) if value is not None else spec.value or _sampled(spec, data, time)
     items = tuple(name for name in spec.items if name in types)
     return replace(unit, spec=replace(spec, value=kind, items=items))
+
+
+def _said(value: str | T.DataType) -> pa.DataType:
+    """Return the Arrow type that a user said values have; InputError for what is no type."""
+    try:
+        kind = T.DataType.fromDDL(value) if isinstance(value, str) else value
+        return to_arrow_type(kind)
+    except (PySparkException, AttributeError):
+        raise InputError(
+            f"value is a type in Spark's words, such as 'double' or 'array<int>', not "
+            f"{kind_of_value(value)}."
+        ) from None
 
 
 def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.arrow import to_scalar
-from elsinore.errors import InputError
+from elsinore.errors import InputError, kind_of_value
 from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
@@ -112,6 +112,12 @@ class Recording:
         Without them, where most events were shared by a burst. Raises InputError where more events
         came than are kept, or none, and where the windows hold too many.
         """
+        for name, value in (("key", key), ("time", time)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+                raise InputError(
+                    f"graph: {name} is a whole number, not {kind_of_value(value)}. Keys are listed "
+                    "in `keys`; times count microseconds since 1970, or the finer ticks of the run."
+                )
         begin = self._most_shared()
         key = (begin[0] if begin else self.keys[0]) if key is None else key
         events = self._events_of(key)
