@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import os
 import pickle
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from elsinore.quantitative.decoding import decode
 from elsinore.quantitative.encoded_classes import UnsupportedValueError
 from elsinore.quantitative.encoding import MOST_NESTED, encode, varint
 from elsinore.quantitative.items import as_item
+from elsinore.quantitative.operator import Spec
 from elsinore.quantitative.query import Query
 from elsinore.quantitative.stream import SAVED_BY, fingerprint
 from elsinore.quantitative.versions import Bag, Counts
@@ -41,6 +43,7 @@ from quantitative.test_kind import MODULE, unit_and_batch
 from support.forged import allocating_little, check_forgeries
 
 S = qre.event("s")
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 RAN: list[str] = []  # functions of classes below that were called
 
 
@@ -426,32 +429,88 @@ def episodes() -> Query:
     return qre.iter_last(qre.split(qre.atom(begin), values, qre.atom(end), lambda m, v, s: v))
 
 
-def test_keys_between_two_episodes_take_a_bit_in_a_state_and_are_not_open() -> None:
+def unit_of_episodes(how: str) -> Unit:
+    """Return the unit of `episodes`, for compiled code, the interpreter or flat loops."""
     MODULE.episodes = episodes().by("k")  # type: ignore[attr-defined]
     unit, _ = unit_and_batch("QUERY q FROM detectors:episodes")
-    kind, count = kind_for(unit), 4000
+    assert isinstance(unit.spec, Spec)
+    return replace(unit, spec=replace(unit.spec, compiled=how == "compiled"))
+
+
+EPISODE = {"type": ["M", "other", "S"], "v": [1.0, 2.0, 3.0]}
+
+
+@pytest.mark.parametrize("how", ["compiled", "interpreted"])
+def test_keys_between_two_episodes_take_a_bit_in_a_state_and_are_not_open(how: str) -> None:
+    unit, count = unit_of_episodes(how), 4000
+    kind = kind_for(unit)
     whole, operator = (kind.operator(unit, OperatorOptions()) for _ in range(2))
-    columns = {"type": ["M", "other", "S"], "v": [1.0, 2.0, 3.0]}
-    begun = batch_for(unit, columns, range(count))
+    begun = batch_for(unit, EPISODE, range(count))
     first, rest = begun.slice(0, 3 * count - 4), begun.slice(3 * count - 4)
     expected = [list(whole.process(part)) for part in (first, rest)]
     assert expected[1][0].column("value").to_pylist() == [2.0, 2.0]
     assert list(operator.process(first)) == expected[0]
+    open_keys = operator.open_keys()
+    assert open_keys is not None
+    assert open_keys.tolist() == [count - 2]  # the last key has no events yet
     state = operator.save()
     assert len(state) < count // 8 + 500
     assert list(kind.load(unit, state).process(rest)) == expected[1]
 
 
+@pytest.mark.parametrize("rows", [2, 400])  # as many as the interpreter, and flat loops, take
+@pytest.mark.parametrize("how", ["compiled", "interpreted"])
+@given(st.data())
+@settings(max_examples=EXAMPLES // 4)
+def test_a_code_that_is_not_open_may_be_that_of_another_key(
+    how: str, rows: int, data: st.DataObject
+) -> None:
+    unit = unit_of_episodes(how)
+    kind = kind_for(unit)
+    shared = kind.operator(unit, OperatorOptions())
+    streams: dict[int, Any] = {}  # code -> an operator of its key alone
+    for _ in range(data.draw(st.integers(1, 4))):
+        kinds = data.draw(st.lists(st.sampled_from(["M", "other", "S"]), min_size=rows // 2))
+        codes = data.draw(st.lists(st.integers(0, 3), min_size=len(kinds), max_size=len(kinds)))
+        kinds, codes = (kinds * rows)[:rows], (codes * rows)[:rows]
+        values = [float(n % 5) for n in range(len(kinds))]
+        expected: list[Any] = []
+        batch = batch_of(unit, kinds, values, codes)
+        found = [
+            (row["group"], row["value"])
+            for part in shared.process(batch)
+            for row in part.to_pylist()
+        ]
+        for code in sorted(set(codes)):
+            alone = streams.setdefault(code, kind.operator(unit, OperatorOptions()))
+            mine = [n for n, each in enumerate(codes) if each == code]
+            part = batch_of(
+                unit, [kinds[n] for n in mine], [values[n] for n in mine], [0] * len(mine)
+            )
+            for rows_of_key in alone.process(part):
+                expected += [(code, row["value"]) for row in rows_of_key.to_pylist()]
+        assert sorted(found) == sorted(expected)
+        for code in set(streams) - set(shared.open_keys().tolist()):
+            del streams[code]  # its next event is that of another key
+        if data.draw(st.booleans()):
+            shared = kind.load(unit, shared.save())
+
+
 def batch_for(unit: Unit, columns: dict[str, Any], keys: Iterable[int]) -> pa.RecordBatch:
     """Return the events of `columns` for each key, key after key."""
-    types = next(iter(columns.values()))
-    rows = [(key, place) for key in keys for place in range(len(types))]
-    table = {
-        name: pa.array([column[place] for _, place in rows]) for name, column in columns.items()
-    }
-    key = pa.array([key for key, _ in rows], pa.int32())
+    rows = [(key, place) for key in keys for place in range(len(columns["type"]))]
+    kinds, values = ([columns[name][place] for _, place in rows] for name in ("type", "v"))
+    return batch_of(unit, kinds, values, [key for key, _ in rows])
+
+
+def batch_of(
+    unit: Unit, kinds: Sequence[str], values: Sequence[float], keys: Sequence[int]
+) -> pa.RecordBatch:
+    """Return events as an operator takes them."""
+    table: dict[str, Any] = {"type": pa.array(kinds), "v": pa.array(values)}
+    key = pa.array(keys, pa.int32())
     numbers = type_numbers(table["type"], unit.types)
-    batch: dict[str, Any] = {"key": key, "group": key, "time": pa.array(range(len(rows)))}
+    batch: dict[str, Any] = {"key": key, "group": key, "time": pa.array(range(len(keys)))}
     batch["class"] = pa.array(classify(unit.classes, numbers, unit.types, table))
     for column in unit.columns:
         source = column.source

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.kernels.saved import reading_state, seal, unseal
@@ -134,8 +135,13 @@ class QuantitativeOperator:
         """Return None: a stream's next value may depend on all of its events."""
         return None
 
-    def open_keys(self) -> None:
-        """Return None: the next value of any stream may depend on all of its events."""
+    def open_keys(self) -> NDArray[np.int32]:
+        """Return the keys whose streams continue otherwise than new ones; forget the others.
+
+        A key that is between two matches of what is iterated is not open: `iter_last` of episodes
+        keeps nothing of a patient between two episodes.
+        """
+        return self._runs.open_codes(self._keys)
 
     def save(self) -> bytes:
         """Return the states of all streams that are no longer as a new one would be.
@@ -143,12 +149,10 @@ class QuantitativeOperator:
         Raises StateError for values that saved states do not hold.
         """
         used = np.zeros(self._keys, bool)
+        used[self.open_keys()] = True
         states = bytearray()
-        for code in range(self._keys):
-            stream = self._runs.stream(code)
-            if not stream.is_fresh:
-                used[code] = True
-                stream.save_bare(states)
+        for code in np.flatnonzero(used).tolist():
+            self._runs.stream(code).save_bare(states)
         head = bytes((self._one_slot,)) + varint(self._last + 1) + varint(self._keys)
         content = head + np.packbits(used).tobytes() + bytes(states)
         return seal(SAVED_BY, fingerprint(self._spec.query), content)

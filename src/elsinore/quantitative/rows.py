@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.quantitative.buffers import present, stored
@@ -208,6 +209,31 @@ class Runs:
                 stage.state = stage.state if state is None else state
                 stage.position = int(memory.taken[code])
         return stream
+
+    def open_codes(self, count: int) -> NDArray[np.int32]:
+        """Return which of `count` streams continue otherwise than new ones; forget the others.
+
+        Raises StateError for values that saved states do not hold.
+        """
+        open_streams = np.zeros(count, bool)
+        uncertain = [*self._plain]
+        if self._flat is not None:
+            uncertain += range(self._flat.count)
+        for memory in self._memories:
+            changed = memory.changed()[:count]
+            open_streams[: len(changed)] |= changed
+        if any(memory.machine.has_objects for memory in self._memories):
+            uncertain += np.flatnonzero(open_streams).tolist()
+        for code in uncertain:
+            open_streams[code] = not self.stream(code).is_fresh
+        fresh = np.flatnonzero(~open_streams)
+        for memory in self._memories:
+            memory.forget(fresh[fresh < memory.count])
+        for code in fresh.tolist():
+            self._plain.pop(code, None)
+            if self._flat is not None and code < self._flat.count:
+                self._flat.forget(code)
+        return np.flatnonzero(open_streams).astype(np.int32)
 
     def put(self, code: int, stream: Stream) -> None:
         """Take a stream over, in the state that it is in."""

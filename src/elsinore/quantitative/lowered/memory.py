@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.emit import FRESH
@@ -74,6 +75,27 @@ class Memory:
         kept = self._records[begin : begin + self._words]
         self._records = np.concatenate([kept, self._fresh(1)])
         self.taken = self.taken[code : code + 1].copy()
+
+    def changed(self) -> NDArray[np.bool_]:
+        """Return, by code, whether a stream may continue otherwise than a new one does.
+
+        False is certain. True is certain unless the machine keeps objects in the heap, or values
+        that may be None.
+        """
+        records = self._records[: self.count * self._words].reshape(self.count, self._words)
+        states = self._states()
+        first = np.array(states.words(self._program.begin()[0]), np.int64)
+        self._heap = states.heaped.heap
+        same = np.ones(self.count, bool)
+        for place in states.read_words(first):
+            same &= records[:, place] == first[place]
+        same |= records[:, 0] == FRESH
+        return np.logical_not(same)
+
+    def forget(self, codes: NDArray[np.integer[Any]]) -> None:
+        """Let streams be as new ones."""
+        self._records[codes * self._words] = FRESH
+        self.taken[codes] = 0
 
     def state(self, code: int) -> tuple[Any, ...] | None:
         """Return a stream's state as the interpreter has it; None before its first item."""

@@ -225,6 +225,19 @@ class States:
             buckets += [(int(heap[slot]), 1 << level) for slot in slots]
         return int(heap[at + h.NUMBER]), int(heap[at + h.TOTAL]), tuple(buckets)
 
+    def read_words(self, words: Any) -> list[int]:
+        """Return the places of the words of a state that tell how it continues.
+
+        Those are the flags, and what is kept at the atoms at which threads wait.
+        """
+        record = self._machine.record
+        places = list(range(record.flag_words))
+        for name, (offset, kind) in record.values.items():
+            word, bit = record.flags[name.partition("_")[0]]
+            if words[word] & bit:
+                places += range(offset, offset + size(kind))
+        return places
+
     # --- from the interpreter -------------------------------------------------------------------
 
     def words(self, state: tuple[Any, ...]) -> list[int]:

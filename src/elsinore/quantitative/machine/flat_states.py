@@ -57,6 +57,12 @@ class FlatStates:
         self._cells = [[cell[code]] for cell in self._cells]
         self.taken = self.taken[code : code + 1].copy()
 
+    def forget(self, code: int) -> None:
+        """Let a stream be as a new one."""
+        for place, cell in enumerate(self._cells):
+            cell[code] = None if place else -1
+        self.taken[code] = 0
+
     # --- a batch --------------------------------------------------------------------------------
 
     def run(
