@@ -22,7 +22,12 @@ from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.query import Found, longest
 from elsinore.matches.tables import ClassStates
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.matches.uncertain import at_most_one, summed_up
+from elsinore.matches.uncertain import (
+    MOST_SUMMED,
+    POINT_SECONDS,
+    at_most_one,
+    summed_up,
+)
 from elsinore.matches.waiting import WaitingSearch
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, Ways
@@ -109,6 +114,7 @@ class NegatedSearch(WaitingSearch):
         frame = np.zeros(ub.FRAME, dtype=np.int64)
         frame[: ub.LONGEST] = window
         high = operands.wholes[self.high]
+        frame[ub.MOST] = MOST_SUMMED
         frame[ub.LONGEST] = int((high - operands.wholes[TIME]).max(initial=0))
         mass = np.zeros((2, int(np.diff(starts).max(initial=0))), dtype=np.float64)
 
@@ -118,10 +124,13 @@ class NegatedSearch(WaitingSearch):
             chances = np.empty(len(piece), dtype=np.float64)
             matches = ub.Matches(piece.starts, piece.window, key_of, piece.paths)
             around = longest(keys) * int((lengths + 1).sum())
+            seconds = LOOK_SECONDS * around + POINT_SECONDS * len(piece) * mass.shape[1] ** 2
             enter(
-                ub.unbroken, LOOK_SECONDS * around, matches, keys, operands.wholes, times,
+                ub.unbroken, seconds, matches, keys, operands.wholes, times,
                 self._ways, breaks, frame, _room(longest(keys), int(lengths.max())), mass, chances,
             )  # fmt: skip
+            if frame[ub.SUMMED] > frame[ub.MOST]:
+                raise self._too_long()
             return chances
 
         return chances_of

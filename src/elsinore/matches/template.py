@@ -34,6 +34,7 @@ from elsinore.plan.guards import (
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates
 
+MOST_WINDOWS = 1_000  # that a match may lie in, with SLIDE: each gives a row of its own
 START = -1  # the source of an edge that begins a match
 
 
@@ -264,6 +265,15 @@ def _refuse_unsupported(query: Query) -> None:
             "AND counts pairs of trends; a match is of one pattern. Ask for the matches of each of "
             "its patterns in a query of its own.",
             span=query.pattern.span or query.span,
+            query=query.name,
+        )
+    window = query.window
+    if window is not None and window.slide is not None and window.overlap > MOST_WINDOWS:
+        raise QuerySemanticError(
+            f"Each match would be returned for up to {window.overlap:,} windows, with a row for "
+            f"each; up to {MOST_WINDOWS:,} are. Leave SLIDE out: a window that is relative to the "
+            "match returns it once. Or make SLIDE longer.",
+            span=query.places.get("SLIDE", window.span or query.span),
             query=query.name,
         )
 

@@ -30,9 +30,11 @@ from elsinore.matches.keyed import END_ROW, FIRST_ROW, TIME, first_at
 
 AT, STATE = 0, 1  # columns of `paths`
 # Entries of `frame`: WITHIN (below 0: none), SLIDE (0: none), ORIGIN; the longest interval; the
-# first and the last time of a match's window where it does not end with the match.
-WITHIN, SLIDE, ORIGIN, LONGEST, FROM, TO = range(6)
-FRAME = 6
+# first and the last time of a match's window where it does not end with the match; how many pairs
+# of possible times were summed up, and how many may be.
+WITHIN, SLIDE, ORIGIN, LONGEST, FROM, TO, SUMMED, MOST = range(8)
+FRAME = 8
+NEAR_COST = 20  # pairs of times that take as long as an event in a gap, with its binary searches
 FAR = np.int64(2**62)
 # The head of `room`: where a match's path begins, and its length; how many events could lie in one
 # gap, how many in several, and how often these could. Then where what is counted stands.
@@ -146,6 +148,8 @@ def chance_of(
     is_relative = frame[WITHIN] >= 0 and frame[SLIDE] == 0
     total = 0.0
     for only in range(starts[first], starts[first + 1] if is_relative else starts[first] + 1):
+        if frame[SUMMED] > frame[MOST]:
+            return TOO_MANY
         latest = points[only] + frame[WITHIN] if is_relative else frame[TO]
         for place in range(starts[first], starts[first + 1]):
             value, time = sums[place + first + 1] - sums[place + first], points[place]
@@ -157,9 +161,14 @@ def chance_of(
         for step in range(1, count):
             before, event = paths[begin + step - 1, AT], paths[begin + step, AT]
             now, guarded = step % 2, room[gaps + step] >= 0
+            begin_before, end_before = starts[before], starts[before + 1]
+            if is_relative and step == 1:  # the first event has one time
+                begin_before, end_before = only, only + 1
+            pairs = (end_before - begin_before) * (starts[event + 1] - starts[event])
+            frame[SUMMED] += pairs * (1 + NEAR_COST * room[NEAR] if guarded else 1)
             for place in range(starts[event], starts[event + 1]):
                 value = 0.0
-                for earlier in range(starts[before], starts[before + 1]):
+                for earlier in range(begin_before, end_before):
                     if points[earlier] >= points[place] or points[place] > latest:
                         break
                     part = mass[1 - now, earlier - starts[before]]
@@ -193,6 +202,8 @@ def unbroken(
     chances: Doubles,
 ) -> None:
     """Fill `chances` [match] with the confidences of matches, `TOO_MANY` where worlds are.
+
+    Beyond frame[MOST] pairs of possible times the rest is not computed.
 
     `ways` [state + 1, state] is the set of what is
     forbidden before an event in a state, after one in another (row 0: that begins a match); its
@@ -228,6 +239,8 @@ def unbroken(
             continue
         total = 0.0
         for _ in range(worlds):
+            if frame[SUMMED] > frame[MOST]:
+                return
             odds = 1.0
             for place in range(tied, tied + 3 * count, 3):
                 event = room[place]

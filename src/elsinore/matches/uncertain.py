@@ -16,7 +16,7 @@ from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.chances import PossibleTimes, sum_up
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
-from elsinore.matches.query import ANY_NUMBER, PLAIN_STEPS, Found, QuerySearch, patience
+from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch, patience
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
@@ -25,6 +25,9 @@ from elsinore.plan.modes import HIGH, Uncertainty
 MOST_POINTS = 100_000  # times that are possible for one event
 MOST_IN_ALL = 20_000_000  # for the events of a batch together: 320 MB
 POINT_SECONDS = 1e-6  # what summing up a possible time takes in plain Python
+PLAIN_POINTS = 50_000  # possible times summed up before plain Python is given up
+PAUSE_POINTS = 500_000_000  # and between two looks at whether the run is interrupted
+MOST_SUMMED = 10_000_000_000  # and in a call altogether, about 20 seconds: then it is refused
 ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
 
@@ -84,7 +87,8 @@ class UncertainSearch(QuerySearch):
         negatives = np.zeros((0, 0), dtype=np.int64)
         seen: set[tuple[int, bytes]] = set()
         seconds = patience(self.tables, keys)
-        progress[se.BUDGET] = PLAIN_STEPS if math.isfinite(seconds) else se.STEP_LIMIT
+        points_first = PLAIN_POINTS if math.isfinite(seconds) else PAUSE_POINTS
+        progress[se.BUDGET] = min(points_first, MOST_SUMMED)
         times_of = PossibleTimes(starts, points, odds, sums)
         while True:
             worlds = wo.Worlds(cursor, self.threshold, times_of, mass, work, self._sets, times)
@@ -101,6 +105,11 @@ class UncertainSearch(QuerySearch):
                 yield self._new(piece, seen) if self.template.duplicates else piece
             if status in {se.DONE, se.LIMITED}:
                 return
+            if status == se.TOO_LONG:
+                if progress[se.STEPS] >= MOST_SUMMED:
+                    raise self._too_long()
+                progress[se.BUDGET] = min(progress[se.STEPS] + PAUSE_POINTS, MOST_SUMMED)
+                continue
             if status == se.DEEP:
                 mass = np.concatenate([mass, np.zeros_like(mass)])
                 if self.template.sets:
@@ -153,6 +162,14 @@ class UncertainSearch(QuerySearch):
             f"query {self.template.query.name}: more than {self.guard:,} matches begin with one "
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "
             "with LIMIT, or make the window shorter."
+        )
+
+    def _too_long(self) -> InputError:
+        return InputError(
+            f"query {self.template.query.name}: more than {MOST_SUMMED:,} possible times of "
+            "events were summed up for its matches. Let times be farther apart (time_step, "
+            "--time-step), ask for matches that are more probable (CONFIDENCE >= ...), or add "
+            "conditions between neighbours. Intervals longer than the window cost most."
         )
 
 

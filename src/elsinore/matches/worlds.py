@@ -241,7 +241,11 @@ def window_of(progress: Ints) -> int:
 def chance_of(path: Ints, depth: int, progress: Ints, worlds: Worlds) -> float:
     """Fill row `depth` of `mass`, the rows before it filled; return its sum."""
     cursor, mass, row = worlds.cursor, worlds.mass, path[depth, AT]
+    starts = worlds.possible.starts
+    progress[STEPS] += starts[row + 1] - starts[row]
     if cursor[HAS_SETS] == 1:
+        for step in range(depth):
+            progress[STEPS] += starts[path[step, AT] + 1] - starts[path[step, AT]]
         mass[depth, 0] = chance_of_stages(
             path, depth, window_of(progress), cursor[FROM], cursor[TO], worlds.sets,
             worlds.possible, worlds.times, worlds.work,
@@ -322,6 +326,10 @@ def take(
     if cursor[HAS_SETS] == 1:
         total = worlds.mass[depth, 0]
     elif 0 <= within < widest:
+        later = 0
+        for step in range(1, depth + 1):
+            later += starts[path[step, AT] + 1] - starts[path[step, AT]]
+        progress[STEPS] += (starts[path[0, AT] + 1] - starts[path[0, AT]]) * later
         total = within_window(path, depth, within, worlds.possible, worlds.work)
     if cursor[REGISTER] >= 0:
         registers.numbers[depth + 1, cursor[REGISTER]] = total

@@ -107,7 +107,7 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
     )
     for query in unit["queries"]:
         lines += ["", f"  {query['name']}: {query['path']}"]
-        if query["start_types"]:
+        if query["start_types"] and query["end_types"]:
             begins, ends = listed(query["start_types"]), listed(query["end_types"])
             lines.append(f"    begins with {begins}, ends with {ends}")
         else:
