@@ -92,6 +92,8 @@ def write_file(path: Path, content: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
+                file.flush()
+                os.fsync(handle)
             os.replace(name, path)
         except BaseException:
             with suppress(OSError):

@@ -132,3 +132,35 @@ def test_outside_of_the_main_thread_nothing_is_installed() -> None:
     thread.start()
     thread.join()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_request_to_end_leaves_nothing_behind_either(folder: Path) -> None:
+    with started(folder, "run", "w.cep", "--events", "-", "--engine", "local") as process:
+        assert process.stdin is not None
+        process.stdin.write("time,type\n" + "1,A\n" * 20_000)  # more than is looked at first
+        process.stdin.flush()
+        spooled: list[Path] = []
+
+        def is_spooled() -> bool:
+            spooled.extend(_open_below(process.pid, "elsinore-stdin-"))
+            return bool(spooled)
+
+        wait_for(is_spooled)
+        process.terminate()
+        _, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told) == (143, "Terminated.\n")
+    assert not any(path.exists() for path in spooled)
+
+
+def _open_below(process: int, name: str) -> list[Path]:
+    """Return the files that a process has open in folders of such a name."""
+    links = Path(f"/proc/{process}/fd")
+    paths = []
+    for link in links.iterdir():
+        try:
+            path = link.readlink()
+        except OSError:  # closed since
+            continue
+        if name in str(path):
+            paths.append(path)
+    return paths

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,78 @@ def test_a_link_is_replaced_and_what_it_points_to_is_not(tmp_path: Path) -> None
     assert (place.read_text(), place.is_symlink()) == ("new", False)
 
 
+def test_threads_of_one_process_write_beside_one_another(tmp_path: Path) -> None:
+    place = tmp_path / "q.csv"
+    both_write = threading.Barrier(2, timeout=60)
+
+    def write(text: str) -> str:
+        with draft(place, overwrite=True) as new:
+            new.write_text(text)
+            both_write.wait()
+            written = new.read_text()
+            both_write.wait()
+        return written
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(write, ["one", "two"])) == ["one", "two"]
+    assert place.read_text() in {"one", "two"}
+    assert names(tmp_path) == ["q.csv"]
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_the_content_is_on_disk_before_it_gets_its_name(
+    tmp_path: Path, is_folder: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "q.csv"
+    synced: list[tuple[str, bool]] = []
+    sync = os.fsync
+
+    def recorded(handle: int) -> None:
+        target = os.readlink(f"/proc/self/fd/{handle}")
+        synced.append((Path(target).name, os.path.lexists(place)))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    with draft(place) as new:
+        if is_folder:
+            new.mkdir()
+        part = new / "part-0" if is_folder else new
+        part.write_text("new")
+    assert (part.name, False) in synced
+    assert synced[-1] == (tmp_path.name, True)
+
+
+TERMINATED = """
+import os, signal, sys
+from pathlib import Path
+from elsinore.cli import interrupt
+from elsinore.runtime import drafts
+
+def write():
+    with drafts.draft(Path(sys.argv[1])) as place:
+        place.write_text("half")
+        print("writing", flush=True)
+        while True:
+            signal.pause()
+
+interrupt.guarded(write)
+"""
+
+
+def test_a_draft_is_removed_when_the_command_is_asked_to_end(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", TERMINATED, str(tmp_path / "q.csv")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        assert len(names(tmp_path)) == 1
+        process.terminate()
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (143, "Terminated.\n")
+    assert names(tmp_path) == []
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -121,7 +195,7 @@ def test_what_a_killed_process_left_is_cleared_up(tmp_path: Path) -> None:
     place = tmp_path / "q.csv"
     killed(place)
     (left,) = names(tmp_path)
-    living = left.replace(left.split(".")[-2], str(os.getppid()))
+    living = left.replace(left.split(".")[-3], str(os.getppid()))
     elsewhere = left.replace(drafts._machine(), "0123456789ab")
     for name in (living, elsewhere, ".other.csv.part"):
         (tmp_path / name).write_text("")

@@ -1,8 +1,8 @@
-"""Ctrl-C: one line, exit status 130, and no process left behind, whatever was going on.
+"""Ctrl-C and SIGTERM: one line, exit status 130 or 143, no process and no temporary file left.
 
 The signal raises `Interrupted`, which no library knows and so none takes for its own. What is open
 is closed on the way out, but for Spark: a call to its JVM that was cut off cannot be followed by
-another, so its processes are ended instead. A second Ctrl-C on the way out does so at once.
+another, so its processes are ended instead. A second signal on the way out does so at once.
 
 Little is imported here: whatever is loaded before `guarded` is called can be interrupted without
 this line.
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-STATUS = 130  # what a shell reports of a command that Ctrl-C ended
+SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Terminated."}
+SHELL_STATUS = 128  # added to a signal's number: what a shell reports of a command that it ended
 PATIENCE = 5.0  # seconds that a process is given to end by itself
 _PROC = "/proc"
 
 
 class Interrupted(BaseException):
-    """Ctrl-C was pressed."""
+    """Ctrl-C was pressed, or the process was asked to end."""
 
 
 class _Progress:
@@ -34,38 +35,40 @@ class _Progress:
 
     happened = False
     told = False
+    signal = signal.SIGINT
 
 
 def install() -> None:
-    """Let Ctrl-C raise `Interrupted`; call it again after a library put its own handler in place.
+    """Let the signals raise `Interrupted`; call it again after a library put its own handler there.
 
-    Does nothing outside of the main thread, where signals cannot be handled, and where Ctrl-C is
-    ignored, as by a shell's background jobs.
+    Does nothing outside of the main thread, where signals cannot be handled, and where a signal is
+    ignored, as Ctrl-C is by a shell's background jobs.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        return
-    try:
-        signal.signal(signal.SIGINT, _first)
-    except ValueError:  # not the main thread
-        return
+    for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue
+        try:
+            signal.signal(number, _first)
+        except ValueError:  # not the main thread
+            return
 
 
 def happened() -> bool:
-    """Return whether Ctrl-C was pressed."""
+    """Return whether Ctrl-C was pressed, or the process was asked to end."""
     return _Progress.happened
 
 
 def guarded(command: Callable[[], None]) -> None:
-    """Call what may be interrupted; on Ctrl-C say so, end what it started, exit with 130."""
+    """Call what may be interrupted; then say so, end what it started, exit as shells expect."""
     install()
     try:
         command()
     except (Interrupted, KeyboardInterrupt):
         _Progress.happened = True
-        signal.signal(signal.SIGINT, _second)
+        _install_second()
         _tell()
         end_children()
-        raise SystemExit(STATUS) from None
+        raise SystemExit(_status()) from None
 
 
 def end_children() -> None:
@@ -85,15 +88,26 @@ def end_children() -> None:
 
 def _first(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what a handler takes
     _Progress.happened = True
-    signal.signal(signal.SIGINT, _second)
+    _Progress.signal = signal.Signals(signum)
+    _install_second()
     raise Interrupted
 
 
+def _install_second() -> None:
+    for number in SIGNALS:
+        signal.signal(number, _second)
+
+
 def _second(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     _tell()
     end_children()
-    os._exit(STATUS)
+    os._exit(_status())
+
+
+def _status() -> int:
+    return SHELL_STATUS + _Progress.signal
 
 
 def _tell() -> None:
@@ -101,7 +115,7 @@ def _tell() -> None:
         return
     _Progress.told = True
     try:
-        sys.stderr.write("Interrupted.\n")
+        sys.stderr.write(f"{SIGNALS[_Progress.signal]}\n")
         sys.stderr.flush()
     except (OSError, ValueError):  # nobody listens any more
         return

@@ -8,6 +8,7 @@ import hashlib
 import os
 import platform
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,8 +23,9 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
     The folder of `path` is made if need be. Where the block raises, what it wrote is removed and
     `path` stays what it was. With `overwrite` what is at `path` is replaced; a link is replaced,
-    not what it points to. What a process left here that was killed while it wrote is removed, where
-    that surely is dead: one of this machine, of which nothing runs any more.
+    not what it points to. The content is on disk before it gets its name. What a process left here
+    that was killed while it wrote is removed, where that surely is dead: one of this machine, of
+    which nothing runs any more.
 
     Raises OutputError where `path` exists without `overwrite`, where it is a folder that holds
     anything but parts of a data set, and where the place cannot be written.
@@ -45,7 +47,9 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         _remove(place)
         try:
             yield place
+            _sync(place)
             _put_in_place(place, path, overwrite=overwrite)
+            sync_entries(path.parent)
         finally:
             _remove(place)
     except OSError as error:
@@ -53,8 +57,9 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def _beside(path: Path, role: str) -> Path:
-    """Return where this process writes (part) or sets aside (old) what is to be at `path`."""
-    return path.with_name(f".{path.name}.{_machine()}.{os.getpid()}.{role}")
+    """Return where this thread writes (part) or sets aside (old) what is to be at `path`."""
+    writer = f"{os.getpid()}.{threading.get_native_id()}"
+    return path.with_name(f".{path.name}.{_machine()}.{writer}.{role}")
 
 
 @functools.cache
@@ -78,7 +83,8 @@ def _clear_up(path: Path) -> bool:
     """
     put_back = False
     for left in path.parent.glob(f".{glob.escape(path.name)}.{_machine()}.*"):
-        process, _, role = left.name.removeprefix(f".{path.name}.{_machine()}.").partition(".")
+        writer = left.name.removeprefix(f".{path.name}.{_machine()}.").split(".")
+        process, role = writer[0], writer[-1]
         if not process.isdecimal() or role not in {"part", "old"} or _lives(int(process)):
             continue
         if role == "old" and not os.path.lexists(path):  # it died between two renames
@@ -134,6 +140,29 @@ def _rename_to_nothing(place: Path, path: Path) -> None:
     if os.path.lexists(path):
         raise exists
     os.rename(place, path)
+
+
+def _sync(place: Path) -> None:
+    """Have a file, or all files of a folder and its entries, reach the disk before it is renamed.
+
+    Otherwise a machine that loses power may have the new name and not the content.
+    """
+    for path in [place, *place.rglob("*")] if place.is_dir() else [place]:
+        if path.is_dir():
+            sync_entries(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def sync_entries(folder: Path) -> None:
+    """Have the names in a folder reach the disk, where the system can do that."""
+    with suppress(OSError):  # Windows opens no folders, and some file systems sync none
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _remove(path: Path) -> None:

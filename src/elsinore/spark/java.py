@@ -191,9 +191,11 @@ def _write_wrapper(wrapper: Path, home: Path) -> Path:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(script)
+                file.flush()
+                os.fsync(handle)
             os.chmod(draft, 0o755)
             os.replace(draft, command)
-        except OSError:
+        except BaseException:
             os.unlink(draft)
             raise
     _run(command, f"--add-modules={VECTOR_MODULE}", "-version")
