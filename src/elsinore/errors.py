@@ -29,6 +29,12 @@ SHOWN_ERRORS = 20  # errors of one text that are told in full
 SHOWN_CHOICES = 30  # names that a message lists
 _CUT = "..."
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]*")
+_USER = re.compile(r"^((?!(?:abfss?|wasbs?)://[^:/?]*@)[^:]*://)[^/?#]*@")
+_SECRET = re.compile(
+    r"([?&;][^=&;]*(?:pass|pwd|secret|token|sig|key|credential|user|auth)[^=&;]*)=[^&;]*",
+    re.IGNORECASE,
+)
 _on_the_command_line = ContextVar("on_the_command_line", default=False)
 
 
@@ -99,7 +105,16 @@ UNNAMED = "query"  # the name of a text's only query where it gives none
 
 
 class ElsinoreError(Exception):
-    """The root of every error that Elsinore raises on purpose."""
+    r"""The root of every error that Elsinore raises on purpose.
+
+    Its message has no control characters and no credentials of URLs, whatever it quotes.
+
+    >>> print(InputError("Cannot read 's3://key:secret@bucket/\x1b[2J.csv'."))
+    Cannot read 's3://...@bucket/\x1b[2J.csv'.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(escaped(without_credentials(message)))
 
 
 class QueryError(ElsinoreError):
@@ -273,10 +288,40 @@ def printable(text: str) -> str:
     >>> len(printable("x" * 10_000))
     200
     """
-    seen = "".join(
+    return re.sub(
+        rf"\S{{{SHOWN_WORD + 1},}}", lambda word: _cut_end(word[0], SHOWN_WORD), escaped(text)
+    )
+
+
+def escaped(text: str) -> str:
+    r"""Return a text with the characters that a terminal hides or obeys as Python writes them.
+
+    Spaces, tabs and ends of lines stay.
+
+    >>> print(escaped("a\x1b[31mb\u202ec"))
+    a\x1b[31mb\u202ec
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
         repr(character)[1:-1] if _is_unseen(character) else character for character in text
     )
-    return re.sub(rf"\S{{{SHOWN_WORD + 1},}}", lambda word: _cut_end(word[0], SHOWN_WORD), seen)
+
+
+def without_credentials(text: str) -> str:
+    """Return a text with dots in place of what URLs in it contain of users, passwords and keys.
+
+    The container before the @ of a URL of Azure is no secret.
+
+    >>> without_credentials("'https://me:pw@host/e.csv?sig=abc&day=1' and abfss://box@host/e")
+    "'https://...@host/e.csv?sig=...&day=1' and abfss://box@host/e"
+    """
+
+    def shown(url: re.Match[str]) -> str:
+        user = _USER.sub(r"\1...@", url[0])
+        return _SECRET.sub(r"\1=...", user)
+
+    return _URL.sub(shown, text) if "://" in text else text
 
 
 def _is_unseen(character: str) -> bool:

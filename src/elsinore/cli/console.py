@@ -21,8 +21,10 @@ from elsinore.errors import (
     ElsinoreError,
     InvalidWorkloadError,
     QueryError,
+    escaped,
     on_the_command_line,
     printable,
+    without_credentials,
 )
 from elsinore.words import count
 
@@ -72,7 +74,7 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 _drop_output()
                 _fail(f"Cannot write the standard output: {error.strerror}.", RUN_FAILED)
             if os.environ.get(DEBUG_VARIABLE):
-                traceback.print_exc()
+                say(traceback.format_exc())
             _fail(unexpected(error), RUN_FAILED)
 
     return run
@@ -107,7 +109,7 @@ def _fail(message: str, status: int) -> None:
 
 def say(message: str) -> None:
     """Print a line to the standard error, what a terminal would hide or obey escaped."""
-    typer.echo(printable(message), err=True)
+    typer.echo(printable(without_credentials(message)), err=True)
 
 
 def warn(message: str) -> None:
@@ -153,10 +155,10 @@ def print_table(
     title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], total: int, shown: int
 ) -> None:
     """Print the first rows of a result as a table, and how many more there are."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=cell(title), title_justify="left", title_style="bold")
     for index, name in enumerate(names):
         numbers = any(_is_number(row[index]) for row in rows)
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        table.add_column(cell(name), justify="right" if numbers else "left", overflow="fold")
     for row in rows[:shown]:
         table.add_row(*(cell(value) for value in row))
     console = _output()
@@ -171,11 +173,11 @@ def print_table(
 
 def plain_table(title: str, rows: Sequence[tuple[str, str]]) -> None:
     """Print a table of names with a value each."""
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=False)
+    table = Table(title=cell(title), title_justify="left", title_style="bold", show_header=False)
     table.add_column()
     table.add_column(justify="right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(cell, row))
     console = _output()
     console.print(table)
     console.print()
@@ -200,10 +202,12 @@ def _is_number(value: object) -> bool:
 
 
 def cell(value: object) -> str:
-    """Return a value as it stands in a table.
+    r"""Return a value as it stands in a table, in one line, what a terminal would obey escaped.
 
     >>> cell(12.0), cell(2.0**70), cell(None), cell(0.1 + 0.2)
     ('12', '1.18059e+21', 'null', '0.3')
+    >>> print(cell("red\x1b[31m\ntext"))
+    red\x1b[31m\ntext
     """
     if value is None:
         return "null"
@@ -211,4 +215,4 @@ def cell(value: object) -> str:
         if value.is_integer() and abs(value) < 2**53:
             return str(int(value))
         return f"{value:.6g}"
-    return str(value)
+    return escaped(str(value)).replace("\n", "\\n").replace("\t", "\\t")

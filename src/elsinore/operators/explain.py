@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from elsinore.errors import escaped
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.panes import KEEPS_ALL, OVERLAP
 from elsinore.operators.planning import gathered
@@ -83,7 +84,7 @@ def explain_text(
     for why, numbers in whys.items():
         where = f" in pass {listed(numbers)}" if len(numbers) < len(row_groups) else ""
         lines += ["", f"Events of these files are not combined before the shuffle{where}: {why}."]
-    return "\n".join(lines) + "\n"
+    return escaped("\n".join(lines)) + "\n"
 
 
 def facts(
@@ -133,12 +134,12 @@ def _not_spread(unit: Unit) -> str | None:
 
 def explain_mermaid(plan: Plan) -> str:
     """Return a Mermaid flowchart with a subgraph for each unit of the plan."""
-    return mermaid(_graphs(plan))
+    return escaped(mermaid(_graphs(plan)))
 
 
 def explain_svg(plan: Plan) -> str:
     """Return an SVG with a row for each unit of the plan."""
-    return svg(_graphs(plan))
+    return escaped(svg(_graphs(plan)))
 
 
 def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:

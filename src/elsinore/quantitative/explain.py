@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
-from elsinore.errors import ElsinoreError, did_you_mean
+from elsinore.errors import ElsinoreError, did_you_mean, escaped
 from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import (
     Atom,
@@ -56,7 +56,7 @@ def explain(query: Runnable | Keyed | Chain, format: str = "text") -> str:  # no
             f"Unknown format '{format}'. Formats: {', '.join(formats)}."
             f"{did_you_mean(format, formats)}"
         )
-    return formats[format](query)
+    return escaped(formats[format](query))
 
 
 def tree(query: Query) -> Box:
