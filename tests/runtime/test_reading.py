@@ -112,6 +112,14 @@ def test_a_damaged_parquet_file_is_an_input_error(tmp_path: Path) -> None:
         read_events(path)
 
 
+def test_parquet_with_names_that_are_not_utf8_is_an_input_error(tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.table({"qzqz": [1], "time": [2]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"qzqz", b"\xff\xfe\xff\xfe"))
+    with pytest.raises(InputError, match=r"e\.parquet': text that is not UTF-8"):
+        read_events(path)
+
+
 def test_a_place_is_found_by_its_offset(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_bytes(b"ab\ncd\n\nx")

@@ -20,6 +20,11 @@ PIECE_BYTES = 1 << 24  # bytes that are in memory at once
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the first bytes of UTF-16 with a byte order mark
 FIRST_BYTES = 64
+# What Arrow, Python's decoders and the machine raise if a file cannot be read.
+READING_ERRORS = (
+    OSError, zlib.error, UnicodeError, MemoryError, RecursionError, pa.ArrowException, ValueError,
+    OverflowError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

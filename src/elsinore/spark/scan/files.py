@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
 from elsinore.runtime.column_types import stored_type
+from elsinore.runtime.contents import READING_ERRORS
 from elsinore.runtime.reasons import TAKE_OUT
 from elsinore.runtime.schema import is_bytes, plain_type
 from elsinore.spark.scan.conditions import NotSimpleError
@@ -60,16 +62,24 @@ class FileColumn:
 def open_file(uri: str, storage: Storage = HERE, **options: Any) -> pq.ParquetFile:
     """Open a Parquet file by its URI, on any of Arrow's file systems.
 
-    Raises InputError, with the file's name, where it cannot be opened or is none, and
-    NotSimpleError where Arrow has no such file system.
+    Raises InputError, with the file's name and Arrow's reason, where it cannot be opened or is
+    none, and NotSimpleError where Arrow has no such file system.
     """
-    try:
+    with _reading(uri, "cannot be read as Parquet"):
         system, path = storage.located(uri)
         source = path if isinstance(system, pa_fs.LocalFileSystem) else system.open_input_file(path)
         return pq.ParquetFile(source, coerce_int96_timestamp_unit="us", **options)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).partition("\n")[0]  # of HDFS, a hundred places without a library
-        raise InputError(f"'{uri}' cannot be read as Parquet: {reason}") from error
+
+
+@contextmanager
+def _reading(uri: str, what: str, remedy: str = "") -> Iterator[None]:
+    """Raise what a file's reader raises as InputError, with the file and the first line of it."""
+    try:
+        yield
+    except READING_ERRORS as error:
+        # Of HDFS, further lines are a hundred places without a library.
+        reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+        raise InputError(f"'{uri}' {what}: {reason}.{remedy}") from error
 
 
 class Judged(NamedTuple):
@@ -118,7 +128,9 @@ def _row_groups(
     uri: str, columns: Sequence[FileColumn], judge: Judge | None, storage: Storage
 ) -> Looked:
     with open_file(uri, storage) as file:
-        metadata, schema = file.metadata, file.schema_arrow
+        with _reading(uri, "cannot be read as Parquet"):
+            metadata, schema = file.metadata, file.schema_arrow
+            schema.names  # noqa: B018 - decodes them
         if metadata.metadata and any(mark in metadata.metadata for mark in _OLD_CALENDARS):
             raise NotSimpleError(f"'{uri}' has dates of an old calendar")
         old_times = _int96(metadata)
@@ -248,12 +260,13 @@ def _read_file(
         wanted = [name for name in names.values() if name is not None]
         # Without columns there would be no rows: read one where only folders' are wanted.
         for batch in _batches(file, uri, groups, wanted or schema.names[:1]):
-            arrays = [
-                pa.repeat(folder_value(uri, column), batch.num_rows)
-                if column.folder
-                else _column(batch, names[column.name], column.type)
-                for column in columns
-            ]
+            with _reading(uri, "has values that cannot be read", f" {TAKE_OUT}."):
+                arrays = [
+                    pa.repeat(folder_value(uri, column), batch.num_rows)
+                    if column.folder
+                    else _column(batch, names[column.name], column.type)
+                    for column in columns
+                ]
             table = pa.Table.from_arrays(arrays, names=[column.name for column in columns])
             yield table if condition is None else table.filter(condition)
 
@@ -267,13 +280,10 @@ def _batches(
     """
     for some in together(groups, BATCH_ROWS):
         numbers = [group.number for group in some]
-        try:
+        with _reading(uri, "is damaged", f" {TAKE_OUT}."):
             yield from file.iter_batches(
                 BATCH_ROWS, row_groups=numbers, columns=names, use_threads=False
             )
-        except (OSError, pa.ArrowException) as error:
-            why = str(error).partition("\n")[0].rstrip(".")
-            raise InputError(f"'{uri}' is damaged: {why}. {TAKE_OUT}.") from error
 
 
 def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Array:
