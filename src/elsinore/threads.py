@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TypeVar
 
 R = TypeVar("R")
+
+
+def cores() -> int:
+    """Return how many threads can run at once in this process."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def nothing() -> None:

@@ -32,6 +32,7 @@ from elsinore.operators import OperatorOptions, OperatorStatistics, kind_for, pl
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
+from elsinore.threads import cores
 from oracles.reference import ReferenceEvent
 from support.trends import Feature, column_names, table_of, trend_cases
 from trends.test_everything import assert_same_rows, check, planned
@@ -352,7 +353,7 @@ def test_windows_are_spread_where_shares_are_even_else_keys(
 def test_few_events_go_to_one_thread() -> None:
     assert threads.threads_for(threads.WORTH, 8) == 1
     assert threads.threads_for(3 * threads.WORTH, 8) == 3
-    assert threads.threads_for(100 * threads.WORTH, None) == min(100, threads.cores())
+    assert threads.threads_for(100 * threads.WORTH, None) == min(100, cores())
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "two", 1.5])

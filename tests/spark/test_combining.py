@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +43,8 @@ from elsinore.spark.scan import combined as choice
 from elsinore.spark.scan import files, ranges, tasks
 from elsinore.spark.scan.combined import combining, spared
 from elsinore.spark.scan.files import FileColumn, RowGroup, look_at, splits
-from elsinore.spark.scan.looking import judged
+from elsinore.spark.scan.looking import judged, row_groups_of
+from elsinore.spark.scan.parts import in_time_order
 from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.tasks import ScanAndPack
 from elsinore.spark.spreading import Share, stretches_of
@@ -54,6 +56,7 @@ often = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 PARTITIONS = 3
+DAYS = ("mon.parquet", "tue.parquet", "wed.parquet", "thu.parquet", "fri.parquet")
 
 
 def results(
@@ -79,7 +82,7 @@ def results(
         columns=by_name,
     )
     looked = look_at([str(path)], columns, partial(judged, skipping, options))
-    parts = splits(looked.groups, tasks)
+    parts = splits(in_time_order(looked.groups), tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
         found = combining(units, parts, options)
@@ -513,3 +516,47 @@ def test_statistics_tell_the_times_of_row_groups(
         pq.read_metadata(tmp_path / "t.parquet"), schema.field("t"), FileColumn("t", kind), options
     )
     assert found == [None]
+
+
+@pytest.mark.parametrize("files", [DAYS, ("all.parquet",)], ids=["a file a day", "one file"])
+def test_daily_files_are_combined_whatever_their_names(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Sequence[str]
+) -> None:
+    table = skewed()
+    monkeypatch.setattr(choice, "ENOUGH_ROWS", len(table))
+    size = -(-len(table) // len(files))
+    for number, name in enumerate(files):
+        day = table.slice(number * size, size)
+        pq.write_table(day, tmp_path / name, row_group_size=-(-size // 8))
+    workload = el.Workload.parse(QUERY)
+    paths = sorted(map(str, tmp_path.iterdir()))
+    options = workload.timed(RunOptions(), numbers=True, fine=False)
+    plan_of_run = workload.planned(clock=options.clock)
+    predicted = row_groups_of(plan_of_run, paths, options)
+    assert predicted is not None
+    with workload.run(str(tmp_path), spark=spark) as found:
+        check_rows(found, workload.run(table))
+        (counted,) = found.statistics
+    assert [looked.not_combined for looked in predicted] == [counted.not_combined] == [""]
+    assert counted.combined > 0.6 * len(table)
+
+
+def test_files_that_overlap_are_not_combined_and_explain_says_the_same(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = skewed()
+    monkeypatch.setattr(choice, "ENOUGH_ROWS", len(table))
+    for number in range(3):  # each from the first day to the last
+        part = table.take(pa.array(range(number, len(table), 3)))
+        pq.write_table(part, tmp_path / f"{number}.parquet", row_group_size=len(table))
+    workload = el.Workload.parse(QUERY)
+    options = workload.timed(RunOptions(), numbers=True, fine=False)
+    paths = sorted(map(str, tmp_path.iterdir()))
+    predicted = row_groups_of(workload.planned(clock=options.clock), paths, options)
+    assert predicted is not None
+    with workload.run(str(tmp_path), spark=spark) as found:
+        check_rows(found, workload.run(table))
+        (counted,) = found.statistics
+    assert counted.combined == 0
+    assert counted.not_combined == predicted[0].not_combined
+    assert counted.not_combined.startswith("the row groups of several tasks overlap in time: 0%")

@@ -6,7 +6,6 @@ Kernels let other threads run. What a thread is given knows nothing of what othe
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,17 +15,10 @@ import pyarrow as pa
 
 from elsinore.local.shares import Share, Shares
 from elsinore.operators import Operator, OperatorStatistics
-from elsinore.threads import in_threads
+from elsinore.threads import cores, in_threads
 
 MOST = 2**8 - 1  # threads, whose numbers are bytes
 WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
-
-
-def cores() -> int:
-    """Return how many threads can run at once in this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def threads_for(events: int, most: int | None) -> int:

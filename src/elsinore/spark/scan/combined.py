@@ -9,12 +9,12 @@ from elsinore.plan.modes import Combine
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.combining import CombineEvents, apart, least_events, panes_of, shared_times
 from elsinore.spark.scan.files import RowGroup
+from elsinore.spark.scan.parts import MOSTLY
 from elsinore.spark.scan.ranges import pieces_of, span_of
 
 ENOUGH_ROWS = 1 << 17  # fewer are sent sooner than tasks have loaded what combines them
 TOO_DEAR = "what a pane's events do, as numbers, costs more than any number of them"
 ALL_THE_SAME = "they travel all the same, to other operators that go over them in the same pass"
-MOSTLY = 0.5  # of the events must lie where no other task has any, for some to be combined
 
 
 def combining(
@@ -48,7 +48,10 @@ def combining(
             return f"there are fewer than {ENOUGH_ROWS:,} events"
         share = apart(spans, rows, shared)
         if share < MOSTLY:
-            return f"row groups overlap in time: {share:.0%} of the events lie in one alone"
+            return (
+                f"the row groups of several tasks overlap in time: {share:.0%} of the events are "
+                "of times of which one task alone has events"
+            )
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
     return CombineEvents(
         units=tuple(units), number=number, least=least, shared=shared, orders=orders

@@ -16,8 +16,10 @@ from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import Condition, NotSimpleError
 from elsinore.spark.scan.files import FileColumn, Judged, Looked, in_file, look_at
+from elsinore.spark.scan.parts import parts_of
 from elsinore.spark.scan.ranges import ranges_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
+from elsinore.threads import cores
 
 
 def needed(units: Sequence[Unit], options: RunOptions) -> list[str]:
@@ -75,7 +77,8 @@ def judged(
 def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list[Looked] | None:
     """Return the row groups of Parquet files on this machine, for each pass of a plan.
 
-    And why none of their events are combined before the shuffle, if none are.
+    And why none of their events are combined before the shuffle, if none are, in a run on all cores
+    of this machine.
 
     None where their columns do not say all that a run reads: where times or types are expressions
     or in the names of folders, and for times that Spark reads itself.
@@ -98,7 +101,7 @@ def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list
             looked = look_at(files, columns, partial(judged, skipping, options))
         except NotSimpleError:
             return None
-        combine = combining(units, [looked.groups], options)
+        combine = combining(units, parts_of(looked.groups, cores()), options)
         why = combine if isinstance(combine, str) else ""
         looks.append(looked._replace(not_combined=why))
     return looks

@@ -23,19 +23,19 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.column_types import is_sent
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
-from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at, splits
+from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at
 from elsinore.spark.scan.looking import judged, needed, skipping_of
+from elsinore.spark.scan.parts import parts_of
 from elsinore.spark.scan.ranges import span_of
 from elsinore.spark.scan.relation import Relation, relation_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
-from elsinore.spark.shuffle import TASKS_PER_CORE, cores_told, partitions_for, rows_at_once
+from elsinore.spark.shuffle import cores_told, partitions_for, rows_at_once
 from elsinore.spark.spreading import spread
 from elsinore.spark.statistics import PLANNING, StatisticsAccumulator, TypesSeen
 from elsinore.spark.times import NANOSECONDS_KEY
 from elsinore.spark.workers import shipped
 
-SPLIT_BYTES = 1 << 27  # of row groups, as Spark's own splits
 EVENT_BYTES = 16  # about what an event takes in a file, for how many partitions it is worth
 _INT96_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
@@ -164,9 +164,7 @@ def task_of(
     groups = looked.groups
     spark = frame.sparkSession
     rows = sum(group.rows for group in groups)
-    size = sum(group.size for group in groups)
-    tasks = max(TASKS_PER_CORE * cores_told(spark), -(-size // SPLIT_BYTES))
-    parts = tuple(tuple(part) for part in splits(groups, tasks))
+    parts = parts_of(groups, cores_told(spark))
     combine_or_why = combining(units, parts, options)
     combine = None
     if isinstance(combine_or_why, str):
