@@ -320,7 +320,7 @@ def _template(
     is_negative: bool,
 ) -> MatchTemplate:
     positions = guarded_positions(whole)
-    sites = tuple(range(len(positions.events))) if positions.negatives else positions.sites
+    sites = positions.sites
     spots: dict[frozenset[int], int] = {}
     order: list[frozenset[int]] = []
 

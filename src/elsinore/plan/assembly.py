@@ -166,8 +166,8 @@ def _assembled(
     variable = [event.variable for event in positions.events]
     types = {event.variable: event.type for event in positions.events}
     # a run is an assignment of variables: under NEXT it is one run that an event extends or not
-    alike = query.strategy is Strategy.NEXT and not positions.negatives
-    sites = positions.sites if alike else tuple(range(len(variable)))
+    is_next = query.strategy is Strategy.NEXT
+    sites = positions.sites if is_next else tuple(range(len(variable)))
     firsts = frozenset(reading.first for reading in read if reading.first)
     onward: Onward = {}
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):

@@ -170,12 +170,17 @@ def either(*several: Ways) -> Ways:
 def entered_at(
     steps: Iterable[tuple[int, Ways]], sites: Sequence[int]
 ) -> list[tuple[frozenset[int], Ways]]:
-    """Put positions of one site together, with the ways into any of them."""
-    by_site: dict[int, dict[int, Ways]] = {}
+    """Put positions of one site together that are entered by the same ways.
+
+    A run stands at all of them or at none: they cannot be told apart by what is bound.
+    """
+    entered: dict[int, Ways] = {}
     for position, ways in steps:
-        places = by_site.setdefault(sites[position], {})
-        places[position] = either(places.get(position, NO_WAY), ways)
-    return [(frozenset(places), either(*places.values())) for places in by_site.values()]
+        entered[position] = either(entered.get(position, NO_WAY), ways)
+    together: dict[tuple[int, Ways], list[int]] = {}
+    for position, ways in entered.items():
+        together.setdefault((sites[position], ways), []).append(position)
+    return [(frozenset(places), ways) for (_, ways), places in together.items()]
 
 
 def _merged(left: dict[int, Ways], right: dict[int, Ways]) -> dict[int, Ways]:
