@@ -293,9 +293,9 @@ def streams(drawn: Drawn, most: int = 9, pattern: pt.Pattern | None = None) -> l
     motif: Sequence[str] = drawn.one(MOTIFS)
     if pattern is not None:
         motif = [kind for _ in range(2) for kind in word(drawn, pattern)]
-    place = drawn.number(0, 1)
+    place, steps = drawn.number(0, 1), drawn.one(([0, 1, 1, 1, 1, 2], [0, 1, 1, 1, 2], [0, 0, 1]))
     for _ in range(drawn.number(2 * most // 3, most)):
-        time += drawn.one([0, 1, 1, 1, 1, 2])
+        time += drawn.one(steps)
         attributes = {name: drawn.one(values) for name, values in VALUES.items()}
         kind = motif[place % len(motif)]
         if drawn.number(0, 3) == 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from elsinore.kernels import Field, Layout, Store
 
+DEPTH = 64  # events that a match may have at first
 SPREAD = 1 << 12  # partial matches that grow at a time, and matches that these come to
 # Numbers of a step of `path`: the event's row and state, and the next event to go on with.
 AT, STATE, GOING = range(3)
@@ -50,7 +51,7 @@ class LinkedRoom:
     ) -> None:
         """`events` and `numbers`: how many registers hold either; `links` of an event."""
         self.store = Store(
-            LINKED, depth=64, entry=3, register=events, column=BOUND + events,
+            LINKED, depth=DEPTH, entry=3, register=events, column=BOUND + events,
             match=matches, number=numbers, event=0, state=states, link=links,
             step=4 * matches, pair=2, list=states + 1, partial=partials,
         )  # fmt: skip

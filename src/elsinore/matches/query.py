@@ -43,6 +43,7 @@ LINK_SECONDS = 4e-5  # the same where matches grow in one way only
 PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a match are read for
 NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
+STEPS = 64  # events that a match may have at first
 ROOM = 1 << 15  # matches given out at a time, at first
 WIDEST = 1 << 17  # and where there are many
 _NOWHERE = np.int64(0)
@@ -334,9 +335,9 @@ class _Room:
         states = int(header[Header.STATES])
         self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
         self.ways = np.zeros((0, 2 * states), dtype=np.float64)
-        self.path = np.zeros((64, se.PATH_COLUMNS), dtype=np.int64)
-        self.held = np.zeros((66, events), dtype=np.int64)
-        self.numbers = np.zeros((66, numbers), dtype=np.float64)
+        self.path = np.zeros((STEPS, se.PATH_COLUMNS), dtype=np.int64)
+        self.held = np.zeros((STEPS + 2, events), dtype=np.int64)
+        self.numbers = np.zeros((STEPS + 2, numbers), dtype=np.float64)
         self._before: list[Doubles] = []
         self.stack = np.zeros(STACK + 2 * states, dtype=np.float64)
         self.whole_stack = np.zeros(STACK, dtype=np.int64)

@@ -69,7 +69,7 @@ class PostponedSearch(MarkedSearch):
         seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
-            progress[co.AT_ONCE] = max(room.found.shape)
+            progress[co.AT_ONCE] = room.found.shape[1]
             rules = Rules(self.tables.constants, negatives, room.stack, self.whole_stack)
             enter(
                 scan_main_runs, seconds, self.tables.integers, rules, operands.values, keys,

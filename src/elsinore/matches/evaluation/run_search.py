@@ -34,6 +34,7 @@ from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
 
 MOST_RUNS = 1 << 22  # at once: about half a gigabyte
+RUNS = 64  # runs, and events of a match, that there is room for at first
 
 
 class RunSearch(MarkedSearch):
@@ -65,7 +66,7 @@ class RunSearch(MarkedSearch):
         seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
-            progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, max(room.found.shape)
+            progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
             rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
             enter(
                 ru.scan_runs, seconds, self.tables.integers, rules, operands.values, keys,
@@ -119,11 +120,11 @@ class _Runs:
 
     def __init__(self, header: Ints) -> None:
         states = int(header[Header.STATES])
-        self.rows = 66
-        self.runs = np.zeros((64, RUN_COLUMNS), dtype=np.int64)
-        self.buffer = np.zeros((256, BUFFER_COLUMNS), dtype=np.int64)
-        self.held = np.zeros((self.rows + 64, int(header[Header.EVENTS])), dtype=np.int64)
-        self.numbers: Doubles = np.zeros((self.rows + 64, int(header[Header.NUMBERS])))
+        self.rows = RUNS + 2
+        self.runs = np.zeros((RUNS, RUN_COLUMNS), dtype=np.int64)
+        self.buffer = np.zeros((4 * RUNS, BUFFER_COLUMNS), dtype=np.int64)
+        self.held = np.zeros((self.rows + RUNS, int(header[Header.EVENTS])), dtype=np.int64)
+        self.numbers: Doubles = np.zeros((self.rows + RUNS, int(header[Header.NUMBERS])))
         self.whole_stack = np.zeros(STACK + 1 + 2 * states, dtype=np.int64)
 
     def resize(self, progress: Ints, *, rows: int = 0, runs: int = 0) -> None:

@@ -329,15 +329,16 @@ def has_room(
 
     What no run leads to is left out of the buffer where that is full.
     """
-    if progress[LISTED_RUNS] >= len(runs.table):
-        progress[STATUS] = NO_RUNS
-    elif progress[VERSIONS] >= len(runs.buffer):
+    if progress[VERSIONS] >= len(runs.buffer):
         before = progress[VERSIONS]
         progress[VERSIONS] = prune(
             runs.buffer, runs.table, progress[LISTED_RUNS], before, tables[STATES], whole_stack
         )
         if progress[VERSIONS] >= before // 2:
             progress[STATUS] = NO_BUFFER
+            return False
+    if progress[LISTED_RUNS] >= len(runs.table):
+        progress[STATUS] = NO_RUNS
     elif length + 2 >= len(path):
         progress[STATUS] = DEEP
     elif progress[FOUND] >= progress[AT_ONCE] or progress[FILLED] + length + 1 > len(paths):

@@ -1,0 +1,97 @@
+"""Searches find the same matches when their arrays are full after every few events.
+
+They run as plain Python, which refuses to write beyond the end of an array.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import product
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from elsinore.kernels import uncompiled
+from elsinore.matches import chains, linked, query, scan, subsets
+from elsinore.matches.evaluation import postponed_search, run_search, runs
+from elsinore.plan.modes import Evaluation
+from oracles.matches import brute_force
+from support.drawn import CASES, Drawn
+from support.matches import (
+    STRATEGIES,
+    check_against_brute_force,
+    engine_rows,
+    oracle_rows,
+    parsed,
+    streams,
+    units_of,
+)
+
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+KERNELS = (
+    (scan, "scan"),
+    (subsets, "select_any"),
+    (chains, "follow"),
+    (runs, "scan_runs"),
+    (postponed_search, "scan_main_runs"),
+)
+
+
+SETTINGS = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+
+
+@cache
+def plain(module: ModuleType, name: str) -> Any:
+    return uncompiled(getattr(module, name))
+
+
+def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
+    """Let searches begin with room for a few matches of a few events."""
+    for module, name in KERNELS:
+        patch.setattr(module, name, plain(module, name))
+    patch.setattr(query, "STEPS", drawn.number(2, 4))
+    patch.setattr(query, "ROOM", drawn.number(1, 3))
+    patch.setattr(query, "WIDEST", 4)
+    patch.setattr(linked, "DEPTH", drawn.number(2, 4))
+    patch.setattr(linked, "SPREAD", drawn.one([1, 1, 16]))
+    patch.setattr(run_search, "RUNS", drawn.number(2, 4))
+
+
+@pytest.mark.parametrize("evaluation", Evaluation, ids=lambda evaluation: evaluation.value)
+@SETTINGS
+@given(CASES)
+def test_matches_are_the_same_however_little_room_there_is(
+    evaluation: Evaluation, drawn: Drawn
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        in_small_rooms(patch, drawn)
+        check_against_brute_force(drawn, evaluation)
+
+
+SIMPLE = (
+    "SEQ(A a, B* b, B c)",
+    "SEQ(A a, B+ b)",
+    "SEQ(A+ a, B+ b, C c)",
+    "SEQ(A a, (B b OR C c)+)",
+    "(SEQ(A a, B+ b))+",
+    "SEQ(B+ b, C c OR A a)",
+)
+CHOICES = tuple(product(SIMPLE, ("SKIP TILL ANY MATCH", *STRATEGIES)))
+
+
+@settings(SETTINGS, max_examples=3 * EXAMPLES)
+@given(CASES)
+def test_so_are_those_of_patterns_without_conditions(drawn: Drawn) -> None:
+    """These have searches of their own, or matches that are completed many at a time."""
+    columns = drawn.one(["b[1].n AS b", "b[].n AS b", "EVENT_IDS(n) AS ids", "COUNT(b[]) AS b"])
+    (pattern, strategy), window = drawn.one(CHOICES), drawn.one(["", "WITHIN 4"])
+    workload = parsed(f"QUERY q RETURN {columns} PATTERN {pattern} STRATEGY {strategy} {window};")
+    events, ordered = streams(drawn, pattern=workload.queries[0].pattern), drawn.whether()
+    (unit,) = units_of(workload)
+    with pytest.MonkeyPatch.context() as patch:
+        in_small_rooms(patch, drawn)
+        (rows,) = engine_rows(unit, events, ordered=ordered)
+    assert rows == oracle_rows(brute_force(workload.queries[0], events, ordered=ordered))
