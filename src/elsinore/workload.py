@@ -431,7 +431,9 @@ class Workload:
             if options.request.time_interval is None and options.request.time_granularity is None:
                 self._refuse_uncertain()
             workload = Workload(*queries, exact=exact, aggregates=self._aggregates)
-            with self._pointing():
+            if all(any(query is own for own in self) for query in queries):
+                workload._source = self._source
+            with workload._pointing():
                 return setup_for(workload, schema, options.request, fine=fine)
 
         return Planner(tuple(self._queries), self.exact, plan)

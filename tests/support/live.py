@@ -16,6 +16,7 @@ from elsinore.runtime import live as runtime_live
 from elsinore.runtime.live import LiveSetup
 from elsinore.runtime.request import RunRequest
 from support.drawn import Drawn
+from support.matches import ATTRIBUTES, streams
 
 MOST_BUCKETS = 5
 LATENESS = (0, 0, 1, 3, 10)  # seconds
@@ -94,3 +95,17 @@ def comparable(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(comparable, value)) + "]"
     return repr(value)
+
+
+def match_table(drawn: Drawn) -> pa.Table:
+    """Draw events for match queries."""
+    events = streams(drawn, 14)
+    columns = {
+        "time": pa.array([event.time // 1_000_000 for event in events], pa.int64()),
+        "type": pa.array([event.type for event in events], pa.string()),
+    }
+    columns |= {
+        name: pa.array([event.attributes.get(name) for event in events], kind)
+        for name, kind in ATTRIBUTES.items()
+    }
+    return pa.table(columns)

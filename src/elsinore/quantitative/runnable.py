@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from elsinore.errors import QuerySemanticError
+from elsinore.model.query import PythonQuery
 
 if TYPE_CHECKING:
     from elsinore.quantitative.pipeline import Pipeline
@@ -121,6 +122,32 @@ class Keyed:
         return driver(data).run(
             self.query, data, time=time, type=type, by=self.attributes, compiled=compiled, **options
         )
+
+    def live(
+        self,
+        schema: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        **options: Any,
+    ) -> Any:
+        """Start a live run in this process: batches of events in, tables of values out.
+
+        Without a column `time`, events are taken in the order they come in. options: `lateness` and
+        others of `Workload.live`.
+        """
+        keyed = import_module("elsinore.local.live.keyed")
+        return keyed.start(self._workload(), schema, time=time, type=type, **options)
+
+    def resume(self, state: bytes, **changes: Any) -> Any:
+        """Continue the live run that was saved as `state`."""
+        keyed = import_module("elsinore.local.live.keyed")
+        return keyed.resume(self._workload(), state, **changes)
+
+    def _workload(self) -> Any:
+        """Return the workload that has this query alone."""
+        query = PythonQuery(name="values", source="keyed:query", target=self)
+        return import_module("elsinore.workload").Workload(query)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from elsinore import Workload
 from elsinore.errors import ElsinoreError
 from oracles.reference import ReferenceEvent
 from support.drawn import CASES, Drawn
-from support.live import check_live_is_batch
-from support.matches import ATTRIBUTES, USERS, queries, streams
+from support.live import check_live_is_batch, match_table
+from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "100"))
@@ -33,20 +33,6 @@ def test_of_drawn_trend_queries(case: tuple[object, list[ReferenceEvent]], drawn
     except ElsinoreError:
         assume(False)
     check_live_is_batch(workload, table_of(events), drawn)
-
-
-def match_table(drawn: Drawn) -> pa.Table:
-    """Draw events for match queries."""
-    events = streams(drawn, 14)
-    columns = {
-        "time": pa.array([event.time // 1_000_000 for event in events], pa.int64()),
-        "type": pa.array([event.type for event in events], pa.string()),
-    }
-    columns |= {
-        name: pa.array([event.attributes.get(name) for event in events], kind)
-        for name, kind in ATTRIBUTES.items()
-    }
-    return pa.table(columns)
 
 
 @RELAXED

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from elsinore import Workload
 from elsinore.errors import ElsinoreError
 from oracles.reference import ReferenceEvent
-from runtime.live.test_live_is_batch import match_table
 from support.drawn import CASES, Drawn
-from support.live import batches_of, comparable
+from support.live import batches_of, comparable, match_table
 from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 

@@ -10,6 +10,7 @@ from itertools import chain
 
 import pyarrow as pa
 
+from elsinore.arrow import no_table
 from elsinore.model import Query
 from elsinore.operators import kind_for
 from elsinore.runtime.live import (
@@ -79,6 +80,12 @@ class Generation:
     def early(self) -> dict[str, pa.Table]:
         """Return the rows of open windows as if the stream ended now."""
         return self._rows([(b.early() for b in buckets) for buckets in self.buckets])
+
+    def no_rows(self, name: str) -> pa.Table:
+        """Return a result of a query without rows."""
+        number = self.setup.names.index(name)
+        (results,) = (of_pass for of_pass in self._results if number in of_pass.forms)
+        return results.presented(number, no_table(results.forms[number].schema))
 
     def windowed(self) -> set[str]:
         """Return the queries whose results are of windows, each of its window's events alone."""

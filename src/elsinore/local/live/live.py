@@ -18,7 +18,7 @@ from elsinore.local.live.options import LiveOptions
 from elsinore.local.live.state import saved_run
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.live import Change, Length, UsableEvents, Watermark, seconds_of, ticks_of
-from elsinore.runtime.rejects import REASON_COLUMN, set_aside
+from elsinore.runtime.rejects import set_aside
 from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.words import count
 
@@ -65,7 +65,7 @@ class Live:
         self.changes: Mapping[str, Change] = {}
         self.generations = list(generations)
         self.meanings = dict(meanings)
-        self._now, self._today = now, today
+        self.now, self.today = now, today
         setup = self._newest.setup
         self.clock = setup.options.clock
         self._ahead = self._ticks(options.ahead, "ahead")
@@ -93,11 +93,11 @@ class Live:
         the whole batch is then left out, and the run continues.
         """
         self._check_running()
-        events = self._admitted(self._newest.reader.usable(self._table(data)))
+        events = self._admitted(self._newest.reader.usable(self.as_table(data)))
         with self._failing():
             for generation in self.generations:
                 generation.add(events)
-            now = self._now()
+            now = self.now()
             if len(events.times):
                 self._following.observe(int(events.times.max()), partition, now=now)
             else:
@@ -108,7 +108,7 @@ class Live:
         """Return what is final by now without further events: the idle timeout may have passed."""
         self._check_running()
         with self._failing():
-            return self._advance(self._now())
+            return self._advance(self.now())
 
     def early(self) -> Rows:
         """Return the values that open windows have by now; they are not final.
@@ -188,7 +188,7 @@ class Live:
 
     def restore(self, progress: Mapping[str, Any]) -> None:
         """Continue from what `progress` returned."""
-        self._following.restore(progress["watermark"], self._now())
+        self._following.restore(progress["watermark"], self.now())
         self._reached = progress["reached"]
         self._late, self._rejected = progress["counts"]
         if self._time is None and progress["zone"] is not None:
@@ -203,20 +203,12 @@ class Live:
             for generation in self.generations:
                 generation.show_times_as(self._time)
 
-    def next_time(self) -> int | None:
-        """Return a time after all events that have come, and not before the watermark."""
-        greatest = self._following.greatest
-        if greatest is None:
-            return self._reached
-        return greatest + 1 if self._reached is None else max(greatest + 1, self._reached)
-
-    # --- parts
-
     @property
-    def _newest(self) -> Generation:
-        return self.generations[-1]
+    def greatest(self) -> int | None:
+        """The greatest time of all events, in ticks."""
+        return self._following.greatest
 
-    def _table(self, data: Any) -> pa.Table:
+    def as_table(self, data: Any) -> pa.Table:
         """Return events as a table; in rows of Python, attributes that are missing are null."""
         schema = self._newest.setup.schema
         if not isinstance(data, list) or not all(isinstance(row, Mapping) for row in data):
@@ -228,6 +220,16 @@ class Live:
             if column.name not in table.column_names:
                 table = table.append_column(column.name, pa.nulls(len(data), column.type))
         return table
+
+    def no_rows(self, name: str) -> pa.Table:
+        """Return a result of a query without rows, with the columns it has."""
+        return self._newest.no_rows(name)
+
+    # --- parts
+
+    @property
+    def _newest(self) -> Generation:
+        return self.generations[-1]
 
     def _advance(self, now: float) -> Rows:
         """Return what is final at the watermark."""
@@ -247,7 +249,7 @@ class Live:
         """Return the events that may be added; count and set aside those late or too far ahead."""
         self._show_times(events)
         if self._ahead is not None and len(events.times):
-            today = int(self._today() * 1_000_000) * self.clock.per_microsecond
+            today = int(self.today() * 1_000_000) * self.clock.per_microsecond
             is_far = events.times > today + self._ahead
             if is_far.any():
                 events = self._without(events, is_far, TOO_FAR_AHEAD)
@@ -314,9 +316,10 @@ class Live:
         return table.append_column(EARLY, pa.repeat(to_scalar(early), table.num_rows))
 
     def _shown(self, ticks: int) -> pa.Array:
-        """Return a time in ticks as the input has it."""
+        """Return a time in ticks as the input has it, rounded down to the input's unit."""
         kind = self._newest.setup.time if self._time is None else self._time
-        return from_ticks(to_arrow([ticks], pa.int64()), kind)
+        whole = ticks if kind.form == "float" else ticks // kind.ticks * kind.ticks
+        return from_ticks(to_arrow([whole], pa.int64()), kind)
 
     def _show_times(self, events: UsableEvents) -> None:
         """Take the kind of times in text from the first events: whether they name a zone."""
@@ -346,4 +349,13 @@ class Live:
             raise
 
 
-__all__ = ["EARLY", "LATE", "REASON_COLUMN", "TOO_FAR_AHEAD", "WATERMARK", "Live"]
+def next_time(progress: Mapping[str, Any]) -> int | None:
+    """Return a time after all events of a run (`Live.progress`), and not before its watermark.
+
+    None if no event has come.
+    """
+    greatest = max(progress["watermark"]["greatest"].values(), default=None)
+    if greatest is None:
+        return None
+    reached = progress["reached"]
+    return int(greatest) + 1 if reached is None else max(int(greatest) + 1, int(reached))
