@@ -20,6 +20,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.combining import panes_of
 from fuzz.cases import Case
 from spark.test_combining import results
+from support.column_types import retyped
 from support.units import UnitInput, unit_inputs
 from trends.test_against_reference import compare
 
@@ -70,7 +71,8 @@ def _run(case: Case, ready: Plan, sharing: Sharing, way: str, random: Random) ->
         options = RunOptions(sharing=sharing, order_by=("seq",))
     if way != WAYS[0]:
         table = table.take(pa.array(random.sample(range(len(table)), len(table)), pa.int64()))
-    return {name: table.to_pylist() for name, table in run(ready, table, options).items()}
+    found = run(ready, retyped(table, random), options)
+    return {name: table.to_pylist() for name, table in found.items()}
 
 
 def _in_tasks(case: Case, ready: Plan, sharing: Sharing, random: Random) -> dict[str, Rows]:
