@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
@@ -364,3 +365,29 @@ def test_numbered_columns_are_a_header(engine: str) -> None:
     done = call("run", "-q", "RETURN COUNT(*) PATTERN A+", *options, "--format", "csv")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1].endswith("3")
+
+
+def test_types_are_guessed_without_the_rows_that_are_rejected() -> None:
+    rows = ["1,A,3,2024-01-01,0.5", "2,B,5,2024-01-02,1", "3,B,7,2024-01-03,", "4,B,1,2024-01-03,2"]
+    header = "time,type,v,day,share"
+    odd = [header, "N/A,B,x,y,z", ",A,-,-,-"]
+    Path("events.csv").write_text("\n".join([header, *rows[:2], *odd, *rows[2:]]) + "\n")
+    Path("usable.csv").write_text("\n".join([header, *rows]) + "\n")
+    query = (
+        "RETURN SUM(b.v) AS s, MIN(b.day) AS d, AVG(b.share) AS m PATTERN SEQ(A a, B b) "
+        "WHERE b.v > a.v AND b.day >= '2024-01-02'"
+    )
+    rejects = ["--rejects", "bad.csv", "--overwrite"]
+    found = outputs("--events", "events.csv", *rejects, query=query)
+    assert found == outputs("--events", "usable.csv", query=query)
+    bad = pa.csv.read_csv("bad.csv").column("v").to_pylist()
+    assert sorted(bad) == ["-", "v", "x"]
+
+
+def test_rows_that_are_no_events_are_reported_before_the_types_they_spoil() -> None:
+    Path("events.csv").write_text("time,type,v\n1,A,3\ntime,type,v\n2,B,5\n")
+    query = "RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE b.v > a.v AND b.v < 9"
+    for engine in ENGINES:
+        done = call("run", "-q", query, "--events", "events.csv", "--engine", engine)
+        assert done.exit_code == 1
+        assert "1 event of 3 cannot be used (1 with unparseable time)" in done.stderr

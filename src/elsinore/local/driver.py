@@ -35,6 +35,7 @@ from elsinore.plan.modes import End
 from elsinore.runtime.arranged import presented
 from elsinore.runtime.chunks import in_one_piece, plain
 from elsinore.runtime.classify import type_places
+from elsinore.runtime.guessed import guess_again
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.memory import keep_freed
@@ -137,7 +138,7 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
     keep_freed()
-    table = as_table(data)
+    table, no_events = guess_again(as_table(data), options)
     schema = schema_with_numbers(table, options.time)
     bind(plan.workload, schema_of(schema))
     plan = gathered(plan, options.sharing, record=options.record)
@@ -190,7 +191,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
-        rejected=rejected,
+        rejected=rejected if no_events is None else no_events,
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
         find_doubts=lambda: tuple(doubts(plan)),

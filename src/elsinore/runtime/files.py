@@ -12,6 +12,7 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, option
 from elsinore.runtime.column_types import stored
 from elsinore.runtime.contents import reading
+from elsinore.runtime.guessed import mark_guessed
 from elsinore.runtime.sources import (
     DataFile,
     FileFormat,
@@ -70,7 +71,7 @@ def read_source(source: Source) -> pa.Table:
     table = pa.concat_tables([fitted(table, schema) for table in tables])
     for name in source.reading.texts:
         table = meant_as_text(table, name)
-    return table
+    return mark_guessed(table) if source.format == "csv" else table
 
 
 def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:

@@ -50,6 +50,7 @@ from elsinore.spark.events import (
     with_numbers,
 )
 from elsinore.spark.expressions import quoted
+from elsinore.spark.guessed import guess_again
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_own_interpreter
@@ -72,7 +73,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     columns. Unusable events (null time or type) make Spark stop with an error when results are
     computed, unless `options.allow_rejects`; they are then in `rejected`.
     """
-    given, frame = frame, with_numbers(frame, options)
+    given, frame = frame, with_numbers(guess_again(frame, options), options)
     bind(plan.workload, schema_of(frame))
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())

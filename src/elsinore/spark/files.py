@@ -31,6 +31,7 @@ from elsinore.runtime.outputs import OutputFormat, part_name, write_table
 from elsinore.runtime.result import Result
 from elsinore.runtime.sources import URL, Source, find_source
 from elsinore.spark.answers import Answer
+from elsinore.spark.guessed import mark_guessed
 from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.times import NANOSECONDS_KEY
 
@@ -182,6 +183,9 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
             pq.write_table(fitted(pq.read_table(place), schema), place)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     frame = spark.read.parquet(*map(_place, places))
+    if source.format == "csv":
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        frame = mark_guessed(frame, [n for n in texts if n not in source.reading.texts])
     return _marked(frame, schema)
 
 

@@ -1,0 +1,82 @@
+"""Columns of CSV that are text only because of rows that cannot be used, such as a second header.
+
+The types of CSV columns are guessed from their values. A row without a usable time or type is no
+event, so its values have no say: where such rows are set aside, the types are guessed again.
+"""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from elsinore.runtime.options import RunOptions
+from elsinore.runtime.rejects import set_aside, unusable_reasons
+from elsinore.runtime.sql import evaluate_sql
+from elsinore.runtime.text_times import usual_times
+from elsinore.runtime.times import to_ticks
+from elsinore.runtime.types import types_of
+
+GUESSED = {b"elsinore": b"guessed"}  # metadata of a column that is text only by its values
+
+
+def mark_guessed(table: pa.Table) -> pa.Table:
+    """Return a table of a CSV file whose columns of text are known to be guessed.
+
+    Columns with metadata, such as those that are asked to be text, stay as they are.
+    """
+    fields = [
+        field.with_metadata(GUESSED)
+        if pa.types.is_string(field.type) and not field.metadata
+        else field
+        for field in table.schema
+    ]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def guessed_columns(table: pa.Table) -> list[str]:
+    """Return the names of a table's columns that are text only by their values."""
+    return [field.name for field in table.schema if field.metadata == GUESSED]
+
+
+def guess_again(table: pa.Table, options: RunOptions) -> tuple[pa.Table, pa.Table | None]:
+    """Return events with types guessed without unusable rows, and these rows, if there are any.
+
+    A table without guessed columns, or without unusable rows, is returned as it is. Raise
+    InputError for unusable rows unless they are allowed.
+    """
+    names = guessed_columns(table)
+    if not names:
+        return table, None
+    time, types = evaluate_sql(options.time, table, "time"), types_of(table, options.type)
+    clock = options.clock.per_microsecond
+    ticks, _ = to_ticks(time, options.time_unit, clock, options.largest_time)
+    if not ticks.null_count and not types.null_count:
+        return table, None
+    reasons = unusable_reasons(time, ticks, types)
+    usable, rejected = set_aside(table, reasons, allowed=options.allow_rejects, time=options.time)
+    for name in names if usable.num_rows else []:
+        place = usable.schema.get_field_index(name)
+        usable = usable.set_column(place, name, guessed(usable.column(place)))
+    return usable, rejected
+
+
+def guessed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts in the type that a CSV column of these values has.
+
+    >>> guessed(pa.chunked_array([["1", None, "2.5"]])).to_pylist()
+    [1.0, None, 2.5]
+    """
+    written = io.BytesIO()
+    pa_csv.write_csv(pa.table({"v": texts}), written)
+    options = pa_csv.ReadOptions(block_size=max(written.tell(), 1), use_threads=False)
+    table = pa_csv.read_csv(
+        io.BytesIO(written.getvalue()),
+        read_options=options,
+        parse_options=pa_csv.ParseOptions(ignore_empty_lines=False, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+    return usual_times(table).column(0)

@@ -1,0 +1,68 @@
+"""Columns of CSV that are text only because of rows that cannot be used: types guessed anew.
+
+The counterpart of `elsinore.runtime.guessed`, for files that were handed on to Spark.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from elsinore.errors import InputError
+from elsinore.runtime.numbers_in_text import NUMBER
+from elsinore.runtime.options import RunOptions
+from elsinore.spark.events import Events, unusable_report
+from elsinore.spark.expressions import quoted
+
+GUESSED_KEY = "elsinore.guessed"  # in the metadata of a column that is text only by its values
+_MINUTES = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
+_TYPES = {  # a type of Spark, and what all texts of a column of the type are, the narrowest first
+    "bigint": r"^[+-]?\d{1,18}$",
+    "double": NUMBER,
+    "boolean": "^(true|false|True|False|TRUE|FALSE)$",
+    "date": r"^\d{4}-\d{2}-\d{2}$",
+    "timestamp_ntz": f"{_MINUTES}$",
+    "timestamp": rf"{_MINUTES}(Z|[+-]\d{{2}}(:?\d{{2}})?)$",
+}
+
+
+def mark_guessed(frame: DataFrame, names: list[str]) -> DataFrame:
+    """Return a data frame whose columns of some names are known to be text only by their values."""
+    for name in names:
+        frame = frame.withMetadata(name, {GUESSED_KEY: True})
+    return frame
+
+
+def guess_again(frame: DataFrame, options: RunOptions) -> DataFrame:
+    """Return events whose guessed columns have the types that usable rows have.
+
+    One job looks at the guessed columns, if there are any. Rows that cannot be used have null where
+    a text does not fit. Raise InputError for such rows unless they are allowed.
+    """
+    names = [field.name for field in frame.schema.fields if GUESSED_KEY in field.metadata]
+    if not names:
+        return frame
+    usable = Events(frame, options).reason.isNull()
+    counts = frame.select(
+        F.count_if(~usable),
+        *(_misfits(name, form, usable) for name in names for form in _TYPES.values()),
+        *(F.count_if(usable & F.col(quoted(name)).isNotNull()) for name in names),
+    ).collect()[0]
+    unusable, misfits, values = counts[0], counts[1 : -len(names)], counts[-len(names) :]
+    if not unusable:
+        return frame
+    if not options.allow_rejects:
+        report = unusable_report(frame, options)
+        assert report is not None  # there are such events
+        raise InputError(report)
+    for place, name in enumerate(names):
+        of_name = misfits[place * len(_TYPES) : (place + 1) * len(_TYPES)]
+        kind = next((kind for kind, odd in zip(_TYPES, of_name, strict=True) if not odd), None)
+        if kind is not None and values[place]:
+            frame = frame.withColumn(name, F.trim(F.col(quoted(name))).try_cast(kind))
+    return frame
+
+
+def _misfits(name: str, form: str, usable: Column) -> Column:
+    """Return how many texts of usable rows do not have a form."""
+    return F.count_if(usable & ~F.col(quoted(name)).rlike(form))
