@@ -59,8 +59,14 @@ def gained_with_power(
 ) -> tuple[float, float]:
     """Return `gained` of numbers with powers, not in normal form; that of `events` is in `power`.
 
+    Infinities have the power BEYOND, also times a number of trends that has a power: else those of
+    both signs would not meet.
+
     >>> gained_with_power(5.0, 0.0, 2.0, 3.0, 0.0, 7.0, 0.0)
     (31.0, 0.0)
+    >>> inf = float("inf")
+    >>> gained_with_power(-inf, BEYOND, 1.0, 1.0, 2.0, inf, BEYOND)  # -inf, and 2**1024 times inf
+    (nan, 268435456.0)
     """
     added = min(trends_power + value_power, BEYOND) if trends != 0.0 else 0.0
     return sum_of(before * events, power, contributed(trends, value), added)
