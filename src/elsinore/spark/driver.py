@@ -84,7 +84,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     _ = events.orders  # refused before anything is computed
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
-    refuse_unsent(plan.units, frame.schema)
+    refuse_unsent(plan.units, events.frame.schema)
     statistics = [accumulator(frame) for _ in plan.units]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
     hand_over(frame.sparkSession, plan.units, operator_options(options), types)
