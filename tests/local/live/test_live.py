@@ -346,3 +346,17 @@ def test_a_quantitative_query_awaits_events_out_of_order() -> None:
     assert live.end().to_pylist() == [{"type": "B", "time": 8, "value": 4.0}]
     with pytest.raises(InputError, match="no column 'when'"):
         TOTAL.live(SCHEMA, time="when")
+
+
+def test_statistics_tell_what_a_run_has_done_and_holds() -> None:
+    live = PAIRS.live(SCHEMA, lateness=3, buckets=3)
+    assert live.statistics.events == live.statistics.open_keys == 0
+    live.push([event(1, "A"), event(2, "B"), event(12, "A"), event(14, "Z")])
+    live = PAIRS.resume(live.save())
+    live.push([event(10, "A"), event(14, "B"), event(13, "B")])
+    statistics = live.statistics
+    assert (statistics.events, statistics.rows, statistics.late) == (6, 1, 1)
+    assert (statistics.waiting, statistics.open_keys) == (3, 1)
+    assert statistics.open_windows == {"q": 1}
+    assert statistics.watermark == 11
+    assert len(statistics.operators) == 1

@@ -6,13 +6,14 @@ A run has one generation, unless it was resumed with another workload (`runtime.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import chain
 
 import pyarrow as pa
 
 from elsinore.arrow import no_table
 from elsinore.model import Query
-from elsinore.operators import kind_for
+from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.runtime.live import (
     Bucket,
     EventReader,
@@ -86,6 +87,27 @@ class Generation:
         number = self.setup.names.index(name)
         (results,) = (of_pass for of_pass in self._results if number in of_pass.forms)
         return results.presented(number, no_table(results.forms[number].schema))
+
+    def statistics(self) -> list[OperatorStatistics]:
+        """Return what the operators of each unit counted, in all buckets together."""
+        by_unit = [
+            of_unit
+            for buckets in self.buckets
+            for of_unit in zip(*(bucket.statistics for bucket in buckets), strict=True)
+        ]
+        return [reduce(lambda left, right: left.added(right), of_unit) for of_unit in by_unit]
+
+    def open_windows(self, time: int) -> dict[str, int | None]:
+        """Return how many windows of each query contain a time; None if that is unknown."""
+        units = [unit for of_pass in self.setup.passes for unit in of_pass.units]
+        return {
+            name: number
+            for unit, statistics in zip(units, self.statistics(), strict=True)
+            for name, number in zip(
+                unit.names, kind_for(unit).open_windows(unit, time, statistics), strict=True
+            )
+            if name in self.spans
+        }
 
     def windowed(self) -> set[str]:
         """Return the queries whose results are of windows, each of its window's events alone."""

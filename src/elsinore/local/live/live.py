@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from elsinore.errors import InputError, StateError, option
 from elsinore.local.live.generation import Generation
 from elsinore.local.live.options import LiveOptions
 from elsinore.local.live.state import saved_run
+from elsinore.operators import OperatorStatistics
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.live import Change, Length, UsableEvents, Watermark, seconds_of, ticks_of
 from elsinore.runtime.rejects import set_aside
@@ -27,6 +28,28 @@ Rows = list[tuple[str, pa.Table]]
 LATE = "late: before the watermark"
 TOO_FAR_AHEAD = "too far ahead of the clock"
 WATERMARK, EARLY = "watermark", "early"  # the columns of marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveStatistics:
+    """What a live run has done and holds.
+
+    events: that were taken, with times and not late. rows: that were returned, early values aside.
+    waiting: events that the watermark has not passed. open_keys: keys of which something is kept,
+    counted for each pass. open_windows: for each query, the number of windows that contain the time
+    of the last event; None if unknown. operators: what those of each unit counted since the run
+    was started or resumed.
+    """
+
+    events: int
+    rows: int
+    late: int
+    rejected: int
+    waiting: int
+    open_keys: int
+    open_windows: Mapping[str, int | None]
+    watermark: Any
+    operators: Sequence[OperatorStatistics]
 
 
 class Live:
@@ -77,7 +100,7 @@ class Live:
         )
         self._time: TimeKind | None = None if setup.time.form == "text" else setup.time
         self._reached: int | None = None
-        self._late = self._rejected = 0
+        self._events = self._rows = self._late = self._rejected = 0
         self._set_aside: list[pa.Table] = []
         self._state = "running"
 
@@ -95,6 +118,7 @@ class Live:
         self._check_running()
         events = self._admitted(self._newest.reader.usable(self.as_table(data)))
         with self._failing():
+            self._events += len(events.times)
             for generation in self.generations:
                 generation.add(events)
             now = self.now()
@@ -164,6 +188,27 @@ class Live:
         tables, self._set_aside = self._set_aside, []
         return pa.concat_tables(tables, promote_options="permissive") if tables else None
 
+    # --- what the run is doing
+
+    @property
+    def statistics(self) -> LiveStatistics:
+        """What the run has done and holds by now, for progress displays and metrics."""
+        buckets = [b for g in self.generations for of_pass in g.buckets for b in of_pass]
+        open_windows = None
+        if self.greatest is not None:
+            open_windows = self._newest.open_windows(self.greatest)
+        return LiveStatistics(
+            events=self._events,
+            rows=self._rows,
+            late=self._late,
+            rejected=self._rejected,
+            waiting=sum(bucket.waiting for bucket in buckets),
+            open_keys=sum(len(bucket.open_keys()) for bucket in buckets),
+            open_windows=open_windows or {},
+            watermark=self.watermark,
+            operators=self._newest.statistics(),
+        )
+
     # --- state
 
     def save(self) -> bytes:
@@ -182,7 +227,7 @@ class Live:
         return {
             "watermark": self._following.saved(),
             "reached": self._reached,
-            "counts": [self._late, self._rejected],
+            "counts": [self._events, self._rows, self._late, self._rejected],
             "zone": None if self._time is None else [self._time.zone],
         }
 
@@ -190,7 +235,7 @@ class Live:
         """Continue from what `progress` returned."""
         self._following.restore(progress["watermark"], self.now())
         self._reached = progress["reached"]
-        self._late, self._rejected = progress["counts"]
+        self._events, self._rows, self._late, self._rejected = progress["counts"]
         if self._time is None and progress["zone"] is not None:
             (zone,) = progress["zone"]
             self._time = replace(self._newest.setup.time, zone=zone)
@@ -295,6 +340,7 @@ class Live:
         for name in self.meanings:
             tables = [tables[name] for tables in by_generation if name in tables]
             for table in tables:
+                self._rows += 0 if early else table.num_rows
                 rows.append((name, self._with_marks(table, early=early)))
         return rows
 
