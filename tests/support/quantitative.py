@@ -166,7 +166,8 @@ def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
                 return qre.split(*draw(st.lists(inner, min_size=2, max_size=3)), op)
             case "iterate":
                 step = draw(st.sampled_from([term("step"), term("fold"), qre.unit, qre.right]))
-                return qre.iterate(draw(inner), None if step is qre.unit else "init", step)
+                init = draw(st.sampled_from([None, "init"])) if step is qre.unit else "init"
+                return qre.iterate(draw(inner), init, step)
             case "either":
                 return qre.either(*draw(st.lists(inner, min_size=2, max_size=3)))
             case "combine":

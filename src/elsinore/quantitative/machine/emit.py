@@ -199,7 +199,7 @@ class Emitter:
             case Split(parts, _):
                 self._start(parts[0], stack)
             case Iterate(body, init, step):
-                start = "None" if step is unit else self._name(f"k{number}", init)
+                start = self._name(f"k{number}", init)
                 self._start(body, stack if step is unit else [*stack, start])
                 self._end(node, start, stack)
             case Either(parts):
@@ -472,8 +472,8 @@ def is_unit(node: Query) -> bool:
     match node:
         case Atom(op=op) | Split(op=op) | Combine(op=op):
             return op is unit
-        case Iterate(step=step):
-            return step is unit
+        case Iterate(init=init, step=step):
+            return step is unit and init is None
         case Constant(value):
             return value is None
         case Either(parts):
