@@ -391,3 +391,26 @@ def test_rows_that_are_no_events_are_reported_before_the_types_they_spoil() -> N
         done = call("run", "-q", query, "--events", "events.csv", "--engine", engine)
         assert done.exit_code == 1
         assert "1 event of 3 cannot be used (1 with unparseable time)" in done.stderr
+
+
+def test_extension_types_of_parquet_are_read_alike() -> None:
+    json = pa.ExtensionArray.from_storage(pa.json_(), pa.array(['{"a":1}', '{"a":1}', "{}"]))
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 1, 0], pa.int8()))
+    events = pa.table({"time": [1, 2, 3], "type": list("ABB"), "j": json, "ok": flags})
+    pq.write_table(events, "events.parquet")
+    for query, rows in (
+        ("RETURN j, COUNT(*) AS n PATTERN SEQ(A a, B b) WHERE b.ok GROUP BY j", 1),
+        ("RETURN b.j AS j, b.ok AS ok PATTERN SEQ(A a, B b) WHERE a.j = b.j OR b.ok = FALSE", 2),
+        ("RETURN COUNT(*) AS n PATTERN SEQ(A a, B b) WHERE [j, ok]", 1),
+    ):
+        found = outputs("--events", "events.parquet", query=query)
+        assert len(found) == rows + 1
+
+
+def test_a_column_that_spark_cannot_read_is_named() -> None:
+    ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"x" * 16], pa.binary(16)))
+    pq.write_table(pa.table({"time": [1], "type": ["A"], "id": ids}), "events.parquet")
+    arguments = ("run", "-q", QUERY, "--events", "events.parquet", "--engine", "spark")
+    done = call(*arguments)
+    assert "Spark cannot read column 'id' of 'events.parquet'" in done.stderr
+    assert "--engine local" in done.stderr

@@ -31,6 +31,7 @@ from elsinore.runtime.outputs import OutputFormat, part_name, write_table
 from elsinore.runtime.result import Result
 from elsinore.runtime.sources import URL, Source, find_source
 from elsinore.spark.answers import Answer
+from elsinore.spark.expressions import quoted
 from elsinore.spark.guessed import mark_guessed
 from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.times import NANOSECONDS_KEY
@@ -52,7 +53,17 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
         if len(source.given) > 1:
             raise InputError("Of partitioned data sets Spark reads one at a time. Name one folder.")
         reader = reader.option("basePath", str(source.given[0].absolute()))
-    frame = reader.parquet(*(_place(file.path) for file in source.files))
+    for field in schema:
+        if isinstance(field.type, pa.UuidType) or pa.types.is_float16(field.type):
+            raise InputError(
+                f"Spark cannot read column '{field.name}' of {source.name}, of type {field.type}. "
+                "Write it as text or double, or run in this process (--engine local)."
+            )
+    try:
+        with silenced():
+            frame = reader.parquet(*(_place(file.path) for file in source.files))
+    except AnalysisException as error:
+        raise InputError(f"Spark cannot read {source.name}: {first_line(error)}") from None
     return _marked(frame, schema)
 
 
@@ -137,13 +148,15 @@ def marks_of(schema: T.StructType) -> dict[str, str]:
 
 
 def _marked(frame: DataFrame, schema: pa.Schema) -> DataFrame:
-    """Return events with their times in nanoseconds marked, and what is always null of no type.
+    """Return events with times in nanoseconds marked, `bool8` as booleans, and nulls of no type.
 
-    Spark reads that as integers, beside which no text could stand in a query.
+    Spark reads the last two as integers, beside which no text could stand in a query.
     """
     for field in schema:
         if pa.types.is_null(field.type):
             frame = frame.withColumn(field.name, F.lit(None))
+        elif isinstance(field.type, pa.Bool8Type):
+            frame = frame.withColumn(field.name, F.col(quoted(field.name)).cast("boolean"))
         elif pa.types.is_timestamp(field.type) and field.type.unit == "ns":
             frame = frame.withMetadata(field.name, {NANOSECONDS_KEY: field.type.tz or ""})
     return frame

@@ -169,7 +169,8 @@ def _int96(metadata: pq.FileMetaData) -> set[str]:
 
 def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None:
     """Raise InputError where a file's column is not what the others' is."""
-    kind = stored_type(plain_type(field.type))
+    kind = plain_type(field.type)
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else stored_type(kind)
     if old and pa.types.is_timestamp(wanted) and wanted.tz is not None:
         return
     if not _fits(kind, wanted):
