@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
@@ -28,7 +28,16 @@ from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
 from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
-from elsinore.model.clock import NANOSECONDS, Clock, clock_for, largest_time, set_to, windows_set_to
+from elsinore.model.clock import (
+    NANOSECONDS,
+    Clock,
+    clock_for,
+    largest_time,
+    lengths_matter,
+    set_to,
+    windows_set_to,
+    with_units,
+)
 from elsinore.model.collecting import without_collecting
 from elsinore.model.expression import Call, walk
 from elsinore.model.query import Form
@@ -168,7 +177,8 @@ class Workload:
         whole = tuple(attributes) if self._lists_whole_events else ()
         with self._pointing():
             windows = windows_set_to(self._queries, clock)
-        key = (fineness, tuple(windows.values()), whole, uncertain, search)
+        units = clock.numeric_times if lengths_matter(self._queries, clock) else ()
+        key = (fineness, tuple(windows.values()), units, whole, uncertain, search)
         if key not in self._plans:
             with self._pointing():
                 self._plans[key] = plan(
@@ -457,7 +467,8 @@ class Workload:
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
-            options = self.timed(options, *spark_driver.look_at_time(data, options))
+            fine = spark_driver.nanosecond_columns(data)
+            options = self.timed(options, *spark_driver.look_at_time(data, options), fine)
             known = options.uncertainty
             columns = data.columns
             ready = self.planned(
@@ -521,22 +532,40 @@ class Workload:
                         query=query.name,
                     )
 
-    def timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
-        """Return the options with the clock for times that are numbers or have nanoseconds."""
+    def timed(
+        self, options: RunOptions, numbers: bool, fine: bool, nanoseconds: Iterable[str] = ()
+    ) -> RunOptions:
+        """Return the options with the clock for times that are numbers or have nanoseconds.
+
+        `nanoseconds` are columns of integers that are timestamps in nanoseconds.
+        """
         unit = NANOSECONDS[options.time_unit] if numbers else None
+        numeric = dict.fromkeys(nanoseconds, NANOSECONDS["ns"])
+        if unit is not None:
+            numeric |= dict.fromkeys(options.time_columns, unit)
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
+            clock = replace(clock, numeric_times=tuple(numeric.items()))
             windows = windows_set_to(self._queries, clock)
         units = any("WITHIN" not in window.bare for window in windows)
         largest = largest_time(windows.values())
         return replace(options, clock=clock, largest_time=largest, units_written=units)
 
-    def check(self, schema: Any) -> None:
-        """Raise an error if the queries do not fit events of a pyarrow schema."""
+    def check(self, schema: Any, *, time: str = "time", time_unit: TimeUnit = "s") -> None:
+        """Raise an error if the queries do not fit events of a pyarrow schema.
+
+        `time` is the column of times; if it holds numbers, `time_unit` is their unit.
+        """
         from elsinore.runtime.schema import schema_of  # noqa: PLC0415
 
+        attributes = schema_of(schema)
+        kind = attributes.kind(time)
+        units: dict[str, int] = {}
+        if kind is not None and kind.is_numeric:
+            units = {time: NANOSECONDS[time_unit]}
         with self._pointing():
-            bind(self._queries, schema_of(schema))
+            queries = with_units(self._queries, units)
+            bind(queries, attributes.with_ticks(units))
 
     def explain(self, format: ExplainFormat = "text") -> str:  # noqa: A002
         """Describe a run in words, as JSON, or as a picture of the merged template."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elsinore.errors import Source, Span
+from elsinore.errors import QuerySyntaxError, Source, Span
 from elsinore.language import (
     column_name,
     parse_expression,
@@ -17,6 +17,7 @@ from elsinore.model import (
     Binary,
     Call,
     Column,
+    Duration,
     Event,
     Kleene,
     Literal,
@@ -134,13 +135,26 @@ def test_each_spelling_of_group_by(group_by: str) -> None:
         ("'it''s'", "it's"),
         ("true", True),
         ("NULL", None),
-        ("30 minutes", 1800),
-        ("1 h 30 min", 5400),
-        ("1500 ms", 1.5),
     ],
 )
 def test_literals(text: str, value: bool | float | str | None) -> None:
     assert parse_expression(text) == Literal(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("30 minutes", 1800), ("1 h 30 min", 5400), ("-1500 ms", -1.5)]
+)
+def test_numbers_with_units_are_lengths_of_time(text: str, seconds: float) -> None:
+    assert parse_expression(text) == Duration(int(seconds * 1_000_000_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("0.1 ns", "a fraction of one"), ("300000000 weeks", "longer than 290,000 years")],
+)
+def test_lengths_of_time_are_whole_nanoseconds_of_64_bits(text: str, message: str) -> None:
+    with pytest.raises(QuerySyntaxError, match=message):
+        parse_expression(text)
 
 
 def test_a_bare_name_is_an_event_in_an_aggregate_and_a_column_elsewhere() -> None:

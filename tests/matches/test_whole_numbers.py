@@ -83,3 +83,28 @@ def test_the_two_values_with_one_code_are_refused_together() -> None:
     ):
         with pytest.raises(InputError, match=f"'v' has {last} and {beside}"):
             rows(query, kind, (last, beside))
+
+
+SUMMED = (2**62, 1, -(2**62), 2**53 + 1, None, -1, 2**61)
+
+
+def test_sums_of_a_match_are_exact_whatever_their_parts() -> None:
+    column = pa.array(SUMMED, pa.int64())
+    table = pa.table({"time": range(len(SUMMED)), "type": ["A"] * len(SUMMED), "v": column})
+    text = "QUERY q RETURN b[].v AS v, SUM(b[].v) AS s PATTERN A b{3} WHERE SUM(b[].v) != 7"
+    found = el.Workload.parse(text).run(table)["q"].to_pylist()
+    expected = [
+        known
+        for triple in itertools.combinations(SUMMED, 3)
+        if (known := [value for value in triple if value is not None])
+    ]
+    assert [row["s"] for row in found] == [sum(values) for values in expected]
+
+
+def test_whole_numbers_are_computed_exactly_between_events_and_in_columns() -> None:
+    values = (2**62, 2**62 - 1, 3)
+    table = pa.table({"time": range(3), "type": ["A"] * 3, "v": pa.array(values, pa.int64())})
+    text = "QUERY q RETURN a.v - b.v AS d, a.v % 10 AS m PATTERN SEQ(A a, A b) WHERE a.v - b.v = 1"
+    found = el.Workload.parse(text).run(table)["q"]
+    assert found.schema.types == [pa.int64(), pa.int64()]
+    assert found.to_pylist() == [{"d": 1, "m": 2**62 % 10}]

@@ -17,6 +17,7 @@ from elsinore.model.check import variables_named
 from elsinore.model.evaluate import evaluate, is_true
 from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Literal, Reference
 from elsinore.model.kinds import Strategy
+from elsinore.model.moments import Span, computed
 from elsinore.model.query import Query
 
 State = tuple[pt.Pattern, ...]
@@ -570,9 +571,12 @@ class _Part:
             return len(values)
         if not values:
             return None
-        if name == "AVG":
-            return sum(values) / len(values)
-        return {"SUM": sum, "MIN": min, "MAX": max}[name](values)
+        if name in {"MIN", "MAX"}:
+            return {"MIN": min, "MAX": max}[name](values)
+        if isinstance(values[0], Span):
+            total = Span(sum(value.nanoseconds for value in values))
+            return total if name == "SUM" else computed(ex.Operator.DIV, total, len(values))
+        return sum(values) / len(values) if name == "AVG" else sum(values)
 
     # --- RETURN ---------------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 import elsinore as el
 import elsinore.quantitative as qre
 from elsinore.errors import InvalidWorkloadError, QuerySemanticError, QuerySyntaxError, StateError
+from elsinore.expressions.columns import evaluate
 from elsinore.language import parse_workload, render
 from elsinore.operators import OperatorOptions, fitted, kind_for
 from elsinore.plan import Travel, Unit
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate
 from elsinore.workload import Workload
 
 M, S = qre.event("M"), qre.event("S")

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import StateError
+from elsinore.expressions.columns import evaluate
 from elsinore.kernels.saved import seal
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.plan import Unit
@@ -38,7 +39,6 @@ from elsinore.quantitative.query import Query
 from elsinore.quantitative.stream import SAVED_BY, fingerprint
 from elsinore.quantitative.versions import Bag, Counts
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate
 from quantitative.test_kind import MODULE, unit_and_batch
 from support.forged import allocating_little, check_forgeries
 

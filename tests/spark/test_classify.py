@@ -15,9 +15,9 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from elsinore.expressions.columns import evaluate
 from elsinore.plan.classes import Classes
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate
 from elsinore.spark.classify import class_column
 from elsinore.spark.expressions import Columns
 from elsinore.trends.kind import spec_of

@@ -16,7 +16,7 @@ from elsinore.runtime import live as runtime_live
 from elsinore.runtime.live import LiveSetup
 from elsinore.runtime.request import RunRequest
 from support.drawn import Drawn
-from support.matches import ATTRIBUTES, streams
+from support.matches import ATTRIBUTES, held, streams
 
 MOST_BUCKETS = 5
 LATENESS = (0, 0, 1, 3, 10)  # seconds
@@ -105,7 +105,7 @@ def match_table(drawn: Drawn) -> pa.Table:
         "type": pa.array([event.type for event in events], pa.string()),
     }
     columns |= {
-        name: pa.array([event.attributes.get(name) for event in events], kind)
+        name: pa.array([held(event.attributes.get(name)) for event in events], kind)
         for name, kind in ATTRIBUTES.items()
     }
     return pa.table(columns)

@@ -45,7 +45,7 @@ def condition(drawn: Drawn, scope: Scope) -> str:
     """Draw a condition on one event, on several, or on the whole match."""
     forms = [_local, _pair, _pair, _neighbours]
     if not scope.is_negative:
-        forms += [_whole, _whole, _prefix, _arithmetic, _null, _text, _count]
+        forms += [_whole, _whole, _prefix, _arithmetic, _null, _text, _count, _length, _length]
     form = drawn.one(forms)
     text = form(drawn, scope)
     if not scope.is_negative and drawn.number(0, 5) == 0:
@@ -131,6 +131,44 @@ def _arithmetic(drawn: Drawn, scope: Scope) -> str:
     return _compared(drawn, left, drawn.one((_read, _aggregate))(drawn, scope))
 
 
+def _event(drawn: Drawn, scope: Scope) -> str:
+    """Draw a way to name one event of a variable."""
+    name = drawn.one(scope.names)
+    if name not in scope.repeated:
+        return name
+    return f"{name}{drawn.one(('', '[i]', '[1]', f'[{name}.LEN]'))}"
+
+
+def length(drawn: Drawn, scope: Scope, depth: int = 2) -> str:
+    """Draw an expression of times that is a length of time."""
+    one, other = _event(drawn, scope), _event(drawn, scope)
+    texts = [
+        f"{one}.t - {other}.t",
+        f"{one}.d",
+        drawn.one(("1 second", "2 seconds", "-1 second", "1500 ms", "3 us", "0 seconds")),
+        f"{drawn.one(('SUM', 'AVG', 'MIN', 'MAX'))}({drawn.one(scope.names)}[].d)",
+    ]
+    if depth:
+        inner = length(drawn, scope, depth - 1)
+        texts += [
+            f"({inner}) {drawn.one(('+', '-'))} {one}.d",
+            f"({inner}) {drawn.one(('*', '/'))} {drawn.one(('2', '3', '-7', '1.5', '0'))}",
+            f"({inner}) {drawn.one(('*', '/'))} {one}.{drawn.one(NUMBERS)}",
+            f"({one}.t + ({inner})) - {other}.t",
+        ]
+    return drawn.one(texts)
+
+
+def _length(drawn: Drawn, scope: Scope) -> str:
+    left = length(drawn, scope)
+    if drawn.number(0, 3) == 0:
+        return _compared(drawn, f"({left}) / ({length(drawn, scope)})", _constant(drawn))
+    if drawn.number(0, 3) == 0:
+        one, other = _event(drawn, scope), _event(drawn, scope)
+        return _compared(drawn, f"{one}.t + ({left})", f"{other}.t")
+    return _compared(drawn, left, length(drawn, scope))
+
+
 def _null(drawn: Drawn, scope: Scope) -> str:
     of = drawn.one((_read, _aggregate))(drawn, scope)
     return f"{of} IS {drawn.one(('NULL', 'NOT NULL'))}"
@@ -159,8 +197,12 @@ def columns(drawn: Drawn, scope: Scope) -> list[str]:
     for name in scope.names:
         if name not in scope.repeated:
             items += [f"{name}.n AS {name}n", f"{name}.v AS {name}v"]
+            items += [f"{name}.t + {name}.d * 1.5 AS {name}until", f"{name}.s, 'x' AS {name}text"]
             continue
         items += [
+            f"SUM({name}[].d) AS {name}lasted",
+            f"AVG({name}[].d) / 7 AS {name}share",
+            f"MAX({name}[].t + {name}[].d) - MIN({name}[].t) AS {name}span",
             f"{name}[].n AS {name}ns",
             f"{name}[] AS {name}events",
             f"COUNT({name}[]) AS {name}count",

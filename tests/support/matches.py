@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from math import inf
 from typing import Any
 
@@ -14,17 +15,18 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from elsinore.errors import ElsinoreError
+from elsinore.expressions.columns import evaluate
 from elsinore.language import parse_workload, render
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.model import pattern as pt
+from elsinore.model.moments import Moment, Span
 from elsinore.model.query import Workload
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Carried, Unit
 from elsinore.plan.modes import HIGH, LAW, Evaluation, Uncertainty
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import encode_keys
 from oracles.matches import Happening, Match, TooMany, brute_force
 from support.drawn import Drawn
@@ -37,7 +39,13 @@ ATTRIBUTES = {
     "s": pa.string(),
     "g": pa.string(),
     "k": pa.int64(),
+    "t": pa.timestamp("us"),
+    "d": pa.duration("us"),
 }
+
+
+EPOCH = datetime(1970, 1, 1)
+SECOND = 1_000_000_000  # nanoseconds
 
 
 class Spread:
@@ -99,7 +107,7 @@ def units_of(
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
     """Return events as an operator takes them, and the values of groups by code."""
     columns = {
-        name: pa.array([event.attributes.get(name) for event in events], kind)
+        name: pa.array([held(event.attributes.get(name)) for event in events], kind)
         for name, kind in (ATTRIBUTES | {HIGH: pa.int64(), LAW: pa.list_(pa.float64())}).items()
     }
     keys = encode_keys(
@@ -125,7 +133,18 @@ def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, l
 def _travelling(column: Carried, columns: dict[str, pa.Array]) -> pa.Array:
     if isinstance(column.source, str):
         return columns[column.source]
-    return values(evaluate(column.source, columns)).cast(pa.float64(), safe=False)
+    return evaluate(column.source, columns)
+
+
+def held(value: Any) -> Any:
+    """Return a value as Arrow takes it and gives it back."""
+    match value:
+        case Moment(nanoseconds):
+            return EPOCH + timedelta(microseconds=nanoseconds // 1_000)
+        case Span(nanoseconds):
+            return timedelta(microseconds=nanoseconds // 1_000)
+        case _:
+            return value
 
 
 def engine_rows(
@@ -191,7 +210,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_plain(part) for part in value)
     if isinstance(value, dict):
-        return tuple(sorted(value.items()))
+        return tuple(sorted((name, held(part)) for name, part in value.items()))
+    if isinstance(value, Moment | Span):
+        return held(value)
     if isinstance(value, float):
         return round(value, 9)
     return value
@@ -276,6 +297,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "s": ("x", "y", "w", "x", None),
     "g": ("p",) * 10 + (None,),
     "k": (1,) * 14 + (2, None),
+    "t": (*(Moment(n * SECOND) for n in (0, 1, 2, 3, 5, 1, 2)), Moment(1_500_000_000), None),
+    "d": (*(Span(n * SECOND) for n in (0, 1, 2, -1, 3)), Span(1_000), None),
 }
 
 

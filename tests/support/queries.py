@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from elsinore.model import (
     Attribute,
+    AttributeKind,
     Binary,
     Call,
     Column,
     Conjunction,
     Disjunction,
+    Duration,
     Event,
     Expression,
     InList,
@@ -40,6 +42,7 @@ from elsinore.model import (
 )
 from elsinore.model import pattern as pt
 from elsinore.model.expression import SPREADS
+from elsinore.model.types import mistakes
 from elsinore.model.window import MOST_WINDOWS
 
 DAY = 86_400_000_000
@@ -60,6 +63,8 @@ names = st.one_of(
     st.sampled_from(NASTY),
     st.text(min_size=1, max_size=6),
 )
+TRUTH = AttributeKind.BOOLEAN
+lengths = st.builds(Duration, st.integers(-(10**15), 10**15) | st.integers(-100, 100))
 literals = st.builds(
     Literal,
     st.one_of(
@@ -135,9 +140,13 @@ def _is_number(literal: Literal) -> bool:
     return isinstance(literal.value, int | float) and not isinstance(literal.value, bool)
 
 
-def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    """Join attributes and constants to conditions: what stands in them is of the wanted kind."""
-    numbers = st.recursive(
+def _has_type(expression: Expression, wanted: AttributeKind | None = None) -> bool:
+    return not any(mistakes(expression, lambda _: None, wanted))
+
+
+def _numbers(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """Join attributes and constants to numbers."""
+    return st.recursive(
         leaves | literals.filter(_is_number),
         lambda inner: st.one_of(
             st.builds(Binary, st.sampled_from(ARITHMETIC_OPERATORS), inner, inner),
@@ -146,7 +155,11 @@ def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[E
         ),
         max_leaves=3,
     )
-    value = numbers | literals
+
+
+def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """Join attributes and constants to conditions: what stands in them is of the wanted kind."""
+    value = _numbers(leaves) | literals | lengths
     plain = st.one_of(
         leaves.filter(lambda leaf: isinstance(leaf, Attribute)),
         st.sampled_from([Literal(None), Literal(value=True), Literal(value=False)]),
@@ -199,6 +212,7 @@ def expressions() -> st.SearchStrategy[Expression]:
 EXPRESSIONS = _grown(
     st.one_of(
         literals,
+        lengths,
         st.builds(Column, names),
         _attributes(names, tuple(Reference)),
         _aggregates(names),
@@ -215,7 +229,8 @@ def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expressi
         leaves.append(_attributes(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
         if matches:
             leaves += [_attributes(kleene, PREFIX), _aggregates(kleene)]
-    found: list[Expression] = draw(st.lists(_true_or_false(st.one_of(leaves)), max_size=3))
+    drawn = _true_or_false(st.one_of(leaves)).filter(lambda item: _has_type(item, TRUTH))
+    found: list[Expression] = draw(st.lists(drawn, max_size=3))
     return tuple(found)
 
 
@@ -315,7 +330,11 @@ def match_queries(draw: Any) -> Query:
     first = draw(values)
     more = draw(
         st.lists(
-            _grown(st.one_of(leaves)).filter(lambda item: item != first), max_size=2, unique=True
+            st.one_of(*leaves, _numbers(values), _true_or_false(values)).filter(
+                lambda item: item != first and _has_type(item)
+            ),
+            max_size=2,
+            unique=True,
         )
     )
     return Query(

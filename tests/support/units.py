@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.expressions.columns import values
 from elsinore.operators import kind_in
 from elsinore.operators.partials import by_query
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Plan, Sharing, TrendUnit, Unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends import TrendsOperator, load_operator, operator_of
 from elsinore.trends.kind import spec_of

@@ -13,11 +13,11 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time
 
 from elsinore.model import expression as ex
 from elsinore.model.evaluate import evaluate
 from elsinore.model.expression import Attribute, Binary, Expression, InList, IsNull, Literal
+from elsinore.model.times_in_text import time_of
 
 REGION_LIMIT = 4096  # combinations of regions that are tried one by one; beyond it z3 is asked
 
@@ -62,20 +62,6 @@ def truths_by_regions(predicates: Sequence[Expression]) -> tuple[frozenset[Expre
     if math.prod(sizes) > REGION_LIMIT:
         return None
     return tuple(dict.fromkeys(_truths(predicates, readings)))
-
-
-def time_of(text: str) -> float | None:
-    """Return where a text that reads as a time or date stands among such; None for other text."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        try:
-            clock = time.fromisoformat(text.strip())
-        except ValueError:
-            return None
-        moment = datetime.combine(datetime.min.date(), clock)
-    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
 
 
 def _note(

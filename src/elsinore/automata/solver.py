@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from elsinore.automata.regions import time_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import (
     Attribute,
@@ -31,6 +30,7 @@ from elsinore.model.expression import (
     Literal,
     Operator,
 )
+from elsinore.model.times_in_text import time_of
 
 TIMEOUT = 1_000  # milliseconds; a question not answered by then counts as possible
 ROUNDING = Fraction(1, 2**22)  # relative; of single precision, with one bit to spare

@@ -35,7 +35,9 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     table = read_source(job.source)
     check_columns(job, table)
     with explained(job, table):
-        job.workload.check(schema_with_numbers(table, job.time))
+        job.workload.check(
+            schema_with_numbers(table, job.time), time=job.time, time_unit=job.times.unit
+        )
     kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
     options = job.workload.timed(job.options(), kind.is_number, fine)
     types = types_of(table, job.type)

@@ -25,10 +25,10 @@ from elsinore.cli.job import Job
 from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
+from elsinore.expressions.reasons import OVERFLOW, not_computed
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
-from elsinore.runtime.reasons import OVERFLOW, not_computed
 from elsinore.runtime.text_orders import LOOKED_AT, ordered_texts, text_orders
 from elsinore.spark.answers import LARGEST_LIMIT
 from elsinore.words import count
@@ -238,11 +238,11 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
 
 def options_of(job: Job, frame: DataFrame) -> RunOptions:
     """Return how Spark is to read a job's events; ArgumentError where they have no such time."""
-    from elsinore.spark.events import look_at_time  # noqa: PLC0415
+    from elsinore.spark.events import look_at_time, nanosecond_columns  # noqa: PLC0415
 
     options = job.options()
     try:
-        return job.workload.timed(options, *look_at_time(frame, options))
+        return job.workload.timed(options, *look_at_time(frame, options), nanosecond_columns(frame))
     except InputError as error:
         raise ArgumentError(str(error)) from error
 

@@ -11,12 +11,12 @@ from lark import Token
 
 from elsinore.errors import QuerySyntaxError, Span
 from elsinore.language.durations import microseconds
-from elsinore.model import Expression, Literal, Pattern, ReturnItem
+from elsinore.model import Duration, Expression, Literal, Pattern, ReturnItem
 from elsinore.model import pattern as pt
 from elsinore.model.expression import children, walk
-from elsinore.model.window import SECOND
 
 Node = TypeVar("Node")
+LONGEST = 2**63 * 1_000  # nanoseconds: those that do not fit in 64 bits of microseconds
 MOST_NESTED = 200  # what recursive functions over nodes can take, with room to spare
 
 
@@ -121,16 +121,29 @@ def checked(expression: Expression) -> Expression:
     return expression
 
 
-def literal_of(number: Number) -> Literal:
-    """Return a number as a literal: units of time make it a number of seconds."""
+def constant_of(number: Number, sign: int = 1) -> Literal | Duration:
+    """Return a number times a sign as a literal; with units of time, as a length of time.
+
+    Raises QuerySyntaxError for too many digits, and for lengths of time that are no whole
+    nanoseconds or need more than 64 bits.
+    """
     text, unit = number.parts[0]
     try:
         if unit is None:
-            return Literal(int(text) if text.isdigit() else float(text), number.span)
-        seconds = microseconds(list(number.parts)) / SECOND
-        return Literal(int(seconds) if seconds.denominator == 1 else float(seconds), number.span)
+            return Literal(sign * (int(text) if text.isdigit() else float(text)), number.span)
+        nanoseconds = sign * microseconds(list(number.parts)) * 1_000
     except (ValueError, OverflowError):
         raise _too_long(number.span) from None
+    if nanoseconds.denominator != 1:
+        raise QuerySyntaxError(
+            "Times are whole nanoseconds: this is a fraction of one. Round it.", span=number.span
+        )
+    if abs(nanoseconds) >= LONGEST:
+        raise QuerySyntaxError(
+            "This length of time is longer than 290,000 years, which 64 bits do not hold.",
+            span=number.span,
+        )
+    return Duration(int(nanoseconds), number.span)
 
 
 def microseconds_of(number: Number) -> Fraction:
@@ -155,4 +168,4 @@ def _too_long(span: Span) -> QuerySyntaxError:
 
 def expression_of(item: Any) -> Expression:
     """Return an operand as a node: numbers stay as they were written until one needs them."""
-    return literal_of(item) if isinstance(item, Number) else cast("Expression", item)
+    return constant_of(item) if isinstance(item, Number) else cast("Expression", item)

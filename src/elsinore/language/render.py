@@ -15,6 +15,7 @@ from elsinore.model import (
     Column,
     Conjunction,
     Disjunction,
+    Duration,
     Event,
     Expression,
     InList,
@@ -217,6 +218,9 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
         case Literal(value):
             negative = isinstance(value, int | float) and value < 0
             return (Level.SIGNED if negative else Level.ATOM), _literal(value)
+        case Duration(nanoseconds):
+            level = Level.SIGNED if nanoseconds < 0 else Level.ATOM
+            return level, render_duration(nanoseconds, 1_000)
         case Column(name):
             return Level.ATOM, render_name(name)
         case Attribute(variable, attribute, reference):
@@ -228,7 +232,7 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
             return Level.ATOM, f"{case(name) if plain else _quoted(name)}({inside}{star})"
         case Negative(operand):
             text = _expression(operand, Level.ATOM, case)
-            number = isinstance(operand, Literal) and not text.startswith("(")
+            number = isinstance(operand, Literal | Duration) and not text.startswith("(")
             return Level.SIGNED, f"-({text})" if number else f"-{text}"  # -5 is one number
         case Not(IsNull(operand)):
             return Level.COMPARISON, f"{_expression(operand, Level.SUM, case)} IS NOT NULL"

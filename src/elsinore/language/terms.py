@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial, reduce
 
 from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.model import (
     Attribute,
     Binary,
     Call,
+    Duration,
     Expression,
     InList,
     IsNull,
@@ -23,7 +26,7 @@ from elsinore.model import (
 )
 from elsinore.model.expression import like_regex
 
-Value = bool | int | float | str | None
+Value = bool | int | float | str | timedelta | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +92,12 @@ class Term:
 
     def is_in(self, choices: Iterable[Value]) -> Term:
         """Return whether the value is one of these."""
-        return Term(InList(self.node, tuple(_literal(choice) for choice in choices)))
+        listed = [_literal(choice) for choice in choices]
+        plain = tuple(choice for choice in listed if isinstance(choice, Literal))
+        if len(plain) == len(listed):
+            return Term(InList(self.node, plain))
+        equal = (Binary(Operator.EQ, self.node, choice) for choice in listed)
+        return Term(reduce(partial(Binary, Operator.OR), equal))
 
     def like(self, pattern: str) -> Term:
         r"""Return whether a text is like a pattern: `%` is any text, `_` any one character.
@@ -242,12 +250,14 @@ def as_expression(item: object) -> Expression:
     return _literal(item)
 
 
-def _literal(value: object) -> Literal:
+def _literal(value: object) -> Literal | Duration:
+    if isinstance(value, timedelta):
+        return Duration(value // timedelta(microseconds=1) * 1_000)
     if hasattr(value, "item") and callable(value.item):  # a NumPy scalar
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return Literal(value)
     raise TypeError(
-        "A condition compares attributes, numbers, strings, True, False and None; not "
+        "A condition compares attributes, numbers, strings, timedeltas, True, False and None; not "
         f"{kind_of_value(value)}."
     )

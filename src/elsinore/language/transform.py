@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, cast
 
 from lark import Token
@@ -30,9 +31,9 @@ from elsinore.language.parts import (
     Returned,
     checked,
     checked_pattern,
+    constant_of,
     count_of,
     expression_of,
-    literal_of,
     microseconds_of,
     span_of,
 )
@@ -44,6 +45,7 @@ from elsinore.model import (
     Column,
     Conjunction,
     Disjunction,
+    Duration,
     Event,
     Expression,
     InList,
@@ -258,8 +260,13 @@ class ToNodes:
     def is_not_null(self, place: Span, items: Items[Any]) -> Not:
         return Not(self.is_null(place, items), place)
 
-    def in_list(self, place: Span, items: Items[Any]) -> InList:
-        return InList(expression_of(items[0]), items[1], place)
+    def in_list(self, place: Span, items: Items[Any]) -> InList | Binary:
+        operand, choices = expression_of(items[0]), items[1]
+        lengths = [choice for choice in choices if isinstance(choice, Duration)]
+        if not lengths:
+            return InList(operand, choices, place)
+        equal = [Binary(Operator.EQ, operand, choice, place) for choice in choices]
+        return reduce(lambda one, other: Binary(Operator.OR, one, other, place), equal)
 
     def not_in_list(self, place: Span, items: Items[Any]) -> Not:
         return Not(self.in_list(place, items), place)
@@ -281,9 +288,8 @@ class ToNodes:
     def negative(self, place: Span, items: Items[Any]) -> Negative:
         return Negative(expression_of(items[1]), place)
 
-    def negative_number(self, place: Span, items: Items[Any]) -> Literal:
-        value = literal_of(items[1]).value
-        return Literal(-cast("int | float", value), place)
+    def negative_number(self, place: Span, items: Items[Any]) -> Literal | Duration:
+        return replace(constant_of(items[1], -1), span=place)
 
     def string(self, place: Span, items: Items[Token]) -> Literal:
         return Literal(_string(items[0]), place)
@@ -297,8 +303,8 @@ class ToNodes:
     def null(self, place: Span, items: Items[Token]) -> Literal:
         return Literal(None, place)
 
-    def list(self, _: Span, items: Items[Any]) -> tuple[Literal, ...]:
-        return tuple(cast("Literal", expression_of(item)) for item in items)
+    def list(self, _: Span, items: Items[Any]) -> tuple[Literal | Duration, ...]:
+        return tuple(cast("Literal | Duration", expression_of(item)) for item in items)
 
     def column(self, place: Span, items: Items[Named]) -> Column:
         quoted = items[0].token.type == "QUOTED"

@@ -304,8 +304,9 @@ class CollapsedSearch:
         if register.aggregate is not None:
             return self._stepped(register, place, states, rows, events, count, operands)
         name = register.attribute or ""
-        if register.kind is RegisterKind.SUM:
-            values: Any = operands.doubles[self._layout.double(name)][events]
+        if register.kind in {RegisterKind.SUM, RegisterKind.SUM_HIGH}:
+            row = self._layout.half(name, is_high=register.kind is RegisterKind.SUM_HIGH)
+            values: Any = operands.doubles[row][events]
             known = ~np.isnan(values)
             total = np.bincount(rows[known], weights=values[known], minlength=count)
             return np.where(np.bincount(rows[known], minlength=count) > 0, total, np.nan)

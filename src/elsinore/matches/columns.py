@@ -6,18 +6,20 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from elsinore.matches.operands import Order, order_of
-from elsinore.matches.registers import COMPUTED
+from elsinore.expressions.columns import type_of
 from elsinore.matches.returns import Column, ColumnKind, is_windowed
 from elsinore.matches.template import MatchTemplate
-from elsinore.model import expression as ex
+from elsinore.matches.values import expression_type
 
 
-def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType:
+def column_type(
+    column: Column, template: MatchTemplate, types: Mapping[str, pa.DataType]
+) -> pa.DataType:
     """Return the Arrow type of a column of RETURN, given the types of attributes."""
+    types = types_with_computed(template, types)
     match column.kind:
         case ColumnKind.VALUE:
-            return attribute_type(column.attribute or "", types)
+            return types[column.attribute or ""]
         case ColumnKind.LIST:
             return pa.list_(_listed_type(column.attribute or "", types))
         case ColumnKind.EVENTS:
@@ -25,32 +27,25 @@ def column_type(column: Column, types: Mapping[str, pa.DataType]) -> pa.DataType
             return pa.list_(pa.struct(fields))
         case ColumnKind.COUNT | ColumnKind.MATCH_NUMBER:
             return pa.int64()
-        case ColumnKind.SUM:
-            whole = order_of(attribute_type(column.attribute or "", types)) is Order.WHOLE
-            return pa.int64() if whole else pa.float64()
         case _:
-            return pa.bool_() if _is_truth(column.expression) else pa.float64()
+            assert column.expression is not None
+            return expression_type(column.expression, template.registers, types)
 
 
-def attribute_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
-    """Return the type of an attribute's values; what is computed of an event is a double."""
-    return pa.float64() if name.startswith(COMPUTED) else types[name]
+def types_with_computed(
+    template: MatchTemplate, types: Mapping[str, pa.DataType]
+) -> Mapping[str, pa.DataType]:
+    """Return the types of attributes, and of what is computed of single events."""
+    if not template.computed:
+        return types
+    unknown = ((name, how) for name, how in template.computed if name not in types)
+    return {**types} | {name: type_of(how, types) for name, how in unknown}
 
 
 def _listed_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
     """Return the type of an attribute's values in lists; Arrow cannot choose among untyped ones."""
-    kind = attribute_type(name, types)
+    kind = types[name]
     return pa.float64() if pa.types.is_null(kind) else kind
-
-
-def _is_truth(node: ex.Expression | None) -> bool:
-    match node:
-        case ex.Not() | ex.IsNull() | ex.InList() | ex.Literal(bool()):
-            return True
-        case ex.Binary(operator, _, _):
-            return not operator.is_arithmetic
-        case _:
-            return False
 
 
 def partial_schema(template: MatchTemplate, types: Mapping[str, pa.DataType]) -> pa.Schema:
@@ -59,5 +54,5 @@ def partial_schema(template: MatchTemplate, types: Mapping[str, pa.DataType]) ->
     if is_windowed(template.query):
         fields.append(pa.field("window", pa.int64()))
     for number, column in enumerate(template.columns):
-        fields.append(pa.field(f"c{number}", column_type(column, types)))
+        fields.append(pa.field(f"c{number}", column_type(column, template, types)))
     return pa.schema(fields)

@@ -9,6 +9,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints, Registers, Rules, Values
+from elsinore.matches.whole_arithmetic import computed, scaled, summed, with_sign
 
 WHOLES_AT = 6  # the place in the header of `tables` of where integer constants are
 STACK = 256  # a condition is at most 200 operators deep
@@ -81,6 +82,32 @@ def value_of(
         elif op < 27:
             top -= 1
             stack[top] = _binary(op, stack[top], stack[top + 1])
+        elif op >= 33:
+            if op == 33:
+                whole += 1
+                wholes[whole] = int(numbers[before, b] if a == 2 else numbers[final, b])
+            elif op == 34:
+                whole += 1
+                at_row = before if a == 2 else final
+                wholes[whole] = summed(tables, numbers[at_row, b], numbers[at_row, c])
+            elif op == 35:
+                wholes[whole] = with_sign(tables, wholes[whole])
+            elif op == 36:
+                top += 1
+                stack[top] = np.nan if wholes[whole] == _NULL else float(wholes[whole])
+                whole -= 1
+            elif op == 37:
+                if wholes[whole] != _NULL:
+                    wholes[whole] = -wholes[whole]
+            elif op == 38:
+                if wholes[whole] != _NULL:
+                    wholes[whole] = abs(wholes[whole])
+            elif op == 39:
+                wholes[whole] = scaled(tables, a, wholes[whole], stack[top])
+                top -= 1
+            else:
+                whole -= 1
+                wholes[whole] = computed(tables, op, wholes[whole], wholes[whole + 1])
         else:
             whole -= 2
             one, other = wholes[whole + 1], wholes[whole + 2]

@@ -104,7 +104,7 @@ class Matches(Kind):
         if is_windowed(given):
             times = {"window_start": given.window, "window_end": given.window}
             fields += [pa.field(name, pa.int64()) for name in times]
-        fields += [pa.field(c.name, column_type(c, types)) for c in template.columns]
+        fields += [pa.field(c.name, column_type(c, template, types)) for c in template.columns]
         limit = None if given.limit is None else min(given.limit, LARGEST)
         return ResultForm(
             schema=pa.schema(fields), times=times, limit=limit, distinct=given.distinct

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
+from elsinore.expressions.lengths import ticks, unit_of
 from elsinore.matches.arrays import Ints, Values
+from elsinore.model.schema import AttributeKind
 from elsinore.numeric.constants import moment
 
-_UNITS = ("s", "ms", "us", "ns")
+LIMIT = 2**63
 TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
 NULL_CODE = np.iinfo(np.int64).min
 
@@ -37,6 +39,7 @@ class Order(Enum):
     TRUTH = auto()
     TEXT = auto()
     TIME = auto()
+    LENGTH = auto()  # lengths of time
     NONE = auto()  # null or not, and nothing else
     NULL = auto()  # the constant NULL, which goes with anything
 
@@ -57,21 +60,42 @@ def order_of(kind: pa.DataType) -> Order:
         return Order.NUMBER
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return Order.TEXT
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return Order.TIME
+    if pa.types.is_duration(kind):
+        return Order.LENGTH
     return Order.NONE
 
 
-class Layout:
-    """Which rows the attributes get, by their Arrow types; rows are given out as they are asked."""
+KINDS = {  # of values in each order, as `elsinore.model.types` knows them
+    Order.WHOLE: AttributeKind.INTEGER,
+    Order.UNSIGNED: AttributeKind.INTEGER,
+    Order.NUMBER: AttributeKind.NUMBER,
+    Order.TRUTH: AttributeKind.BOOLEAN,
+    Order.TEXT: AttributeKind.STRING,
+    Order.TIME: AttributeKind.TIME,
+    Order.LENGTH: AttributeKind.DURATION,
+    Order.NONE: AttributeKind.OTHER,
+}
+COUNTED = {Order.TIME, Order.LENGTH}  # what is counted in ticks
+HALF = 32  # bits of the lower half of an integer
 
-    def __init__(self, types: Mapping[str, pa.DataType]) -> None:
+
+class Layout:
+    """Which rows the attributes get, by their Arrow types; rows are given out as they are asked.
+
+    Times and lengths of time are counted in one unit: microseconds, or nanoseconds where some have
+    them, or with `fine`.
+    """
+
+    def __init__(self, types: Mapping[str, pa.DataType], *, fine: bool = False) -> None:
         self._types = dict(types)
         self._orders = {name: order_of(kind) for name, kind in types.items()}
         self._doubles: dict[str, int] = {}
         self._wholes: dict[str, int] = {}
-        units = [_unit_of(k) for n, k in types.items() if self._orders[n] is Order.TIME]
-        self._unit = max(units, key=_UNITS.index, default="us")
+        self._halves: dict[tuple[str, bool], int] = {}
+        counted = [_plain_type(k) for n, k in types.items() if self._orders[n] in COUNTED]
+        self._unit = "ns" if fine else unit_of(*counted)
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
@@ -82,6 +106,11 @@ class Layout:
     def doubles(self) -> Mapping[str, int]:
         """The rows of the attributes that are there as doubles."""
         return self._doubles
+
+    @property
+    def unit(self) -> str:
+        """The unit in which times and lengths of time are counted."""
+        return self._unit
 
     def order(self, name: str) -> Order:
         """Return how an attribute is compared."""
@@ -99,7 +128,36 @@ class Layout:
                 f"'{name}' is of type {self._types[name]}: a condition or an aggregate cannot "
                 "compute with it."
             )
-        return self._doubles.setdefault(name, len(self._doubles))
+        return self._doubles.setdefault(name, len(self._doubles) + len(self._halves))
+
+    def half(self, name: str, *, is_high: bool) -> int:
+        """Return the row of doubles with which an attribute is added up.
+
+        Integers of 64 bits are added up in two halves, of which each is exact; other numbers in
+        one, beside which the upper half has no values. InputError as from `double`.
+        """
+        if not is_high and not self.has_halves(name):
+            return self.double(name)
+        return self._halves.setdefault((name, is_high), len(self._doubles) + len(self._halves))
+
+    def has_halves(self, name: str) -> bool:
+        """Return whether an attribute is added up in two halves."""
+        order, kind = self._orders[name], _plain_type(self._types[name])
+        return (
+            order in COUNTED
+            or (order is Order.WHOLE and kind.bit_width > HALF)
+            or (order is Order.UNSIGNED)
+        )
+
+    def ticks(self, nanoseconds: int) -> int:
+        """Return a length of time in the unit of the rows; InputError where 64 bits are too few."""
+        length = nanoseconds if self._unit == "ns" else nanoseconds // 1_000
+        if not -LIMIT < length < LIMIT:
+            raise InputError(
+                "A constant length of time is longer than 292 years, which nanoseconds of 64 bits "
+                "do not hold. Cast the times to microseconds."
+            )
+        return length
 
     def whole(self, name: str) -> int:
         """Return the row of an attribute as integers that keep the order."""
@@ -132,9 +190,13 @@ class Layout:
     def of(self, columns: Mapping[str, pa.Array], order: Ints, arranged: Ints) -> Operands:
         """Return the rows of columns, in an order; times, classes and moments are in it already."""
         plain = {n: _plain(columns[n]) for n in {**self._doubles, **self._wholes}}
-        doubles = np.empty((len(self._doubles), len(order)), dtype=np.float64)
+        count = len(self._doubles) + len(self._halves)
+        doubles = np.empty((count, len(order)), dtype=np.float64)
         for name, row in self._doubles.items():
             np.take(_doubles(self._timed(name, plain[name])), order, out=doubles[row], mode="clip")
+        for (name, is_high), row in self._halves.items():
+            half = self._half(name, _plain(columns[name]), is_high=is_high)
+            np.take(half, order, out=doubles[row], mode="clip")
         if not self._wholes:
             return Operands(doubles, np.ascontiguousarray(arranged), to_arrow([], pa.string()))
         texts = _texts(plain[n] for n in self._wholes if self._orders[n] is Order.TEXT)
@@ -147,15 +209,22 @@ class Layout:
 
     def _timed(self, name: str, column: pa.Array) -> pa.Array:
         """Return times as integers of the common unit; other columns as they are."""
-        if self._orders[name] is not Order.TIME:
+        if self._orders[name] not in COUNTED:
             return column
-        if pa.types.is_duration(column.type):
-            return column.cast(pa.duration(self._unit)).cast(pa.int64())
         try:
-            moments = column.cast(pa.timestamp(self._unit, _zone(column.type)))
+            return ticks(column, self._unit)
         except pa.ArrowInvalid as error:
             raise InputError(f"The times in '{name}' cannot be compared: {error}") from error
-        return moments.cast(pa.int64())
+
+    def _half(self, name: str, column: pa.Array, *, is_high: bool) -> NDArray[np.float64]:
+        """Return the lower or upper halves of integers as doubles, null as NaN."""
+        if not self.has_halves(name):
+            return np.full(len(column), np.nan)
+        numbers: NDArray[Any] = to_numpy(self._timed(name, column), 0)
+        half = numbers >> HALF if is_high else numbers & (2**HALF - 1)
+        halves = half.astype(np.float64)
+        halves[to_numpy(column.is_null())] = np.nan
+        return halves
 
     def _codes(self, name: str, column: pa.Array, texts: pa.Array) -> NDArray[np.int64]:
         match self._orders[name]:
@@ -163,7 +232,7 @@ class Layout:
                 codes = pc.multiply(
                     pc.index_in(column.cast(pa.string()), texts).cast(pa.int64()), to_scalar(2)
                 )
-            case Order.TIME:
+            case Order.TIME | Order.LENGTH:
                 codes = self._timed(name, column)
             case Order.WHOLE | Order.UNSIGNED:
                 return _codes_of_wholes(name, column)
@@ -242,14 +311,8 @@ def _codes_of_wholes(name: str, column: pa.Array) -> NDArray[np.int64]:
     return codes
 
 
-def _unit_of(kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        return _unit_of(kind.value_type)
-    return "s" if pa.types.is_date(kind) else str(kind.unit)
-
-
-def _zone(kind: pa.DataType) -> str | None:
-    return kind.tz if pa.types.is_timestamp(kind) else None
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _plain(column: pa.Array) -> pa.Array:

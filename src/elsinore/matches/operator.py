@@ -209,6 +209,13 @@ class MatchOperator:
                 yield from self._search(number, template, operands, keys, table, events)
         if self._options.last_time is not None and over.any():
             self._count_open_windows(table, order, arranged, keys[over])
+        engine = self._engine
+        for search, template in zip(engine.searches, self._spec.templates, strict=True):
+            if search.tables.has_overflown():
+                raise InputError(
+                    f"{template.query.name}: a whole number in a condition goes beyond 64 bits. "
+                    "Cast the attribute to a double, as in a column of its own."
+                )
         self._rows = self._kept(table, order, arranged, keys, over)
         if self._rows is not None:
             most_bytes = max(self.statistics.state_bytes, self._rows.nbytes)
@@ -263,7 +270,7 @@ class MatchOperator:
             for number in numbers:
                 rows = engine.rows[number]
                 if rows.made_of not in made:
-                    made[rows.made_of] = rows.of(piece, operands, events)
+                    made[rows.made_of] = rows.of(piece, events)
                 self.statistics.totals += len(piece)
                 yield engine.batch(number, piece, groups, made[rows.made_of])
 
@@ -294,7 +301,7 @@ class MatchOperator:
             if self._left[number] != EVER:
                 self._left[number] -= len(given)
             self.statistics.totals += len(given)
-            columns = rows.of(given, operands, events)
+            columns = rows.of(given, events)
             yield engine.batch(number, given, events.groups(given.first), columns)
             if self._left[number] <= 0:
                 return
@@ -341,7 +348,7 @@ class MatchOperator:
                 given = piece.take(np.arange(min(len(piece), self._left[number])))
                 self._left[number] -= len(given)
             self.statistics.totals += len(given)
-            columns = engine.rows[number].of(given, operands, events, mine[: len(given)])
+            columns = engine.rows[number].of(given, events, mine[: len(given)])
             yield engine.batch(number, given, events.groups(given.first), columns)
 
     def _kept(
@@ -383,7 +390,8 @@ class _Engine:
         self._unit = unit
         self._spec = spec
         types = {attribute_of(column): schema.field(column.name).type for column in unit.columns}
-        self._layout = Layout(types)
+        fine = any(template.has_fine_lengths for template in spec.templates)
+        self._layout = Layout(types, fine=fine)
         size = unit.classes.size
         self._dense = size <= DENSE
         self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many

@@ -1,7 +1,8 @@
 """Conditions as code for a small stack machine, which compiled kernels run (`interpret`).
 
-Values are doubles, null is NaN, truth is 1 and 0. What doubles do not hold exactly, whole numbers,
-times and texts, is compared as 64-bit integers on a stack of its own; the least is null there.
+Values are doubles, null is NaN, truth is 1 and 0. What doubles do not hold exactly (whole numbers,
+times, lengths of time and texts) is compared and computed as 64-bit integers on a stack of its own;
+the least is null there. The types of expressions are those of `elsinore.model.types`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from elsinore.errors import InputError
 from elsinore.matches.conditions import Condition
-from elsinore.matches.operands import Layout, Order, code_of_unsigned
-from elsinore.matches.registers import Moment, Register, Slot, slot_of
+from elsinore.matches.operands import KINDS, LIMIT, Layout, Order, code_of_unsigned
+from elsinore.matches.registers import Moment, Register, RegisterKind, Slot, slot_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Call, Expression, Literal, Operator
+from elsinore.model.schema import AttributeKind
+from elsinore.model.types import kind_of
 
 
 class Code(IntEnum):
@@ -52,9 +56,34 @@ class Code(IntEnum):
     WHOLE_GE = 30
     WHOLE_EQ = 31
     WHOLE_NE = 32
+    WHOLE_NUMBER = 33  # push number b of the registers at moment a, which counts, as an integer
+    WHOLE_SUM = 34  # push the sum whose halves are numbers b and c of the registers at moment a
+    UNSIGNED = 35  # an integer without a sign as one with a sign
+    TO_DOUBLE = 36  # move an integer to the stack of doubles
+    WHOLE_NEGATE = 37
+    WHOLE_ABSOLUTE = 38
+    SCALE = 39  # an integer times (a = 0) or divided by (a = 1) a double, rounded
+    WHOLE_ADD = 40
+    WHOLE_SUB = 41
+    WHOLE_MUL = 42
+    WHOLE_MOD = 43
+    SHARE = 44  # an integer divided by another, rounded
 
 
 _BINARY = {operator: Code[operator.name] for operator in Operator}
+_WHOLE_BINARY = {
+    Operator.ADD: Code.WHOLE_ADD,
+    Operator.SUB: Code.WHOLE_SUB,
+    Operator.MUL: Code.WHOLE_MUL,
+    Operator.MOD: Code.WHOLE_MOD,
+}
+_WHOLES = {AttributeKind.INTEGER, AttributeKind.TIME, AttributeKind.DURATION}
+_ORDERS = {
+    AttributeKind.INTEGER: Order.WHOLE,
+    AttributeKind.TIME: Order.TIME,
+    AttributeKind.DURATION: Order.LENGTH,
+    AttributeKind.BOOLEAN: Order.TRUTH,
+}
 _UNARY = {"ABS": Code.ABSOLUTE, "LOG2": Code.LOG2}
 _TURNED: dict[int, int] = {Code.LT: Code.GT, Code.LE: Code.GE, Code.GT: Code.LT, Code.GE: Code.LE}
 _TRUTH = {True: 1.0, False: 0.0, None: float("nan")}
@@ -108,6 +137,7 @@ class Compiler:
     def __init__(self, registers: tuple[Register, ...], layout: Layout) -> None:
         self.program = Program()
         self._layout = layout
+        self._registers = registers
         self._places = register_places(registers)
 
     def add(self, condition: Condition) -> None:
@@ -138,6 +168,11 @@ class Compiler:
                 self._constant(float(value))
             case Literal():
                 self._constant(float("nan"))
+            case Attribute(_, str()):
+                self._leaf(node)
+            case _ if self._kind(node) in _WHOLES:
+                self._whole(node)
+                self._emit(Code.TO_DOUBLE)
             case Attribute():
                 self._leaf(node)
             case ex.Not(operand):
@@ -147,7 +182,7 @@ class Compiler:
                 self._value(operand)
                 self._emit(Code.NEGATE)
             case ex.IsNull(operand):
-                if self._order(operand) in {Order.TEXT, Order.TIME, Order.NONE}:
+                if self._order(operand) in {Order.TEXT, Order.TIME, Order.LENGTH, Order.NONE}:
                     self._whole(operand)
                     self._emit(Code.WHOLE_IS_NULL)
                 else:
@@ -188,6 +223,7 @@ class Compiler:
         if left_order is right_order and left_order in {
             Order.TEXT,
             Order.TIME,
+            Order.LENGTH,
             Order.WHOLE,
             Order.UNSIGNED,
         }:
@@ -225,14 +261,24 @@ class Compiler:
                 return Order.NUMBER
             case Attribute(_, str(name)):
                 return self._layout.order(name)
-            case Attribute():
-                return Order.NUMBER
-            case ex.Not() | ex.IsNull() | ex.InList():
-                return Order.TRUTH
-            case Binary(operator, _, _) if not operator.is_arithmetic:
-                return Order.TRUTH
             case _:
-                return Order.NUMBER
+                kind = self._kind(node)
+                return Order.NUMBER if kind is None else _ORDERS.get(kind, Order.NUMBER)
+
+    def _kind(self, node: Expression) -> AttributeKind | None:
+        return kind_of(node, self._kind_of_leaf)
+
+    def _kind_of_leaf(self, leaf: Attribute | ex.Column) -> AttributeKind | None:
+        if isinstance(leaf, ex.Column):
+            return None
+        if leaf.name is not None:
+            return KINDS[self._layout.order(leaf.name)]
+        register = self._registers[slot_of(leaf).register]
+        if register.kind in {RegisterKind.COUNT, RegisterKind.PRESENT}:
+            return AttributeKind.INTEGER
+        if register.kind is RegisterKind.SUM:
+            return KINDS[self._layout.order(register.attribute or "")]
+        return AttributeKind.NUMBER
 
     def _leaf(self, node: Attribute) -> None:
         slot = slot_of(node)
@@ -253,13 +299,68 @@ class Compiler:
                 self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
             case Literal(int(value)):
                 unsigned = order is Order.UNSIGNED
+                if not unsigned and not -LIMIT < value < LIMIT:
+                    raise InputError(
+                        f"A condition computes with {value}, which 64 bits do not hold. Write "
+                        f"{value}.0 for a double."
+                    )
                 self.program.wholes.append(code_of_unsigned(value) if unsigned else int(value))
                 self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
+            case ex.Duration(nanoseconds):
+                self._whole_constant(self._layout.ticks(nanoseconds))
+            case ex.Negative(ex.Duration(nanoseconds)):
+                self._whole_constant(self._layout.ticks(-nanoseconds))
             case Attribute(_, str(name)):
                 slot = slot_of(node)
                 self._emit(Code.WHOLE, slot.moment, self._place(slot), self._layout.whole(name))
+                if self._layout.order(name) is Order.UNSIGNED and order is not Order.UNSIGNED:
+                    self._emit(Code.UNSIGNED)
+            case Attribute():
+                self._whole_register(slot_of(node))
+            case ex.Negative(operand):
+                self._whole(operand)
+                self._emit(Code.WHOLE_NEGATE)
+            case Call("ABS", (operand,)):
+                self._whole(operand)
+                self._emit(Code.WHOLE_ABSOLUTE)
+            case Binary(Operator.MUL | Operator.DIV, left, right) if AttributeKind.DURATION in {
+                self._kind(left),
+                self._kind(right),
+            }:
+                self._scaled(node)
+            case Binary(operator, left, right):
+                self._whole(left)
+                self._whole(right)
+                self._emit(_WHOLE_BINARY[operator])
             case _:
                 raise TypeError(f"not compared as an integer: {node}")
+
+    def _whole_constant(self, value: int) -> None:
+        self.program.wholes.append(value)
+        self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
+
+    def _whole_register(self, slot: Slot) -> None:
+        """Emit what pushes a register of a number as an integer."""
+        register, place = self._registers[slot.register], self._places[slot.register]
+        if register.kind is not RegisterKind.SUM:
+            self._emit(Code.WHOLE_NUMBER, slot.moment, place)
+            return
+        upper = self._places[self._registers.index(register.upper_half)]
+        self._emit(Code.WHOLE_SUM, slot.moment, place, upper)
+
+    def _scaled(self, node: Binary) -> None:
+        """Emit a length of time times or divided by a number."""
+        length, number = node.left, node.right
+        if self._kind(length) is not AttributeKind.DURATION:
+            length, number = number, length
+        self._whole(length)
+        divides = node.operator is Operator.DIV
+        if self._kind(number) is AttributeKind.INTEGER:
+            self._whole(number)
+            self._emit(Code.SHARE if divides else Code.WHOLE_MUL)
+        else:
+            self._value(number)
+            self._emit(Code.SCALE, int(divides))
 
     def _place(self, slot: Slot) -> int:
         if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:

@@ -8,7 +8,7 @@ aggregates over previously selected events).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from elsinore.language import render
@@ -28,6 +28,7 @@ class RegisterKind(IntEnum):
     PRESENT = 5  # the number of events with a value of the attribute
     SUM = 6  # the sum of the values; null while there is none
     CONFIDENCE = 8  # how probable the match is, where times are uncertain
+    SUM_HIGH = 9  # of integers of 64 bits: the sum of their upper halves, SUM has the lower ones
     USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property
@@ -53,6 +54,11 @@ class Register:
     def attributes(self) -> tuple[str, ...]:
         """The attributes it reads."""
         return self.arguments if self.attribute is None else (self.attribute,)
+
+    @property
+    def upper_half(self) -> Register:
+        """The register with the other half of a sum."""
+        return replace(self, kind=RegisterKind.SUM_HIGH)
 
     @property
     def width(self) -> int:
@@ -126,7 +132,10 @@ class Registers:
     ) -> int:
         """Return the number of a register; a new one where there is none alike."""
         register = Register(kind, variables, name, aggregate, arguments)
-        return self._numbers.setdefault(register, len(self._numbers))
+        number = self._numbers.setdefault(register, len(self._numbers))
+        if kind is RegisterKind.SUM:
+            self._numbers.setdefault(register.upper_half, len(self._numbers))
+        return number
 
     def argument(self, node: Expression) -> str | None:
         """Return the attribute that an aggregate's argument is; a new one where it is computed."""

@@ -28,8 +28,7 @@ class ColumnKind(Enum):
 
     VALUE = "value"  # an attribute of an event that a register holds, of the attribute's type
     COUNT = "count"  # a register that counts
-    SUM = "sum"  # a register that adds up
-    COMPUTED = "computed"  # an expression over registers
+    COMPUTED = "computed"  # an expression over registers and what they hold
     LIST = "list"  # an attribute of all events of some variables
     EVENTS = "events"  # all attributes of all events of some variables
     MATCH_NUMBER = "match number"  # among those of a key
@@ -64,7 +63,6 @@ class Column:
 _DIRECT = {
     "MIN": (RegisterKind.LEAST, ColumnKind.VALUE),
     "MAX": (RegisterKind.GREATEST, ColumnKind.VALUE),
-    "SUM": (RegisterKind.SUM, ColumnKind.SUM),
     "COUNT": (RegisterKind.PRESENT, ColumnKind.COUNT),
 }
 
@@ -145,7 +143,7 @@ def _column(
         case Attribute() as leaf:
             slot = _slot(query, leaf, variables(leaf), registers)
             return Column(name, ColumnKind.VALUE, register=slot.register, attribute=slot.attribute)
-        case Call("MIN" | "MAX" | "SUM" | "COUNT" as function, (argument,)) as call:
+        case Call("MIN" | "MAX" | "COUNT" as function, (argument,)) as call:
             every = variables(_range(query, call))
             over_what = registers.argument(argument)
             kind, made = _DIRECT[function]
@@ -187,7 +185,9 @@ def _column(
                 return ex.IsNull(resolve(operand))
             case ex.InList(operand, choices):
                 return ex.InList(resolve(operand), choices)
-            case ex.Literal():
+            case ex.Like(operand, pattern):
+                return ex.Like(resolve(operand), pattern)
+            case ex.Literal() | ex.Duration():
                 return node
             case _:
                 raise UnsupportedError(

@@ -116,7 +116,7 @@ def match_unit(
 
 def _carried(name: str, computed: Expression | None) -> Carried:
     if computed is not None:
-        return Carried(f"{_VALUE}{name}", computed, Travel.DOUBLE)
+        return Carried(f"{_VALUE}{name}", computed, Travel.RAW)
     return Carried(f"{_VALUE}{name}", name, Travel.RAW)
 
 

@@ -62,7 +62,8 @@ class Header(IntEnum):
     ADDS_AT = 34  # [state, register of a number]: 1 where an event is added to it
     ADDEND_AT = 35  # [register of a number]: kind, row of the layout or -1, is it of integers
     KEPT_AT = 36  # a list of the registers of events that no row of a match tells
-    SIZE = 37
+    OVERFLOWED = 37  # 1 where a condition had a whole number beyond 64 bits
+    SIZE = 38
 
 
 MOST_MOVES = 2**20  # of states and classes together
@@ -83,6 +84,14 @@ class Tables:
     interprets: bool  # whether there are conditions beyond comparisons of neighbours
     is_chain: bool  # whether matches may be for `elsinore.matches.chains` or `subsets`
     known: tuple[tuple[int, int], ...]  # registers of events, and the row of a match they hold
+
+    def has_overflown(self) -> bool:
+        """Return whether a condition had a whole number beyond 64 bits; forget it."""
+        overflown = bool(self.integers[Header.OVERFLOWED])
+        self.integers[Header.OVERFLOWED] = 0
+        for negative in self.negatives:
+            overflown |= negative.has_overflown()
+        return overflown
 
     def set_texts(self, operands: Operands) -> None:
         """Put in the integers that stand for texts among those of a batch."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from elsinore.matches.stepping import Stepper
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
+_SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
 _STRATEGIES = {Strategy.ANY: 0, Strategy.NEXT: 1, Strategy.CONTIGUOUS: 2}
 
 Pair = tuple[int, ...]  # a comparison of two neighbours (`elsinore.matches.search.pair_holds`)
@@ -113,7 +114,7 @@ def _put_sizes(table: _Table, template: MatchTemplate) -> None:
     table[Header.NUMBERS] = sum(widths) - table[Header.EVENTS]
     table[Header.STRATEGY] = _STRATEGIES[template.strategy]
     table[Header.DEFERRED] = int(template.waits)
-    sums = [p for p, kind in zip(places, kinds, strict=True) if kind is RegisterKind.SUM]
+    sums = [p for p, kind in zip(places, kinds, strict=True) if kind in _SUMS]
     table[Header.SUM_AT] = table.put_list(sums)
 
 
@@ -192,11 +193,14 @@ def _updates(
         is_whole, row = False, -1
         if register.kind in _COMPARED:
             is_whole, row = layout.comparable(register.attribute or "")
-        elif register.kind is RegisterKind.SUM:
-            row = layout.double(register.attribute or "")
+        elif register.kind in _SUMS:
+            row = layout.half(
+                register.attribute or "", is_high=register.kind is RegisterKind.SUM_HIGH
+            )
         elif register.aggregate is not None:
             row = steps[register]
-        updates += [int(register.kind), place, row, int(is_whole)]
+        kind = RegisterKind.SUM if register.kind in _SUMS else register.kind
+        updates += [int(kind), place, row, int(is_whole)]
     return updates
 
 

@@ -20,7 +20,7 @@ from elsinore.matches.uncorrelated import uncorrelated
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
-from elsinore.model.expression import Call, Expression, walk
+from elsinore.model.expression import Call, Duration, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.guards import (
@@ -169,6 +169,14 @@ class MatchTemplate:
                 for name, needs in template.wanted.items():
                     by_type.setdefault(name, {}).update(needs)
         return by_type
+
+    @property
+    def has_fine_lengths(self) -> bool:
+        """Whether conditions have constant lengths of time with parts of a microsecond."""
+        conditions = (node for c in self.conditions for node in walk(c.expression))
+        return any(
+            isinstance(node, Duration) and node.nanoseconds % 1_000 for node in conditions
+        ) or any(negative.has_fine_lengths for negative in self.negatives)
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -23,7 +23,8 @@ from elsinore.model.expression import (
     Reference,
 )
 from elsinore.model.kinds import Kind
-from elsinore.model.wanted import misplaced, places, plain_kind
+from elsinore.model.schema import AttributeKind
+from elsinore.model.types import mistakes
 
 PREFIX_REFERENCES = frozenset({Reference.ALL, Reference.EARLIER, Reference.LAST})
 KLEENE_REFERENCES = frozenset(Reference) - {Reference.PLAIN}
@@ -619,14 +620,15 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
                     )
 
 
-def conditions_are_true_or_false(query: Clauses) -> Iterator[QueryError]:
-    """A number or a text is no condition, and neither a text nor a condition is a number."""
-    for predicate in query.where:
-        for node, wanted in places(predicate):
-            kind = plain_kind(node)
-            message = None if kind is None else misplaced(node, kind, wanted)
-            if message is not None:
-                yield _error(query, message, node.span)
+def expressions_have_types(query: Clauses) -> Iterator[QueryError]:
+    """Conditions are true or false, and every operator and function fits its operands.
+
+    What the attributes hold is not known yet: whatever they may hold is considered.
+    """
+    wanted = [(predicate, AttributeKind.BOOLEAN) for predicate in query.where]
+    for expression, kind in [*wanted, *((item.expression, None) for item in query.returns)]:
+        for mistake in mistakes(expression, lambda _: None, kind):
+            yield _error(query, mistake.message, mistake.span or expression.span)
 
 
 def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
@@ -685,7 +687,7 @@ RULES: tuple[Callable[[Clauses], Iterator[QueryError]], ...] = (
     spreads_are_over_trends,
     pairs_of_trends_are_counted,
     predicates_make_sense,
-    conditions_are_true_or_false,
+    expressions_have_types,
     trend_predicates_can_be_aggregated,
     clauses_fit_the_kind,
     attributes_are_named_once,

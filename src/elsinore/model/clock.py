@@ -7,12 +7,13 @@ that coarser input could hold (some 292,000 years around 1970) stays within 64 b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from elsinore.errors import QuerySemanticError, raise_errors
+from elsinore.model.lengths import has_lengths, with_numbers_for_lengths
 from elsinore.model.query import Query, Workload
 from elsinore.model.window import Window
 
@@ -25,6 +26,8 @@ class Clock:
     """Ticks to a microsecond (1 or 1000), and the nanoseconds of a bare number's unit.
 
     `number` is None where times are timestamps, dates or text: a unit must then be written.
+    `numeric_times` are the attributes that are times in numbers, with the nanoseconds of their
+    unit.
 
     >>> Clock().ticks_per("ms"), Clock(1000).ticks_per("ms")
     (1000, 1000000)
@@ -32,6 +35,7 @@ class Clock:
 
     per_microsecond: int = 1
     number: int | None = NANOSECONDS["s"]
+    numeric_times: tuple[tuple[str, int], ...] = ()
 
     def ticks_per(self, unit: str) -> int:
         """Return how many ticks a unit of time (s, ms, us; ns where ticks are) has."""
@@ -45,6 +49,11 @@ def clock_for(queries: Workload, *, fine: bool, number: int | None) -> Clock:
             length.denominator != 1 for length in _lengths(window, Clock(1, number or 10**9))
         )
     return Clock(1_000 if fine else 1, number)
+
+
+def lengths_matter(queries: Workload, clock: Clock) -> bool:
+    """Return whether the units of numeric times change what `set_to` returns."""
+    return bool(clock.numeric_times) and any(has_lengths(query) for query in queries)
 
 
 def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
@@ -74,17 +83,31 @@ def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
 
 
 def set_to(queries: Workload, clock: Clock) -> Workload:
-    """Return the queries with all windows in the ticks of a clock; raises as `windows_set_to`."""
+    """Return the queries with all lengths of time in the units that a clock says.
+
+    Those are windows, in ticks, and constant lengths beside times that are numbers. Raises what
+    `windows_set_to` does.
+    """
     ticks = windows_set_to(queries, clock)
-    if all(window == tick for window, tick in ticks.items()):
-        return queries
+    units = dict(clock.numeric_times)
     set_queries: list[Query] = []
     for query in queries:
+        query = with_numbers_for_lengths(query, units)  # noqa: PLW2901
         if query.window is not None and ticks[query.window] != query.window:
             tick = replace(ticks[query.window], span=query.window.span)
             query = replace(query, window=tick, is_valid=True, of_form=query.alike)  # noqa: PLW2901
         set_queries.append(query)
+    if all(one is other for one, other in zip(set_queries, queries, strict=True)):
+        return queries
     return replace(queries, queries=tuple(set_queries))
+
+
+def with_units(queries: Workload, units: Mapping[str, int]) -> Workload:
+    """Return queries with constant lengths beside numeric times as numbers of their units."""
+    changed = [with_numbers_for_lengths(query, units) for query in queries]
+    if all(one is other for one, other in zip(changed, queries, strict=True)):
+        return queries
+    return replace(queries, queries=tuple(changed))
 
 
 def _windows(queries: Workload) -> Iterable[Window]:

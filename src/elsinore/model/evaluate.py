@@ -17,6 +17,7 @@ from elsinore.model.expression import (
     Attribute,
     Binary,
     Call,
+    Duration,
     Expression,
     InList,
     IsNull,
@@ -27,8 +28,9 @@ from elsinore.model.expression import (
     Operator,
     like_regex,
 )
+from elsinore.model.moments import MICROSECOND, Moment, Span, computed
 
-Value = bool | int | float | str
+Value = bool | int | float | str | Moment | Span
 Lookup = Callable[[Attribute], Value | None]
 
 COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
@@ -89,20 +91,25 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
     match expression:
         case Literal(value):
             return value
+        case Duration(nanoseconds):
+            return Span(nanoseconds, nanoseconds % MICROSECOND != 0)
         case Attribute(_, str()):
             return lookup(expression)
         case Not(operand):
             truth = _truth(evaluate(operand, lookup))
             return None if truth is None else not truth
         case Negative(operand):
-            number = _number(evaluate(operand, lookup))
+            turned = evaluate(operand, lookup)
+            if isinstance(turned, Span):
+                return Span(-turned.nanoseconds, turned.fine)
+            number = _number(turned)
             return None if number is None else -number
         case IsNull(operand):
             return evaluate(operand, lookup) is None
         case InList(operand, choices):
-            value = evaluate(operand, lookup)
+            element = evaluate(operand, lookup)
             verdicts = [
-                compared(Operator.EQ, value, evaluate(left_value, lookup)) for left_value in choices
+                compared(Operator.EQ, element, evaluate(choice, lookup)) for choice in choices
             ]
             return True if True in verdicts else None if None in verdicts else False
         case Like(operand, pattern):
@@ -122,6 +129,8 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
             left_value, right_value = evaluate(left, lookup), evaluate(right, lookup)
             if operation.is_comparison:
                 return compared(operation, left_value, right_value)
+            if isinstance(left_value, Moment | Span) or isinstance(right_value, Moment | Span):
+                return computed(operation, left_value, right_value)
             return _compute(operation, _number(left_value), _number(right_value))
         case _:
             raise TypeError(f"not an expression over single events: {expression}")

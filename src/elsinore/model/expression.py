@@ -85,6 +85,14 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Duration:
+    """A constant length of time, in nanoseconds: `5 minutes`, `-1 day`."""
+
+    nanoseconds: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute:
     """An attribute of an event of a variable: `T.speed`, `b[i-1].val`.
 
@@ -176,7 +184,8 @@ class Call:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Expression = Literal | Attribute | Column | Not | Negative | Binary | IsNull | InList | Like | Call
+Constant = Literal | Duration
+Expression = Constant | Attribute | Column | Not | Negative | Binary | IsNull | InList | Like | Call
 
 SPREADS = frozenset({"VARIANCE", "STDDEV", "VAR_POP", "STDDEV_POP"})
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"}) | SPREADS
@@ -223,6 +232,25 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return arguments
         case _:
             return ()
+
+
+def with_children(expression: Expression, parts: tuple[Expression, ...]) -> Expression:
+    """Return an expression with others in place of its operands, in the order of `children`.
+
+    >>> with_children(Negative(Literal(1)), (Literal(2),))
+    Negative(operand=Literal(value=2))
+    """
+    match expression:
+        case Binary():
+            left, right = parts
+            return replace(expression, left=left, right=right)
+        case Call():
+            return replace(expression, arguments=parts)
+        case Not() | Negative() | IsNull() | InList() | Like():
+            (operand,) = parts
+            return replace(expression, operand=operand)
+        case _:
+            return expression
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
@@ -20,8 +21,16 @@ class AttributeKind(Enum):
     CLOCK = "clock"  # a time of day
     DURATION = "duration"
     INTERVAL = "interval"  # with months, which have no fixed length
+    TICKS = "ticks"  # a time that is a number, in the unit of the time column
+    TICK_SPAN = "tick span"  # a length of time in that unit
+    QUANTITY = "quantity"  # a number, a time or a length of time: attributes alone tell which
     NULL = "null"  # nothing: all of its values are null
     OTHER = "other"  # a type that is only returned, never compared
+
+    @property
+    def may_be_ticks(self) -> bool:
+        """Whether values of the kind can be times that are numbers."""
+        return self.is_numeric or self is AttributeKind.TIME
 
     @property
     def is_numeric(self) -> bool:
@@ -42,6 +51,19 @@ class Schema:
     def kind(self, name: str) -> AttributeKind | None:
         """Return what an attribute holds; None where there is no such attribute."""
         return dict(self.attributes).get(name)
+
+    def with_ticks(self, names: Collection[str]) -> Schema:
+        """Return the schema with these attributes, numbers or times, as times that are numbers.
+
+        >>> Schema((("time", AttributeKind.INTEGER),)).with_ticks({"time"}).kind("time").value
+        'ticks'
+        """
+        return Schema(
+            tuple(
+                (name, AttributeKind.TICKS if name in names and kind.may_be_ticks else kind)
+                for name, kind in self.attributes
+            )
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

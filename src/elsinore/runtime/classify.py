@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
+from elsinore.expressions.columns import evaluate, nearest_doubles, values
 from elsinore.kernels import enter
 from elsinore.kernels.sorting import read_only, rows_by_type
 from elsinore.plan.classes import (
@@ -25,7 +26,6 @@ from elsinore.plan.classes import (
     comparison_with_number,
 )
 from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, look_up
-from elsinore.runtime.expressions import evaluate, nearest_doubles, values
 from elsinore.runtime.names import text_numbers
 from elsinore.runtime.numbering import Codes, Numbering
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, kind_of_value
+from elsinore.expressions.reasons import reason
 from elsinore.runtime.column_types import stored
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.reasons import reason
 from elsinore.runtime.tables import check_names, plain_dictionaries
 
 ACCEPTED = (

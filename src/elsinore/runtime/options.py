@@ -57,6 +57,12 @@ class RunOptions:
         """What engines are told of uncertain times, in ticks of the clock."""
         return None if self.uncertain is None else self.uncertain.uncertainty(self.clock)
 
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The columns that times are read from, if they are columns and no other expressions."""
+        high = None if self.uncertain is None else self.uncertain.high
+        return tuple(name.strip().strip("`") for name in (self.time, high) if name is not None)
+
     def __post_init__(self) -> None:
         if self.uncertain is not None and self.order_by:
             raise InputError(

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
@@ -23,6 +24,8 @@ from elsinore.runtime.sources import format_of
 OutputFormat = Literal["parquet", "csv", "json"]
 
 ROWS_AT_A_TIME = 65_536
+# types whose values JSON has in a spelling of our own
+_SPELLED = (pa.types.is_timestamp, pa.types.is_decimal, pa.types.is_duration)
 DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
 
@@ -32,9 +35,10 @@ def write_table(
     r"""Write `table` to the file `path`; make its folder if need be.
 
     In CSV and JSON, timestamps are ISO 8601 (in UTC and with a Z where they have a zone, with no
-    more digits of a second than a value needs, by threes), decimals are their digits, and doubles
-    that are not finite are Infinity, -Infinity and NaN: in JSON as strings, since it has no numbers
-    for them. JSON is one object per line, nulls included. Lists and structs in a CSV cell are JSON.
+    more digits of a second than a value needs, by threes), lengths of time are numbers of seconds,
+    decimals are their digits, and doubles that are not finite are Infinity, -Infinity and NaN: in
+    JSON as strings, since it has no numbers for them. JSON is one object per line, nulls included.
+    Lists and structs in a CSV cell are JSON.
     The file appears whole or not at all.
 
     Raise InputError for an unknown format, and OutputError where the file cannot be written, or
@@ -167,6 +171,8 @@ def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return _not_finite_named(column)
     if pa.types.is_timestamp(data_type):
         return _iso8601(column)
+    if pa.types.is_duration(data_type):
+        return _seconds(column)
     if pa.types.is_decimal(data_type):
         return column.cast(pa.string())
     if pa.types.is_nested(data_type):
@@ -198,6 +204,26 @@ def _iso8601(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return text
 
 
+def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return lengths of time as texts of seconds, without zeros at the end."""
+    digits = DIGITS.get(column.type.unit, 0)
+    counted = column.cast(pa.int64()).cast(pa.decimal128(19))
+    if not digits:
+        return counted.cast(pa.string())
+    seconds = pc.multiply(counted, pa.scalar(Decimal(1).scaleb(-digits)))
+    return pc.replace_substring_regex(_plainly(seconds, digits), r"\.?0+$", "")
+
+
+def _plainly(decimals: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
+    """Return decimals as texts without an exponent."""
+    texts = decimals.cast(pa.decimal128(38, digits)).cast(pa.string())
+    small = pc.match_substring(texts, "E")
+    if not pc.any(small).as_py():
+        return texts
+    plain = [None if d is None else f"{d:.{digits}f}" for d in decimals.to_pylist()]
+    return pa.chunked_array([to_arrow(plain, pa.string())])
+
+
 def _write_json(table: pa.Table, file: BinaryIO) -> None:
     names = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
     for start in range(0, table.num_rows, ROWS_AT_A_TIME):
@@ -218,7 +244,9 @@ def json_cells(column: pa.ChunkedArray) -> Iterator[str]:
         return (_json_plain(text) for text in _iso8601(column).to_pylist())
     if pa.types.is_date(data_type):
         return (_json_plain(text) for text in column.cast(pa.string()).to_pylist())
-    if _holds(data_type, pa.types.is_timestamp) or _holds(data_type, pa.types.is_decimal):
+    if pa.types.is_duration(data_type):
+        return ("null" if text is None else text for text in _seconds(column).to_pylist())
+    if any(_holds(data_type, test) for test in _SPELLED):
         return (_json_nested(value) for value in column)
     return (_json_plain(value) for value in column.to_pylist())
 
@@ -257,6 +285,8 @@ def _json_nested(value: pa.Scalar) -> str:
     if isinstance(value, pa.TimestampScalar):
         text = _iso8601(pa.chunked_array([to_arrow([value], value.type)]))[0].as_py()
         return json.dumps(text)
+    if isinstance(value, pa.DurationScalar):
+        return str(_seconds(pa.chunked_array([to_arrow([value], value.type)]))[0].as_py())
     if isinstance(value, pa.Decimal128Scalar | pa.Decimal256Scalar):
         return str(value.cast(pa.string()).as_py())
     if isinstance(value, pa.StructScalar):

@@ -33,9 +33,9 @@ from elsinore.errors import (
     no_column,
     option,
 )
+from elsinore.expressions.columns import remainder
+from elsinore.expressions.reasons import reason
 from elsinore.runtime.chunks import plain
-from elsinore.runtime.expressions import remainder
-from elsinore.runtime.reasons import reason
 from elsinore.runtime.sql_casts import cast, computed, lost
 from elsinore.runtime.time_formats import parse_times
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
+from elsinore.expressions.columns import evaluate
 from elsinore.kernels.tiers import is_compiled
 from elsinore.model import Schema
 from elsinore.model import expression as ex
@@ -22,7 +23,6 @@ from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
-from elsinore.runtime.expressions import evaluate
 from elsinore.runtime.names import name_numbers
 
 SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's memory

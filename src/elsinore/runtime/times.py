@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
+from elsinore.expressions.columns import nearest_doubles
 from elsinore.model.clock import LARGEST, NANOSECONDS
 from elsinore.model.window import Window
-from elsinore.runtime.expressions import nearest_doubles
 from elsinore.runtime.iso8601 import has_nanoseconds, parse_iso8601
 from elsinore.runtime.numbers_in_text import numbers_in_text
 from elsinore.runtime.ranges import by_ranges

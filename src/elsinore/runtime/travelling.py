@@ -23,11 +23,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
+from elsinore.expressions.columns import evaluate, values
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.chunks import plain
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.rejects import REFUSAL, unusable_reasons
 
 FEW_CLASSES = 1 << 8  # up to this number, all classes are decoded at once

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from elsinore.errors import InputError, option
+from elsinore.expressions.reasons import reason
 from elsinore.model import AttributeKind
-from elsinore.runtime.reasons import reason
 from elsinore.runtime.schema import kind_of
 from elsinore.runtime.sql import evaluate_sql
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow
+from elsinore.expressions.columns import evaluate, values
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.chunks import plain
 from elsinore.runtime.classify import classify
-from elsinore.runtime.expressions import evaluate, values
 from elsinore.runtime.keys import Keys, NumberedKeys, number_keys
 
 Read = Callable[[str], pa.Array]  # an attribute of all events, by its name

@@ -45,6 +45,7 @@ from elsinore.spark.events import (
     Events,
     last_time_of,
     look_at_time,
+    nanosecond_columns,
     schema_of,
     unusable_report,
     with_numbers,
@@ -55,7 +56,7 @@ from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_own_interpreter
 
-__all__ = ["look_at_time", "run", "unusable_report"]
+__all__ = ["look_at_time", "nanosecond_columns", "run", "unusable_report"]
 
 ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with them
 
@@ -74,7 +75,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     computed, unless `options.allow_rejects`; they are then in `rejected`.
     """
     given, frame = frame, with_numbers(guess_again(frame, options), options)
-    bind(plan.workload, schema_of(frame))
+    bind(plan.workload, schema_of(frame).with_ticks(dict(options.clock.numeric_times)))
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))

@@ -35,6 +35,7 @@ from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted, tried
 from elsinore.spark.quiet import first_line, silenced, tasks_heard
 from elsinore.spark.times import (
+    NANOSECONDS_KEY,
     SparkTime,
     TextTimes,
     as_numbers,
@@ -188,6 +189,11 @@ def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     column = Events(frame, options).column(options.time, "time")
     field = frame.select(column.alias("time")).schema["time"]
     return look_at(frame, column, field, options.time_unit)
+
+
+def nanosecond_columns(frame: DataFrame) -> tuple[str, ...]:
+    """Return the columns of integers that a reader has marked as timestamps in nanoseconds."""
+    return tuple(field.name for field in frame.schema.fields if NANOSECONDS_KEY in field.metadata)
 
 
 def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:

@@ -1,6 +1,6 @@
 """Expressions as Spark columns, in SQL's three-valued logic.
 
-The counterpart of `elsinore.runtime.expressions`: NaN counts as null, a comparison with null is
+The counterpart of `elsinore.expressions.columns`: NaN counts as null, a comparison with null is
 null, division by zero is null, whole numbers that overflow stop the run (Spark's ANSI mode).
 """
 
@@ -17,6 +17,7 @@ from elsinore.model.expression import (
     Attribute,
     Binary,
     Call,
+    Duration,
     Expression,
     InList,
     IsNull,
@@ -25,9 +26,15 @@ from elsinore.model.expression import (
     Negative,
     Not,
     Operator,
+    attributes,
 )
+from elsinore.model.schema import AttributeKind
+from elsinore.model.types import DURATION, TIME, kind_of
 from elsinore.numeric.constants import held, moment
+from elsinore.spark.column_types import kind_of_field
+from elsinore.spark.lengths import as_length, as_time, per_microsecond, scaled, ticks_of
 
+_COUNTED = {TIME, DURATION}
 FEW_BITS = (T.ByteType, T.ShortType, T.IntegerType)
 
 
@@ -36,6 +43,7 @@ class Columns:
 
     def __init__(self, frame: DataFrame) -> None:
         self._types = {field.name: field.dataType for field in frame.schema.fields}
+        self._kinds = {field.name: kind_of_field(field) for field in frame.schema.fields}
 
     def value(self, name: str) -> Column:
         """Return an attribute's column; decimals as doubles, NaN as null."""
@@ -52,6 +60,8 @@ class Columns:
         match expression:
             case Literal(value):
                 return F.lit(held(value))
+            case Duration() | Negative(Duration()):
+                return as_length(self._ticks(expression))
             case Attribute(_, str(name)):
                 return self.value(name)
             case Not(operand):
@@ -69,6 +79,14 @@ class Columns:
             case Call("LOG2", (operand,)):
                 number = self.evaluate(operand)
                 return F.when(number > 0, F.log2(number))
+            case Binary(operator) if operator.is_arithmetic and self._kind(expression) in _COUNTED:
+                return self._from_ticks(expression)
+            case Binary(Operator.DIV, left, right) if self._kind(left) is DURATION:
+                return _combine(Operator.DIV, *self._both_ticks(left, right))
+            case Binary(operator, left, right) if operator.is_comparison and self._by_ticks(
+                left, right
+            ):
+                return _combine(operator, *self._both_ticks(left, right))
             case Binary(operator, left, right) if operator.is_arithmetic:
                 return _known(_combine(operator, self._number(left), self._number(right)))
             case Binary(operator, left, right):
@@ -76,12 +94,64 @@ class Columns:
             case _:
                 raise TypeError(f"not an expression over one event: {expression}")
 
+    def _kind(self, node: Expression) -> AttributeKind | None:
+        return kind_of(node, lambda read: self._kinds.get(read.name or ""))
+
+    def _by_ticks(self, left: Expression, right: Expression) -> bool:
+        """Return whether two sides are times or lengths, and not two columns of one type."""
+        if {self._kind(left), self._kind(right)} not in ({TIME}, {DURATION}):
+            return False
+        match left, right:
+            case Attribute(_, str(one)), Attribute(_, str(other)):
+                return self._types[one] != self._types[other]
+        return True
+
+    def _both_ticks(self, left: Expression, right: Expression) -> tuple[Column, Column]:
+        """Return two times, or lengths, as ticks of one unit."""
+        scale = max(per_microsecond(left), per_microsecond(right))
+        return self._ticks(left, scale), self._ticks(right, scale)
+
+    def _ticks(self, node: Expression, scale: int | None = None) -> Column:
+        """Return a time or a length as ticks, `scale` of them to a microsecond."""
+        own = per_microsecond(node)
+        match node:
+            case Duration(nanoseconds):
+                ticks = F.lit(nanoseconds * own // 1_000).cast("bigint")
+            case Negative(operand):
+                ticks = -self._ticks(operand)
+            case Attribute(_, str(name)):
+                ticks = ticks_of(F.col(quoted(name)), self._types[name])
+            case Binary(Operator.ADD | Operator.SUB as operator, left, right):
+                ticks = _combine(operator, self._ticks(left, own), self._ticks(right, own))
+            case Binary(operator, left, right):
+                if self._kind(left) is not DURATION:
+                    left, right = right, left
+                is_whole = self._kind(right) is AttributeKind.INTEGER
+                number = self._number(right)
+                ticks = scaled(operator, self._ticks(left, own), number, is_whole=is_whole)
+            case _:
+                raise TypeError(f"not a time or a length of time: {node}")
+        factor = (scale or own) // own
+        return ticks if factor == 1 else ticks * F.lit(factor).cast("bigint")
+
+    def _from_ticks(self, node: Expression) -> Column:
+        """Return a computed time as a timestamp, a computed length as an interval."""
+        ticks = F.call_function("div", self._ticks(node, 1_000), F.lit(1_000).cast("bigint"))
+        ticks = self._ticks(node) if per_microsecond(node) == 1 else ticks
+        if self._kind(node) is DURATION:
+            return as_length(ticks)
+        named = (self._types[read.name] for read in attributes(node) if read.name in self._types)
+        zoned = any(isinstance(kind, T.TimestampType) for kind in named)
+        return as_time(ticks, T.TimestampType() if zoned else T.TimestampNTZType())
+
     def _number(self, operand: Expression) -> Column:
         """Return what is computed with: whole numbers of few bits as such of 64."""
         value = self.evaluate(operand)
         match operand:
             case Attribute(_, str(name)) if isinstance(self._types[name], FEW_BITS):
                 return value.cast("long")
+            case Attribute(_, str(name)) if isinstance(self._types[name], T.FloatType):
+                return value.cast("double")
             case Literal(constant) if isinstance(held(constant), int):
                 return value.cast("long")
         return value

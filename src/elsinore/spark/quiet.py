@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from elsinore.errors import InputError
-from elsinore.runtime.reasons import TAKE_OUT
+from elsinore.expressions.reasons import TAKE_OUT
 
 GONE = "FILE_NOT_EXIST"  # of the kinds of what Spark calls FAILED_READ_FILE
 NO_SUCH_TIME = {  # by what Python and Arrow say of it

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given
 
 from elsinore.errors import QuerySemanticError
+from elsinore.expressions.columns import values
 from elsinore.language import parse_workload
 from elsinore.model import Query, Strategy, Workload
 from elsinore.model.window import SECOND
@@ -26,7 +27,6 @@ from elsinore.plan.paths import STATE_LIMIT, Path
 from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.runtime.expressions import values
 from elsinore.runtime.keys import encode_keys
 from elsinore.trends import totals_fields
 from elsinore.trends.core.arrays import FOREVER, NEVER

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError, did_you_mean
+from elsinore.expressions.reasons import reason
 from elsinore.runtime.iso8601 import parse_iso8601
-from elsinore.runtime.reasons import reason
 
 TICKS = {"s": 1_000_000, "ms": 1_000, "us": 1}  # microseconds in a unit
 

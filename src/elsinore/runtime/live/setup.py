@@ -100,7 +100,7 @@ def plan_live(
 
     Raises the errors of queries that do not fit the schema, and of those that cannot run live.
     """
-    bind(plan.workload, schema_of(schema))
+    bind(plan.workload, schema_of(schema).with_ticks(dict(options.clock.numeric_times)))
     refuse_batch_queries(plan)
     plan = gathered(plan, options.sharing, record=False)
     plan = fitted(plan, attribute_types(schema, options), declared=declared)

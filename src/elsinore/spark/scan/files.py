@@ -15,9 +15,9 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
+from elsinore.expressions.reasons import TAKE_OUT
 from elsinore.runtime.column_types import stored_type
 from elsinore.runtime.contents import READING_ERRORS
-from elsinore.runtime.reasons import TAKE_OUT
 from elsinore.runtime.schema import is_bytes, plain_type
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.storage import Storage

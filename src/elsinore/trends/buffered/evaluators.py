@@ -11,6 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_numpy
+from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
+from elsinore.model.moments import MICROSECOND, Moment, Span
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.paths import goes_in_steps
@@ -307,6 +309,12 @@ def _compared(column: pa.ChunkedArray) -> list[Any]:
     Other decimals stay: one can compare them with one another, and compute nothing with them.
     """
     kind = column.type
+    if is_time(kind) or is_length(kind):
+        unit = unit_of(kind)
+        factor, fine = (1, True) if unit == "ns" else (MICROSECOND, False)
+        make = Moment if is_time(kind) else Span
+        counted = ticks(column, unit).to_pylist()
+        return [None if tick is None else make(tick * factor, fine) for tick in counted]
     if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= _DIGITS:
         return [None if value is None else float(value) for value in column.to_pylist()]
     return _values(column)

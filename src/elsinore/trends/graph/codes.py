@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
+from elsinore.model.schema import AttributeKind
 from elsinore.operators.ranks import to_ranks
 from elsinore.trends.keyed import Doubles, Ints
 
@@ -44,6 +45,16 @@ class Order(Enum):
         return self.is_exact or self is Order.NUMBER
 
 
+KINDS = {  # of values in each order, as `elsinore.model.types` knows them
+    Order.WHOLE: AttributeKind.INTEGER,
+    Order.WIDE: AttributeKind.NUMBER,
+    Order.NUMBER: AttributeKind.NUMBER,
+    Order.TEXT: AttributeKind.STRING,
+    Order.TRUTH: AttributeKind.BOOLEAN,
+    Order.TIME: AttributeKind.TIME,
+    Order.DURATION: AttributeKind.DURATION,
+    Order.NONE: AttributeKind.OTHER,
+}
 STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.DURATION}
 
 

@@ -248,6 +248,10 @@ class ComparedColumns:
         is_there = place < len(self.wholes) and self.wholes[place] == number
         return 2 * place if is_there else 2 * place - 1
 
+    def length_code(self, nanoseconds: int) -> int:
+        """Return a constant length of time in the unit of times and lengths."""
+        return nanoseconds if self.unit == "ns" else nanoseconds // 1_000
+
     def text_code(self, text: str) -> int:
         """Return what a text constant is compared as: odd where no attribute has that value."""
         ranks = range(len(self.texts))

@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsinore.errors import InputError
 from elsinore.model.expression import (
     Attribute,
     Binary,
     Call,
+    Duration,
     Expression,
     InList,
     IsNull,
@@ -24,9 +26,12 @@ from elsinore.model.expression import (
     Not,
     Operator,
 )
+from elsinore.model.schema import AttributeKind
+from elsinore.model.types import kind_of
 from elsinore.plan.between import PREVIOUS
 from elsinore.trends.graph import interpret as k
-from elsinore.trends.graph.codes import Order
+from elsinore.trends.graph.bounds import magnitude
+from elsinore.trends.graph.codes import BOUND, KINDS, Order
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import as_entered
 
@@ -44,6 +49,20 @@ _COMPUTE = {
     Operator.MUL: k.TIMES,
     Operator.DIV: k.DIVIDE,
     Operator.MOD: k.REMAINDER,
+}
+
+
+_COMPUTE_CODES = {
+    Operator.ADD: k.PLUS_CODES,
+    Operator.SUB: k.MINUS_CODES,
+    Operator.MUL: k.TIMES_CODES,
+    Operator.MOD: k.REMAINDER_OF_CODES,
+}
+_COUNTED = {AttributeKind.INTEGER, AttributeKind.TIME, AttributeKind.DURATION}
+_ORDERS = {
+    AttributeKind.TIME: Order.TIME,
+    AttributeKind.DURATION: Order.DURATION,
+    AttributeKind.BOOLEAN: Order.TRUTH,
 }
 
 
@@ -150,7 +169,7 @@ class _Compiler:
                 self._load(left, k.LOAD_CODE, rows[0])
                 self._load(right, k.LOAD_CODE, rows[1])
                 self._put(k.COMPARE_CODES, allowed)
-            elif self._is_whole(left) and self._is_whole(right):
+            elif self._is_exact(left) and self._is_exact(right):
                 self._code(left)
                 self._code(right)
                 self._put(k.COMPARE_CODES, allowed)
@@ -177,12 +196,32 @@ class _Compiler:
         if isinstance(constant, Literal):
             self._put(k.CODE, self.columns.time_code(attribute.name or "", str(constant.value)))
 
-    def _is_whole(self, expression: Expression) -> bool:
+    def _is_exact(self, expression: Expression) -> bool:
         """Return whether a number can be compared as exact ones are."""
         if isinstance(expression, Attribute):
             return self._order(expression).is_exact
         value = _constant(expression)
-        return isinstance(value, int) and self.columns.whole_code(value) is not None
+        if value is not None:
+            return isinstance(value, int) and self.columns.whole_code(value) is not None
+        return self._fits(expression)
+
+    def _fits(self, expression: Expression) -> bool:
+        """Return whether an integer, time or length is computed exactly in 64 bits, by its bound.
+
+        Raises InputError for times and lengths that are not.
+        """
+        kind = self._kind(expression)
+        if kind not in _COUNTED:
+            return False
+        bound = magnitude(expression, self.columns)
+        if bound is not None and bound < BOUND:
+            return True
+        if kind is AttributeKind.INTEGER:
+            return False
+        raise InputError(
+            "A condition computes with times so far apart that 64 bits do not hold the result. "
+            "Leave such events out, or cast times in nanoseconds to microseconds."
+        )
 
     def _code(self, expression: Expression) -> None:
         """Put what is compared as an integer on the stack."""
@@ -191,6 +230,12 @@ class _Compiler:
                 self._load(expression, k.LOAD_CODE)
             case Literal(str(text)):
                 self._put(k.CODE, self.columns.text_code(text))
+            case Duration(nanoseconds):
+                self._put(k.CODE, self.columns.length_code(nanoseconds))
+            case Binary() | Call() | Negative() if (
+                _constant(expression) is None and self._kind(expression) in _COUNTED
+            ):
+                self._computed_code(expression)
             case _:
                 value = _constant(expression)
                 code = self.columns.whole_code(value) if isinstance(value, int) else None
@@ -199,11 +244,45 @@ class _Compiler:
                 else:
                     self._put(k.CODE, code)
 
+    def _computed_code(self, expression: Expression) -> None:
+        """Put an integer, time or length that is computed on the stack."""
+        self._fits(expression)
+        match expression:
+            case Negative(operand):
+                self._put(k.CODE, 0)
+                self._code(operand)
+                self._put(k.MINUS_CODES)
+            case Call("ABS", (operand,)):
+                self._code(operand)
+                self._put(k.MAGNITUDE_OF_CODE)
+            case Binary(operator, left, right) if operator in _COMPUTE_CODES and (
+                AttributeKind.DURATION not in {self._kind(left), self._kind(right)}
+                or operator is not Operator.MUL
+            ):
+                self._code(left)
+                self._code(right)
+                self._put(_COMPUTE_CODES[operator])
+            case Binary(operator, left, right):
+                if self._kind(left) is not AttributeKind.DURATION:
+                    left, right = right, left
+                divides = operator is Operator.DIV
+                self._code(left)
+                if self._kind(right) is AttributeKind.INTEGER:
+                    self._code(right)
+                    self._put(k.SHARE_CODES if divides else k.TIMES_CODES)
+                else:
+                    self._number(right)
+                    self._put(k.SCALE_CODE, int(divides))
+
     def _number(self, expression: Expression) -> None:
         """Put a double on the stack; what is no number is unknown."""
         value = _constant(expression)
         if value is not None:
             self._put(k.NUMBER, constant=_double(value))
+            return
+        if not isinstance(expression, Attribute) and self._is_computed_whole(expression):
+            self._code(expression)
+            self._put(k.CODE_AS_NUMBER)
             return
         match expression:
             case Attribute() if self._order(expression).is_number:
@@ -224,13 +303,21 @@ class _Compiler:
             case _:
                 self._put(k.UNKNOWN)
 
+    def _is_computed_whole(self, expression: Expression) -> bool:
+        """Return whether a number is, or is made of, what is computed as an integer."""
+        if self._kind(expression) in {AttributeKind.TIME, AttributeKind.DURATION}:
+            return True
+        return self._kind(expression) is AttributeKind.INTEGER and self._fits(expression)
+
     def _any(self, expression: Expression) -> None:
         """Put a value on the stack of which only is asked whether it is known."""
         match expression:
             case Attribute():
                 self._load(expression, k.LOAD_CODE)
-            case Literal(str()):
+            case Literal(str()) | Duration():
                 self._put(k.CODE)
+            case _ if self._order(expression) in {Order.TIME, Order.DURATION}:
+                self._code(expression)
             case _ if self._order(expression).is_number:
                 self._number(expression)
             case _:
@@ -251,12 +338,12 @@ class _Compiler:
                 return Order.TRUTH
             case Literal(str()):
                 return Order.TEXT
-            case Literal() | Negative() | Call():
-                return Order.NUMBER
-            case Binary(operator, _, _):
-                return Order.NUMBER if operator in _COMPUTE else Order.TRUTH
             case _:
-                raise TypeError(f"not an expression over single events: {expression}")
+                kind = self._kind(expression)
+                return Order.NUMBER if kind is None else _ORDERS.get(kind, Order.NUMBER)
+
+    def _kind(self, expression: Expression) -> AttributeKind | None:
+        return kind_of(expression, lambda read: KINDS[self.columns.orders[read.name or ""]])
 
 
 def _chained(expression: Expression, joined: Operator) -> list[Expression]:

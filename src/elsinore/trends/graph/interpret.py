@@ -18,10 +18,16 @@ from elsinore.trends.keyed import Doubles, Flags, Ints
 
 # what an instruction does; its operands are explained where they are read below
 LOAD_NUMBER, LOAD_CODE, NUMBER, CODE, UNKNOWN = 0, 1, 2, 3, 4
-IS_UNKNOWN, NOT, NEGATE, MAGNITUDE, LOGARITHM = 5, 6, 7, 8, 9
-LAST_OF_ONE = LOGARITHM  # the operations that follow take two values
-COMPARE_NUMBERS, COMPARE_CODES, AND, OR = 10, 11, 12, 13
-PLUS, MINUS, TIMES, DIVIDE, REMAINDER = 14, 15, 16, 17, 18
+IS_UNKNOWN, NOT, NEGATE, MAGNITUDE, LOGARITHM, CODE_AS_NUMBER, MAGNITUDE_OF_CODE = (
+    5, 6, 7, 8, 9, 10, 11,
+)  # fmt: skip
+LAST_OF_ONE = MAGNITUDE_OF_CODE  # the operations that follow take two values
+COMPARE_NUMBERS, COMPARE_CODES, AND, OR = 12, 13, 14, 15
+PLUS, MINUS, TIMES, DIVIDE, REMAINDER = 16, 17, 18, 19, 20
+# of integers, which do not overflow (`elsinore.trends.graph.bounds`)
+PLUS_CODES, MINUS_CODES, TIMES_CODES, REMAINDER_OF_CODES, SHARE_CODES, SCALE_CODE = (
+    21, 22, 23, 24, 25, 26,
+)  # fmt: skip
 
 # outcomes of a comparison; what an operator allows is the sum of some of them
 LESS, EQUAL, GREATER = 1, 2, 4
@@ -42,6 +48,7 @@ OPERAND = 1  # attribute, outcomes allowed, or a constant
 EVENT = 2  # PREVIOUS_EVENT or CURRENT_EVENT
 
 
+LIMIT = 9223372036854774784.0  # the greatest double whose integer fits 64 bits
 CHUNK = 256  # events that a condition is looked at for at once
 
 
@@ -136,6 +143,10 @@ def _interpret(
                     stack[top, event] = -stack[top, event]
                 elif operation == MAGNITUDE:
                     stack[top, event] = abs(stack[top, event])
+                elif operation == CODE_AS_NUMBER:
+                    stack[top, event] = float(codes[top, event])
+                elif operation == MAGNITUDE_OF_CODE:
+                    codes[top, event] = abs(codes[top, event])
                 elif known[top, event] and stack[top, event] > 0.0:
                     stack[top, event] = math.log2(stack[top, event])
                 else:
@@ -163,6 +174,19 @@ def _interpret(
                     number, other = stack[top, event], stack[top + 1, event]
                     outcome = LESS if number < other else EQUAL if number == other else GREATER
                     codes[top, event] = 1 if operand & outcome else 0
+                elif operation == SCALE_CODE:
+                    scale = stack[top + 1, event]
+                    value = float(codes[top, event])
+                    value = value * scale if operand == 0 else _quotient(value, scale)
+                    fits = abs(value) < LIMIT  # NaN does not
+                    known[top, event] = 1 if fits else 0
+                    codes[top, event] = _rounded(value) if fits else 0
+                elif operation >= PLUS_CODES:
+                    with_code = codes[top + 1, event]
+                    if operation >= REMAINDER_OF_CODES and with_code == 0:
+                        known[top, event] = 0
+                        continue
+                    codes[top, event] = _computed_code(operation, codes[top, event], with_code)
                 else:
                     value = _computed(operation, stack[top, event], stack[top + 1, event])
                     stack[top, event] = value
@@ -170,6 +194,39 @@ def _interpret(
     for event in range(count):
         if known[top, event] == 0 or codes[top, event] == 0:
             conditions.chosen[event] = 0
+
+
+@kernel
+def _computed_code(operation: int, one: int, other: int) -> int:
+    """Return a sum, product or the like of integers; a quotient rounded, halves away from zero."""
+    if operation == PLUS_CODES:
+        return one + other
+    if operation == MINUS_CODES:
+        return one - other
+    if operation == TIMES_CODES:
+        return one * other
+    size, by = abs(one), abs(other)
+    rest = size % by
+    if operation == REMAINDER_OF_CODES:
+        return -rest if one < 0 else rest
+    quotient = size // by
+    if rest >= by - rest:
+        quotient += 1
+    return quotient if (one < 0) == (other < 0) else -quotient
+
+
+@kernel
+def _quotient(value: float, by: float) -> float:
+    return value / by if by != 0.0 else np.nan
+
+
+@kernel
+def _rounded(value: float) -> int:
+    """Return the nearest integer, halves away from zero."""
+    size = abs(value)
+    whole = math.floor(size)
+    nearest = np.int64(whole) + (1 if size - whole >= 0.5 else 0)
+    return -nearest if value < 0 else nearest
 
 
 @kernel

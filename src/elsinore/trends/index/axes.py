@@ -17,12 +17,19 @@ from elsinore.model.expression import (
     Literal,
     Negative,
     Operator,
+    children,
+    walk,
 )
+from elsinore.model.schema import AttributeKind
+from elsinore.model.types import kind_of
 from elsinore.operators.ranks import rank_doubles
 from elsinore.plan.indexed import Cut
+from elsinore.trends.graph.bounds import magnitude
+from elsinore.trends.graph.codes import KINDS
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import Doubles, Flags, Ints, as_entered
 
+EXACT = 2**52  # integers up to it, and sums of two of them, are exact in doubles
 _NO_NUMBERS = np.zeros((0, 0))
 
 
@@ -75,7 +82,8 @@ class Columns:
     def axes(self, compared: ComparedColumns, times: Ints) -> Axes:
         """Return all columns asked for, of events whose attributes have the same types.
 
-        Raises InfiniteError where a shift would be added to what is infinite, or be so.
+        Raises InfiniteError where a shift would be added to what is infinite, or be so, and where
+        doubles are not exact (`is_exact_in_doubles`).
         """
         compared.need(max((name for name in self._numbers if isinstance(name, int)), default=0))
         codes, known = compared.compared, compared.known
@@ -88,6 +96,8 @@ class Columns:
             if isinstance(name, int):
                 codes[place], known[place] = compared.compared[name], compared.known[name]
                 continue
+            if not is_exact_in_doubles(name, compared):
+                raise InfiniteError
             with np.errstate(all="ignore"):
                 values, there = computed(name, compared)
             if place in self._finite and not np.isfinite(values[there]).all():
@@ -104,6 +114,22 @@ class Columns:
 
     def _number(self, name: int | Expression) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
+
+
+def is_exact_in_doubles(expression: Expression, columns: ComparedColumns) -> bool:
+    """Return whether doubles compute an expression as it is to be computed.
+
+    Times and lengths of time, and integers that may exceed 2^53, are computed in integers.
+    """
+    for node in walk(expression):
+        kind = kind_of(node, lambda read: KINDS[columns.orders[read.name or ""]])
+        if kind in {AttributeKind.TIME, AttributeKind.DURATION}:
+            return False
+        if kind is AttributeKind.INTEGER and (node is expression or children(node)):
+            bound = magnitude(node, columns)
+            if bound is not None and bound > EXACT:
+                return False
+    return True
 
 
 def _is_read(expression: Expression) -> bool:

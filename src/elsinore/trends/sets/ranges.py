@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elsinore.model.evaluate import Value, compared, evaluate, is_true
-from elsinore.model.expression import Attribute, Binary, Expression, Operator
+from elsinore.model.expression import Attribute, Binary, Expression, Negative, Operator
 from elsinore.numeric.exact import Number
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.indexed import Cut, Indexed, axis, sides
@@ -132,7 +132,9 @@ class Ranked:
 
         else:
             earlier = cut.previous
-            if cut.shift is not None:
+            if isinstance(cut.shift, Negative):
+                earlier = Binary(Operator.SUB, earlier, cut.shift.operand)
+            elif cut.shift is not None:
                 earlier = Binary(Operator.ADD, earlier, cut.shift)
             condition = Binary(operator, earlier, cut.current)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError
+from elsinore.expressions.columns import evaluate
 from elsinore.language import parse_expression
 from elsinore.model import (
     Attribute,
@@ -26,7 +27,6 @@ from elsinore.model import (
     Operator,
 )
 from elsinore.model.evaluate import evaluate as plainly
-from elsinore.runtime.expressions import evaluate
 
 often = settings(max_examples=100)
 COMPARISONS = [operator for operator in Operator if operator.is_comparison]

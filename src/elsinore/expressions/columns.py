@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
+from elsinore.expressions import lengths
+from elsinore.expressions.reasons import APART, OVERFLOW, not_computed, reason
 from elsinore.model.expression import (
     Attribute,
     Binary,
     Call,
+    Duration,
     Expression,
     InList,
     IsNull,
@@ -30,7 +33,6 @@ from elsinore.model.expression import (
     Operator,
 )
 from elsinore.numeric.constants import held, moment
-from elsinore.runtime.reasons import APART, OVERFLOW, not_computed, reason
 
 Columns = Mapping[str, pa.Array]
 
@@ -71,10 +73,14 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     match expression:
         case Literal(value):
             return to_scalar(held(value))
+        case Duration(nanoseconds):
+            return lengths.constant(nanoseconds)
         case Attribute(_, str(name)):
             return values(columns[name])
         case Not(operand):
             return pc.invert(_truth(_evaluate(operand, columns)))
+        case Negative(Duration(nanoseconds)):
+            return lengths.constant(-nanoseconds)
         case Negative(operand):
             number = _wide(_evaluate(operand, columns))
             if number.type == pa.uint64():
@@ -102,9 +108,20 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
             left_value, right_value = _alike(_evaluate(left, columns), _evaluate(right, columns))
             if operator in _COMPARE:
                 return _COMPARE[operator](*_signed(left_value, right_value))
-            return known(_compute(operator, left_value, right_value))
+            length = lengths.compute(operator, left_value, right_value)
+            return known(_compute(operator, left_value, right_value)) if length is None else length
         case _:
             raise TypeError(f"not an expression over one event: {expression}")
+
+
+def type_of(expression: Expression, types: Mapping[str, pa.DataType]) -> pa.DataType:
+    """Return the Arrow type of an expression's values over columns of these types.
+
+    >>> type_of(Binary(Operator.DIV, Attribute("T", "n"), Literal(2)), {"n": pa.int32()})
+    DataType(double)
+    """
+    columns = {name: to_arrow([], kind) for name, kind in types.items()}
+    return evaluate(expression, columns).type
 
 
 def values(column: pa.Array) -> pa.Array:
@@ -165,11 +182,25 @@ def _alike(
         left = _moment(left.as_py(), right.type)
     elif _is_text(right) and pa.types.is_temporal(left.type):
         right = _moment(right.as_py(), left.type)
+    if pa.types.is_timestamp(left.type) or pa.types.is_timestamp(right.type):
+        left, right = _in_one_zone(left, right)
     if pa.types.is_integer(left.type) and pa.types.is_floating(right.type):
         left = _nearest(left)
     elif pa.types.is_floating(left.type) and pa.types.is_integer(right.type):
         right = _nearest(right)
     return left, right
+
+
+def _in_one_zone(
+    left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
+) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
+    """Return times of which some have no zone as times of UTC."""
+    zones = [v.type.tz if pa.types.is_timestamp(v.type) else None for v in (left, right)]
+    if not all(lengths.is_time(v.type) for v in (left, right)) or zones[0] == zones[1]:
+        return left, right
+    unit = lengths.unit_of(left.type, right.type)
+    plain = [lengths.ticks(value, unit).cast(pa.timestamp(unit)) for value in (left, right)]
+    return plain[0], plain[1]
 
 
 def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
@@ -193,8 +224,10 @@ def _signed(
 
 
 def _wide(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Return whole numbers of fewer than 64 bits as such of 64, which results have room in."""
+    """Return numbers of fewer than 64 bits as such of 64, which results have room in."""
     kind = number.type
+    if kind == pa.float32():
+        return number.cast(pa.float64())
     return number.cast(pa.int64()) if pa.types.is_integer(kind) and kind.bit_width < 64 else number
 
 

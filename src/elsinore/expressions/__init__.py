@@ -1,0 +1,1 @@
+"""Expressions over whole columns: their values and their types."""

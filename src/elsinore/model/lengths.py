@@ -1,0 +1,95 @@
+"""Constant lengths of time beside time columns of numbers: `5 minutes` in the column's unit.
+
+A time column of numbers counts in a unit of its own: `b.time - a.time <= 5 minutes` compares with
+300 where that is seconds, and with 300,000,000 where it is microseconds. Engines then compare and
+compute with plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Column,
+    Duration,
+    Expression,
+    Literal,
+    Operator,
+    attributes,
+    children,
+    walk,
+    with_children,
+)
+from elsinore.model.query import Query
+from elsinore.model.schema import AttributeKind
+from elsinore.model.types import DURATION, NUMBER, TICK_SPAN, TICKS, kind_of
+
+Units = Mapping[str, int]  # attributes that are numeric times: the nanoseconds of their unit
+
+
+def has_lengths(query: Query) -> bool:
+    """Return whether a query has a constant length of time in its conditions or columns."""
+    expressions = (*query.where, *(item.expression for item in query.returns))
+    return any(isinstance(node, Duration) for whole in expressions for node in walk(whole))
+
+
+def with_numbers_for_lengths(query: Query, units: Units) -> Query:
+    """Return a query with constant lengths of time beside numeric times as numbers of their unit.
+
+    >>> from elsinore.language import parse_workload, render
+    >>> text = "RETURN a.x PATTERN SEQ(A a, B b) WHERE b.time - a.time <= 5 minutes;"
+    >>> query = with_numbers_for_lengths(parse_workload(text).queries[0], {"time": 1_000_000})
+    >>> render(query.where[0])
+    'b.time - a.time <= 300000'
+    """
+    if not units or not has_lengths(query):
+        return query
+    return replace(
+        query,
+        where=tuple(_in_units(condition, units) for condition in query.where),
+        returns=tuple(
+            replace(item, expression=_in_units(item.expression, units)) for item in query.returns
+        ),
+        is_valid=True,
+        of_form=None,
+    )
+
+
+def _in_units(node: Expression, units: Units) -> Expression:
+    parts = tuple(_in_units(child, units) for child in children(node))
+    if parts != children(node):
+        node = with_children(node, parts)
+    match node:
+        case Binary(operator, left, right) if operator is not Operator.MUL:
+            left_kind, right_kind = _kind(left, units), _kind(right, units)
+            if left_kind in {TICKS, TICK_SPAN} and right_kind is DURATION:
+                return replace(node, right=_as_number(right, _unit(left, units)))
+            if right_kind in {TICKS, TICK_SPAN} and left_kind is DURATION:
+                return replace(node, left=_as_number(left, _unit(right, units)))
+    return node
+
+
+def _kind(node: Expression, units: Units) -> AttributeKind | None:
+    """Return the kind of an expression where all other attributes are taken for numbers."""
+
+    def kinds(read: Attribute | Column) -> AttributeKind | None:
+        return TICKS if read.name in units else NUMBER
+
+    return kind_of(node, kinds)
+
+
+def _unit(node: Expression, units: Units) -> int:
+    return next(units[read.name] for read in attributes(node) if read.name and read.name in units)
+
+
+def _as_number(node: Expression, unit: int) -> Expression:
+    """Return an expression with numbers of a unit in place of constant lengths of time."""
+    if isinstance(node, Duration):
+        number = Fraction(node.nanoseconds, unit)
+        whole = number.denominator == 1
+        return Literal(int(number) if whole else float(number), node.span)
+    return with_children(node, tuple(_as_number(child, unit) for child in children(node)))

@@ -1,0 +1,86 @@
+"""Times and lengths of time as values in Python, for the evaluator of single events.
+
+Both are whole nanoseconds. Results are rounded to microseconds, or to nanoseconds where an operand
+is `fine`, that is, may have parts of a microsecond; halves away from zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from elsinore.model.expression import Operator
+
+MICROSECOND = 1_000  # nanoseconds
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """A time, in nanoseconds since the epoch."""
+
+    nanoseconds: int
+    fine: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A length of time in nanoseconds."""
+
+    nanoseconds: int
+    fine: bool = field(default=False, compare=False)
+
+
+def computed(operator: Operator, left: object, right: object) -> Moment | Span | float | None:
+    """Return the value of an operator if an operand is a time or a length of time; else None.
+
+    None too where the result is null: divided by 0, and for infinity and NaN.
+
+    >>> computed(Operator.SUB, Moment(5_000), Moment(2_000))
+    Span(nanoseconds=3000, fine=False)
+    >>> computed(Operator.DIV, Span(5_000), 2)
+    Span(nanoseconds=3000, fine=False)
+    """
+    fine = any(isinstance(side, Moment | Span) and side.fine for side in (left, right))
+    match operator, left, right:
+        case Operator.SUB, Moment(one), Moment(other):
+            return Span(one - other, fine)
+        case Operator.ADD, Moment(time), Span(length):
+            return Moment(time + length, fine)
+        case Operator.ADD, Span(length), Moment(time):
+            return Moment(time + length, fine)
+        case Operator.SUB, Moment(time), Span(length):
+            return Moment(time - length, fine)
+        case Operator.ADD, Span(one), Span(other):
+            return Span(one + other, fine)
+        case Operator.SUB, Span(one), Span(other):
+            return Span(one - other, fine)
+        case Operator.DIV, Span(one), Span(other):
+            return float(_ticks(one, fine)) / float(_ticks(other, fine)) if other else None
+        case (Operator.MUL, Span() as length, int() | float() as number) | (
+            Operator.MUL,
+            int() | float() as number,
+            Span() as length,
+        ):
+            return _scaled(length, number, divides=False)
+        case Operator.DIV, Span() as length, int() | float() as number:
+            return _scaled(length, number, divides=True) if number else None
+    return None
+
+
+def _ticks(nanoseconds: int, fine: bool) -> int:
+    return nanoseconds if fine else nanoseconds // MICROSECOND
+
+
+def _scaled(length: Span, number: float, *, divides: bool) -> Span | None:
+    ticks, unit = _ticks(length.nanoseconds, length.fine), 1 if length.fine else MICROSECOND
+    exact: Fraction
+    if isinstance(number, int):
+        exact = Fraction(ticks, number) if divides else Fraction(ticks * number)
+    else:
+        nearest = float(ticks) / number if divides else float(ticks) * number
+        if not math.isfinite(nearest):
+            return None
+        exact = Fraction(nearest)
+    size = math.floor(abs(exact) + Fraction(1, 2))
+    return Span((-size if exact < 0 else size) * unit, length.fine)

@@ -1,0 +1,23 @@
+"""Times written as text, such as a constant that is compared with a time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time
+
+
+def time_of(text: str) -> float | None:
+    """Return where a text that reads as a time or date stands among such; None for other text.
+
+    >>> time_of("1970-01-01T00:00:05"), time_of("soon")
+    (5.0, None)
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        try:
+            clock = time.fromisoformat(text.strip())
+        except ValueError:
+            return None
+        moment = datetime.combine(datetime.min.date(), clock)
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()

@@ -1,0 +1,477 @@
+"""The type of every expression, by one table of operators and functions.
+
+The checks of queries, the evaluation in process, on Spark and in the engines all ask this module.
+Where the attributes' kinds are not known yet, every kind that fits is considered; an expression for
+which no row of the tables fits has no type, and is a mistake with a place and a reason.
+
+Times and lengths of time are types of their own. `time - time` is a length of time; so are sums and
+differences of lengths, and a length times or divided by a number; a length divided by a length is a
+number. A time column of numbers is a time as well (TICKS): its differences (TICK_SPAN) are numbers
+of the column's unit, and there alone a bare number counts in that unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from elsinore.errors import Span
+from elsinore.model.comparable import no_comparison
+from elsinore.model.expression import (
+    SPREADS,
+    Attribute,
+    Binary,
+    Call,
+    Column,
+    Duration,
+    Expression,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Negative,
+    Not,
+    Operator,
+    attributes,
+)
+from elsinore.model.schema import AttributeKind
+from elsinore.model.times_in_text import time_of
+
+INTEGER, NUMBER = AttributeKind.INTEGER, AttributeKind.NUMBER
+TRUTH, TEXT = AttributeKind.BOOLEAN, AttributeKind.STRING
+TIME, DURATION = AttributeKind.TIME, AttributeKind.DURATION
+TICKS, TICK_SPAN = AttributeKind.TICKS, AttributeKind.TICK_SPAN
+QUANTITY = AttributeKind.QUANTITY
+
+Kinds = Callable[[Attribute | Column], AttributeKind | None]  # None: not known
+
+_NUMBERS = (INTEGER, NUMBER)
+_QUANTITIES = (*_NUMBERS, TIME, DURATION, TICKS, TICK_SPAN)
+_UNKNOWN = {AttributeKind.NULL}  # may stand anywhere
+
+
+class Rule(NamedTuple):
+    """Operators, the kinds of their operands, and the kind of the result."""
+
+    operators: frozenset[Operator]
+    left: AttributeKind
+    right: AttributeKind
+    result: AttributeKind
+
+
+def _rules() -> Iterator[Rule]:
+    add, sub, mul, div, mod = (
+        frozenset((Operator[name],)) for name in ("ADD", "SUB", "MUL", "DIV", "MOD")
+    )
+    for left in _NUMBERS:
+        for right in _NUMBERS:
+            result = INTEGER if left is right is INTEGER else NUMBER
+            yield Rule(add | sub | mul | mod, left, right, result)
+            yield Rule(div, left, right, NUMBER)
+    for time, span in ((TIME, DURATION), (TICKS, TICK_SPAN)):
+        yield Rule(sub, time, time, span)
+        yield Rule(add | sub, time, span, time)
+        yield Rule(add, span, time, time)
+        yield Rule(add | sub, span, span, span)
+        yield Rule(div, span, span, NUMBER)
+        for number in _NUMBERS:
+            yield Rule(mul | div, span, number, span)
+            yield Rule(mul, number, span, span)
+    for number in _NUMBERS:  # a bare number beside a numeric time counts in the column's unit
+        yield Rule(add | sub, TICKS, number, TICKS)
+        yield Rule(add, number, TICKS, TICKS)
+        yield Rule(sub, number, TICKS, TICK_SPAN)
+        yield Rule(add | sub, TICK_SPAN, number, TICK_SPAN)
+        yield Rule(add | sub, number, TICK_SPAN, TICK_SPAN)
+
+
+ARITHMETIC: tuple[Rule, ...] = tuple(_rules())
+# What may be compared with what, besides each kind with itself.
+COMPARABLE = frozenset(
+    {
+        frozenset((INTEGER, NUMBER)),
+        frozenset((AttributeKind.BYTES, TEXT)),  # old writers of Parquet say so of text
+        *(frozenset((time, number)) for time in (TICKS, TICK_SPAN) for number in _NUMBERS),
+    }
+)
+# The kinds that functions of one argument take, with the kind that each gives.
+FUNCTIONS: dict[str, dict[AttributeKind, AttributeKind]] = {
+    "ABS": {INTEGER: INTEGER, NUMBER: NUMBER},
+    "LOG2": dict.fromkeys(_NUMBERS, NUMBER),
+    "SUM": {kind: kind for kind in (*_NUMBERS, DURATION, TICK_SPAN)},
+    "AVG": dict.fromkeys(_NUMBERS, NUMBER) | {DURATION: DURATION, TICK_SPAN: TICK_SPAN},
+    "MIN": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
+    "MAX": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
+} | {name: dict.fromkeys(_NUMBERS, NUMBER) for name in SPREADS}
+_OF_MATCH = {
+    "COUNT": INTEGER,
+    "MATCH_NUMBER": INTEGER,
+    "CONFIDENCE": NUMBER,
+    "EVENT_IDS": AttributeKind.NESTED,
+}
+USER_ARGUMENTS = frozenset((*_NUMBERS, TRUTH))  # what aggregates that the user defines take
+
+
+class Mistake(NamedTuple):
+    """An expression that has no type: why, and where it stands."""
+
+    message: str
+    span: Span | None
+
+
+def kind_of(expression: Expression, kinds: Kinds) -> AttributeKind | None:
+    """Return the type of an expression, None where it is not known, null or a mistake.
+
+    >>> difference = Binary(Operator.SUB, Attribute("b", "time"), Attribute("a", "time"))
+    >>> kind_of(difference, lambda _: TIME)
+    <AttributeKind.DURATION: 'duration'>
+    """
+    return _Inference(kinds).kind(expression)
+
+
+def mistakes(
+    expression: Expression, kinds: Kinds, wanted: AttributeKind | None = None
+) -> Iterator[Mistake]:
+    """Yield what is wrong with the types in an expression, each mistake once.
+
+    `wanted` is the kind that the whole must have: TRUTH for conditions.
+
+    >>> [mistake.message for mistake in mistakes(Literal(1), lambda _: None, TRUTH)]
+    ['A condition is true or false, and this is a number. Compare it with something.']
+    """
+    inference = _Inference(kinds)
+    kind = inference.kind(expression)
+    if wanted is not None:
+        inference.expect(expression, kind, wanted)
+    yield from dict.fromkeys(inference.mistakes)
+
+
+class _Inference:
+    """Finds the types of an expression from its leaves up, and notes mistakes on the way."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self.mistakes: list[Mistake] = []
+
+    def kind(self, node: Expression) -> AttributeKind | None:
+        """Return the kind of a node; None where it is not known or a mistake was noted."""
+        match node:
+            case Literal(value):
+                return _literal_kind(value)
+            case Duration():
+                return DURATION
+            case Attribute() | Column():
+                return self._kinds(node)
+            case Not(operand):
+                self.expect(operand, self.kind(operand), TRUTH)
+                return TRUTH
+            case Negative(operand):
+                return self._negative(operand)
+            case IsNull(operand):
+                self.kind(operand)
+                return TRUTH
+            case Like(operand):
+                self.expect(operand, self.kind(operand), TEXT)
+                return TRUTH
+            case InList(operand, choices):
+                self._in_list(node, operand, choices)
+                return TRUTH
+            case Binary(Operator.AND | Operator.OR as joined):
+                for part in chained(node, joined):
+                    self.expect(part, self.kind(part), TRUTH)
+                return TRUTH
+            case Binary(operator, left, right) if operator.is_arithmetic:
+                return self._computed(node, left, right)
+            case Binary(_, left, right):
+                message = self._compared(left, right)
+                if message is not None:
+                    self._note(message.message, message.span or node.span)
+                return TRUTH
+            case Call():
+                return self._called(node)
+
+    def expect(self, node: Expression, kind: AttributeKind | None, wanted: AttributeKind) -> None:
+        """Note a mistake where a truth value or a text must stand, and something else does."""
+        message = None if kind is None else misplaced(node, kind, wanted)
+        if message is not None:
+            self._note(message, node.span)
+
+    def _note(self, message: str, span: Span | None) -> None:
+        self.mistakes.append(Mistake(message, span))
+
+    def _negative(self, operand: Expression) -> AttributeKind | None:
+        kind = self.kind(operand)
+        if kind is None or kind in _NUMBERS or kind in _UNKNOWN:
+            return kind if kind in _NUMBERS else QUANTITY
+        if isinstance(operand, Duration):
+            return DURATION
+        if kind is QUANTITY:
+            return kind
+        why = misplaced(operand, kind, NUMBER) or ""
+        if kind in {DURATION, TICK_SPAN}:
+            why = (
+                "A minus sign stands before numbers and constant lengths of time: write the "
+                "difference the other way round, or multiply it by -1."
+            )
+        self._note(why, operand.span)
+        return None
+
+    def _computed(self, node: Binary, left: Expression, right: Expression) -> AttributeKind | None:
+        left_kind, right_kind = self.kind(left), self.kind(right)
+        fitting = {
+            rule.result
+            for rule in ARITHMETIC
+            if node.operator in rule.operators
+            and rule.left in _possible(left_kind)
+            and rule.right in _possible(right_kind)
+        }
+        if fitting:
+            return fitting.pop() if len(fitting) == 1 else _common(fitting)
+        for side, kind in ((left, left_kind), (right, right_kind)):
+            if kind is not None and kind not in _QUANTITIES and kind is not QUANTITY:
+                self._note(misplaced(side, kind, NUMBER) or "", side.span or node.span)
+                return None
+        self._note(_no_rule(node.operator, left_kind, right_kind), node.span)
+        return None
+
+    def _in_list(self, node: InList, operand: Expression, choices: tuple[Literal, ...]) -> None:
+        for choice in choices:
+            mistake = self._compared(operand, choice)
+            if mistake is not None:  # one mistake, however many choices
+                self._note(mistake.message, mistake.span or node.span)
+                return
+
+    def _compared(self, left: Expression, right: Expression) -> Mistake | None:
+        """Return why two expressions cannot be compared; None if they can."""
+        left_kind, right_kind = self.kind(left), self.kind(right)
+        if incomparable := _incomparable(left, right, left_kind, right_kind):
+            return incomparable
+        if left_kind is None or right_kind is None or is_comparable(left_kind, right_kind):
+            return None
+        for text, other in ((left, right_kind), (right, left_kind)):
+            may_be_time = other is not None and TIME in _possible(other)
+            if may_be_time and isinstance(text, Literal) and isinstance(text.value, str):
+                if time_of(text.value) is not None:
+                    return None  # a constant of text is read as a time
+                message = f"'{text.value}' is not a time. Write one as in '2024-01-31T12:00:00'."
+                return Mistake(message, text.span)
+        spans = [part.span for part in (left, right) if part.span is not None]
+        return Mistake(
+            f"This puts {kind_text(left_kind)} beside {kind_text(right_kind)}: they cannot be "
+            f"compared.{_as_the_other(left, right_kind)}{_as_the_other(right, left_kind)}",
+            spans[0].until(spans[-1]) if spans else None,
+        )
+
+    def _called(self, node: Call) -> AttributeKind | None:
+        arguments = [(argument, self.kind(argument)) for argument in node.arguments]
+        if node.name in _OF_MATCH:
+            return _OF_MATCH[node.name]
+        accepted = FUNCTIONS.get(node.name)
+        if accepted is None:  # of the user, or unknown
+            for argument, kind in arguments:
+                if not USER_ARGUMENTS.intersection(_possible(kind)):
+                    self._note(
+                        f"{node.name} is taken of numbers; {_named(argument)} is "
+                        f"{kind_text(kind)}.",
+                        argument.span,
+                    )
+            return None
+        if len(arguments) != 1:
+            return None
+        ((argument, kind),) = arguments
+        results = {accepted[one] for one in _possible(kind) if one in accepted}
+        if results:
+            return results.pop() if len(results) == 1 else _common(results)
+        self._note(_not_taken(node.name, argument, kind), argument.span or node.span)
+        return None
+
+
+def chained(expression: Expression, joined: Operator) -> list[Expression]:
+    """Return the operands of a chain of ANDs or of ORs; no recursion: it may be thousands long."""
+    parts: list[Expression] = []
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Binary) and node.operator is joined:
+            pending += (node.right, node.left)
+        else:
+            parts.append(node)
+    return parts
+
+
+def _literal_kind(value: bool | float | str | None) -> AttributeKind | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return TRUTH
+        case str():
+            return TEXT
+        case int():
+            return INTEGER
+        case _:
+            return NUMBER
+
+
+def _possible(kind: AttributeKind | None) -> frozenset[AttributeKind]:
+    """Return the kinds that a value may be of."""
+    if kind is None or kind in _UNKNOWN:
+        return frozenset(AttributeKind) - {QUANTITY}
+    return frozenset(_QUANTITIES) if kind is QUANTITY else frozenset((kind,))
+
+
+def _common(kinds: set[AttributeKind]) -> AttributeKind | None:
+    """Return what is known of a value that is of one of several kinds."""
+    if kinds <= set(_NUMBERS):
+        return NUMBER
+    return QUANTITY if kinds <= set(_QUANTITIES) else None
+
+
+def is_comparable(left: AttributeKind, right: AttributeKind) -> bool:
+    """Return whether values of two kinds can be compared.
+
+    >>> is_comparable(INTEGER, NUMBER), is_comparable(DURATION, NUMBER)
+    (True, False)
+    """
+    return any(
+        one is other or frozenset((one, other)) in COMPARABLE
+        for one in _possible(left)
+        for other in _possible(right)
+    )
+
+
+_TEXTS = {
+    INTEGER: "a number",
+    NUMBER: "a number",
+    TEXT: "text",
+    TRUTH: "a truth value",
+    TIME: "a time",
+    TICKS: "a time",
+    AttributeKind.NESTED: "a struct, an array or a map",
+    AttributeKind.BYTES: "bytes",
+    AttributeKind.CLOCK: "a time of day",
+    DURATION: "a length of time",
+    TICK_SPAN: "a length of time",
+    QUANTITY: "a number, a time or a length of time",
+    AttributeKind.INTERVAL: "an interval with months",
+    AttributeKind.COLLATED: "text with a collation other than binary",
+    AttributeKind.OTHER: "of a type that is only returned",
+}
+
+
+def kind_text(kind: AttributeKind | None) -> str:
+    """Return what a kind of value is called in a sentence."""
+    return "null" if kind is None else _TEXTS.get(kind, "null")
+
+
+def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> str | None:
+    """Say what is wrong with a value of one kind where another is wanted; None where it fits.
+
+    >>> misplaced(Literal(1), NUMBER, TRUTH)
+    'A condition is true or false, and this is a number. Compare it with something.'
+    """
+    if kind is wanted or kind not in _TEXTS or (kind.is_numeric and wanted is NUMBER):
+        return None
+    actual = kind_text(kind)
+    if kind is QUANTITY:
+        actual = "a number"
+    if wanted is TEXT:
+        return f"LIKE is for text, and this is {actual}."
+    if wanted is NUMBER:
+        return f"A number is needed here, and this is {actual}."
+    example = ""
+    if isinstance(node, Attribute) and kind is not AttributeKind.NESTED:
+        constant = "> 0" if kind.is_numeric or kind is TICKS else "= 'a text'"
+        constant = "> '2024-01-01'" if kind is TIME else constant
+        constant = "> 5 minutes" if kind is DURATION else constant
+        example = f", as in {node.variable}{node.reference.value}.{node.name} {constant}"
+    return (
+        f"A condition is true or false, and this is {actual}. Compare it with something{example}."
+    )
+
+
+def _no_rule(operator: Operator, left: AttributeKind | None, right: AttributeKind | None) -> str:
+    """Say why an operator does not take a time or a length of time there, and what would do."""
+    kinds = {left, right}
+    sign = operator.value
+    if operator is Operator.ADD and kinds <= {TIME, TICKS}:
+        why = "two times cannot be added"
+    elif kinds & {TIME, TICKS} and operator in {Operator.MUL, Operator.DIV, Operator.MOD}:
+        verb = {Operator.MUL: "multiplied", Operator.DIV: "divided"}.get(operator)
+        why = f"a time cannot be {verb}" if verb else f"a time has no remainder ({sign})"
+    elif kinds & {TIME, DURATION} and kinds & {INTEGER, NUMBER}:
+        why = (
+            f"{kind_text(left)} {sign} {kind_text(right)} has no meaning: write the number with "
+            "its unit, as in 5 minutes"
+        )
+    elif kinds & {TIME, DURATION} and kinds & {TICKS, TICK_SPAN}:
+        why = (
+            "the one is in a time column of numbers, the other a timestamp, a date or an interval; "
+            "divide an interval by 1 second (or another unit) for a number"
+        )
+    else:
+        why = f"{kind_text(left)} {sign} {kind_text(right)} has no meaning"
+    return (
+        f"This cannot be computed: {why}. Times may be subtracted from one another, and lengths of "
+        "time added to times and to one another, or multiplied and divided by numbers."
+    )
+
+
+def _not_taken(name: str, argument: Expression, kind: AttributeKind | None) -> str:
+    """Say why a function is not of a value of some kind."""
+    actual = f"{_named(argument)} is {kind_text(kind)}"
+    if name in {"MIN", "MAX"}:
+        return f"{name} is for numbers, times and truth values; {actual}."
+    if kind in {TIME, TICKS}:
+        return (
+            f"{name} needs a number{' or a length of time' if name in {'SUM', 'AVG'} else ''}; "
+            f"{actual}. Take the difference of two times, or MIN and MAX."
+        )
+    return f"{name} needs a number; {actual}."
+
+
+def _named(argument: Expression) -> str:
+    if isinstance(argument, Attribute) and argument.name is not None:
+        return f"'{argument.name}'"
+    return "this"
+
+
+def _incomparable(
+    left: Expression,
+    right: Expression,
+    left_kind: AttributeKind | None,
+    right_kind: AttributeKind | None,
+) -> Mistake | None:
+    """Return the mistake of a side that cannot be compared; None if both can be."""
+    read = (part for side in (left, right) for part in attributes(side))
+    events = {(part.variable, part.reference) for part in read}
+    for side, kind in ((left, left_kind), (right, right_kind)):
+        reason = no_comparison(kind, within_an_event=len(events) <= 1)
+        if reason is not None:
+            return Mistake(reason, side.span)
+    return None
+
+
+def _as_the_other(node: Expression, wanted: AttributeKind) -> str:
+    """Return how a constant is written as the kind of value that it is compared with.
+
+    >>> _as_the_other(Literal("5"), AttributeKind.NUMBER), _as_the_other(Literal(5), TEXT)
+    (' Write 5 without quotes.', " Write '5' in quotes.")
+    """
+    if isinstance(node, Duration) and wanted.is_numeric:
+        return " For a number of seconds, divide by 1 second."
+    if not isinstance(node, Literal):
+        return ""
+    value = node.value
+    if wanted is TRUTH:
+        return " A truth value stands by itself, or after NOT, or beside TRUE and FALSE."
+    if wanted is TIME:
+        return " A time is written as in '2024-01-31T12:00:00'."
+    if wanted is DURATION:
+        return " A length of time is written with its unit, as in 5 minutes."
+    if wanted is TEXT and isinstance(value, int | float):
+        return f" Write '{value!r}' in quotes."
+    digits = str(value).strip().lstrip("+").rstrip(".")  # as a number is written here
+    if wanted.is_numeric and digits.lstrip("-").replace(".", "", 1).isdecimal():
+        return f" Write {digits} without quotes."
+    return ""

@@ -1,0 +1,67 @@
+"""Times and lengths of time in Spark columns, computed in whole ticks.
+
+The counterpart of `elsinore.expressions.lengths`. Spark's own difference of two timestamps depends
+on the session's time zone (it is one of local times, an hour off where clocks change), so times are
+counted in ticks since the epoch before anything is computed. Ticks are microseconds; nanoseconds
+where a constant has them.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from elsinore.model.expression import Duration, Expression, Operator, walk
+from elsinore.runtime.times import MICROSECONDS_PER_DAY
+from elsinore.spark.times import EPOCH
+
+
+def per_microsecond(node: Expression) -> int:
+    """Return how many ticks of an expression make a microsecond: 1, or 1000."""
+    lengths = (part.nanoseconds for part in walk(node) if isinstance(part, Duration))
+    return 1_000 if any(nanoseconds % 1_000 for nanoseconds in lengths) else 1
+
+
+def ticks_of(column: Column, kind: T.DataType) -> Column:
+    """Return a column of times or lengths of time as whole microseconds."""
+    if isinstance(kind, T.TimestampType):
+        return F.unix_micros(column)
+    if isinstance(kind, T.DateType):
+        return F.unix_date(column).cast("bigint") * F.lit(MICROSECONDS_PER_DAY).cast("bigint")
+    if isinstance(kind, T.DayTimeIntervalType):
+        column = F.expr(EPOCH) + column
+    return F.timestamp_diff("MICROSECOND", F.expr(EPOCH), column)
+
+
+def as_time(ticks: Column, kind: T.DataType) -> Column:
+    """Return microseconds since the epoch as a timestamp: with a zone if `kind` has one."""
+    if isinstance(kind, T.TimestampType):
+        return F.timestamp_micros(ticks)
+    return F.timestamp_add("MICROSECOND", ticks, F.expr(EPOCH))
+
+
+def as_length(ticks: Column) -> Column:
+    """Return microseconds as a day-time interval."""
+    return F.timestamp_add("MICROSECOND", ticks, F.expr(EPOCH)) - F.expr(EPOCH)
+
+
+def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool) -> Column:
+    """Return a length times or divided by a number, rounded to whole ticks; null for NaN and /0."""
+    if operator is Operator.MUL:
+        if is_whole:
+            return ticks * number.cast("bigint")
+        return _rounded(ticks.cast("double") * number.cast("double"))
+    divisor = F.when(number != 0, number)
+    if not is_whole:
+        return _rounded(ticks.cast("double") / divisor.cast("double"))
+    divisor = divisor.cast("bigint")
+    whole = F.call_function("div", ticks, divisor)
+    rest = ticks - whole * divisor
+    is_up = F.abs(rest) >= F.abs(divisor) - F.abs(rest)
+    away = F.when((ticks < 0) == (divisor < 0), F.lit(1)).otherwise(F.lit(-1)).cast("bigint")
+    return F.when(is_up, whole + away).otherwise(whole)
+
+
+def _rounded(number: Column) -> Column:
+    return F.round(F.when(~F.isnan(number), number)).cast("bigint")

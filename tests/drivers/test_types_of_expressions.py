@@ -1,0 +1,264 @@
+"""Every operator and function has one type for each kind of operand, wherever it stands.
+
+The tables here are written by hand, in the words of the language's documentation: what a kind of
+value may meet, and what comes of it. Each is checked in WHERE and in RETURN, of trends and of
+matches, in process and on Spark, with times in four units.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+import elsinore as el
+from elsinore.errors import ElsinoreError, InvalidWorkloadError, QuerySemanticError
+
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+COLUMNS = {  # an attribute of each kind
+    "whole": "n",
+    "double": "x",
+    "text": "s",
+    "truth": "p",
+    "time": "time",
+    "date": "day",
+    "length": "d",
+}
+NUMBERS = {"whole", "double"}
+TIMES = {"time", "date"}
+
+
+def result_of(operator: str, left: str, right: str) -> str | None:
+    """Return the kind of an operator's result, as the documentation has it; None: no type."""
+    if operator in {"<", "<=", "=", "!=", ">", ">="}:
+        same = left == right or {left, right} <= NUMBERS or {left, right} <= TIMES
+        return "truth" if same else None
+    if operator in {"AND", "OR"}:
+        return "truth" if left == right == "truth" else None
+    if left in NUMBERS and right in NUMBERS:
+        whole = left == right == "whole" and operator != "/"
+        return "whole" if whole else "double"
+    if left in TIMES and right in TIMES:
+        return "length" if operator == "-" else None
+    if left in TIMES and right == "length":
+        return "time" if operator in {"+", "-"} else None
+    if left == "length" and right in TIMES:
+        return "time" if operator == "+" else None
+    if left == right == "length":
+        return {"+": "length", "-": "length", "/": "double"}.get(operator)
+    if left == "length" and right in NUMBERS:
+        return "length" if operator in {"*", "/"} else None
+    if left in NUMBERS and right == "length":
+        return "length" if operator == "*" else None
+    return None
+
+
+FUNCTIONS = {  # of one value of each kind, what they give
+    "ABS": {"whole": "whole", "double": "double"},
+    "LOG2": {"whole": "double", "double": "double"},
+    "SUM": {"whole": "whole", "double": "double", "length": "length"},
+    "AVG": {"whole": "double", "double": "double", "length": "length"},
+    "MIN": {kind: kind for kind in COLUMNS if kind != "text"},
+    "MAX": {kind: kind for kind in COLUMNS if kind != "text"},
+    "COUNT": dict.fromkeys(COLUMNS, "whole"),
+}
+AGGREGATES = {"SUM", "AVG", "MIN", "MAX", "COUNT"}
+OPERATORS = ("<", "<=", "=", "!=", ">", ">=", "AND", "OR", "+", "-", "*", "/", "%")
+PAIRS = list(itertools.product(COLUMNS, COLUMNS))
+
+
+def events(unit: str) -> pa.Table:
+    """Return events with an attribute of each kind; their times are in a unit."""
+    ticks = UNITS[unit]
+    return pa.table(
+        {
+            "time": pa.array([n * ticks for n in (0, 60, 200)], pa.timestamp(unit)),
+            "type": ["A", "B", "B"],
+            "n": pa.array([1, 2, 3], pa.int64()),
+            "x": pa.array([0.5, 1.5, 2.5], pa.float64()),
+            "s": ["a", "b", "c"],
+            "p": [True, False, True],
+            "day": pa.array([0, 1, 2], pa.date32()),
+            "d": pa.array([n * ticks for n in (30, 90, 7)], pa.duration(unit)),
+        }
+    )
+
+
+def is_kind(kind: str, data_type: pa.DataType) -> bool:
+    """Return whether a column's type is that of a kind of value."""
+    tests = {
+        "whole": pa.types.is_int64,
+        "double": pa.types.is_float64,
+        "text": pa.types.is_string,
+        "truth": pa.types.is_boolean,
+        "time": pa.types.is_timestamp,
+        "date": pa.types.is_date,
+        "length": pa.types.is_duration,
+    }
+    return bool(tests[kind](data_type))
+
+
+def as_condition(expression: str, kind: str) -> str:
+    """Return a condition that an expression of some kind is part of."""
+    return expression if kind == "truth" else f"({expression}) IS NOT NULL"
+
+
+def check(queries: Sequence[str], table: pa.Table, expected: str | None) -> None:
+    """Check that queries run, the first with a column of the expected kind; or are rejected."""
+    for query in queries:
+        if expected is None:
+            with pytest.raises((QuerySemanticError, InvalidWorkloadError)) as caught:
+                el.Workload.parse(query).run(table)
+            error = caught.value
+            errors = error.errors if isinstance(error, InvalidWorkloadError) else [error]
+            assert all(error.span is not None for error in errors), query
+        else:
+            el.Workload.parse(query).run(table)
+    if expected is not None:
+        column = el.Workload.parse(queries[0]).run(table)["q"].schema.field("y")
+        assert is_kind(expected, column.type), (queries[0], column)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_operators_in_process(operator: str, unit: str) -> None:
+    table = events(unit)
+    matches = "QUERY q RETURN {} AS y PATTERN SEQ(A a, B b){}"
+    trends = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b){}"
+    for left, right in PAIRS:
+        expected = result_of(operator, left, right)
+        between = f"a.{COLUMNS[left]} {operator} b.{COLUMNS[right]}"
+        queries = [matches.format(between, "")]
+        for condition in (between, f"b.{COLUMNS[left]} {operator} b.{COLUMNS[right]}"):
+            where = f" WHERE {as_condition(condition, expected or 'truth')}"
+            queries += [matches.format("b.n", where), trends.format(where)]
+        check(queries, table, expected)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_in_process(function: str, unit: str) -> None:
+    table = events(unit)
+    pattern = "B+ b" if function in AGGREGATES else "B b"
+    for kind, column in COLUMNS.items():
+        expected = FUNCTIONS[function].get(kind)
+        call = f"{function}(b[].{column})" if function in AGGREGATES else f"{function}(b.{column})"
+        where = as_condition(call, expected or "whole")
+        queries = [
+            f"QUERY q RETURN {call} AS y PATTERN SEQ(A a, {pattern})",
+            f"QUERY q RETURN a.n PATTERN SEQ(A a, {pattern}) WHERE {where} AND a.n >= 0",
+        ]
+        check(queries, table, expected)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "RETURN b.time - a.time AS y PATTERN SEQ(A a, B b)",
+        "RETURN b.time + 30 minutes AS y PATTERN SEQ(A a, B b)",
+        "RETURN (b.time - a.time) / 7 AS y PATTERN SEQ(A a, B b)",
+        "RETURN (b.time - a.time) * 1.5 AS y, b.d / 1 minute AS z PATTERN SEQ(A a, B b)",
+        "RETURN SUM(b[].d) AS y, AVG(b[].d) AS z PATTERN SEQ(A a, B+ b)",
+        "RETURN AVG(b[].time - b[].day) AS y, MAX(b[].time + b[].d) AS z PATTERN SEQ(A a, B+ b)",
+        "RETURN 'high' AS y, TRUE AS z, 5 minutes AS w, b.n + a.n AS v PATTERN SEQ(A a, B b)",
+        "RETURN b.day - a.day AS y, b.time - a.day AS z PATTERN SEQ(A a, B b)",
+        "RETURN b.n AS y PATTERN SEQ(A a, B b) WHERE b.time - a.time <= 1 minute",
+        "RETURN b.n AS y PATTERN SEQ(A a, B b) WHERE b.time - b.day > -1 day",
+        "RETURN b.n AS y PATTERN SEQ(A a, B b) WHERE b.d * 2 <= 3 minutes AND b.time < b.day",
+        "RETURN b.n AS y PATTERN SEQ(A a, B b) WHERE b.d / 7 > 1 second AND b.d / b.n >= a.d",
+        "RETURN COUNT(*) AS y, MAX(B.d) AS z PATTERN SEQ(A, B+) WHERE B[i].d - B[i-1].d < 1 h",
+        "RETURN COUNT(*) AS y PATTERN B WHERE B.time - B.day < -23 hours AND B.d > 5 seconds",
+    ],
+)
+def test_both_engines_give_the_same_values_and_types(query: str, spark: SparkSession) -> None:
+    table = events("us")
+    schema = T.StructType(
+        [
+            T.StructField("time", T.TimestampNTZType()),
+            T.StructField("type", T.StringType()),
+            T.StructField("n", T.LongType()),
+            T.StructField("x", T.DoubleType()),
+            T.StructField("s", T.StringType()),
+            T.StructField("p", T.BooleanType()),
+            T.StructField("day", T.DateType()),
+            T.StructField("d", T.DayTimeIntervalType()),
+        ]
+    )
+    frame = spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema)
+    workload = el.Workload.parse(f"QUERY q {query}")
+    here, there = workload.run(table)["q"], workload.run(frame)["q"].to_arrow()
+    assert here.schema.types == there.schema.types
+    assert sorted(map(str, here.to_pylist())) == sorted(map(str, there.to_pylist()))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_lengths_beside_a_numeric_time_are_in_its_unit(unit: str) -> None:
+    ticks = UNITS[unit]
+    table = pa.table(
+        {
+            "ts": pa.array([n * ticks for n in (0, 20, 100)], pa.int64()),
+            "type": ["A", "B", "B"],
+            "v": [1, 2, 3],
+        }
+    )
+    text = (
+        "QUERY m RETURN b.ts - a.ts AS d, b.ts + 1 minute AS t, b.ts AS u "
+        "PATTERN SEQ(A a, B b) WHERE b.ts - a.ts <= 28 seconds; "
+        "QUERY t RETURN COUNT(*) AS n PATTERN SEQ(A a, B b) WHERE 28 seconds < b.ts - a.ts; "
+        f"QUERY bare RETURN b.v PATTERN SEQ(A a, B b) WHERE b.ts - a.ts <= {28 * ticks};"
+    )
+    results = el.Workload.parse(text).run(table, time="ts", time_unit=unit)
+    assert results["m"].to_pylist() == [{"d": 20 * ticks, "t": 80 * ticks, "u": 20 * ticks}]
+    assert results["t"].to_pydict()["n"] == [1]
+    assert results["bare"].to_pydict()["b.v"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("b.time * 2", "a time cannot be multiplied"),
+        ("b.time + a.time", "two times cannot be added"),
+        ("LOG2(b.time)", "LOG2 needs a number; 'time' is a time"),
+        ("b.time % 2", "a time has no remainder"),
+        ("b.time / 2", "a time cannot be divided"),
+        ("(b.time - a.time) * (b.time - a.time)", "a length of time \\* a length of time"),
+    ],
+)
+@pytest.mark.parametrize("is_number", [True, False], ids=["number", "timestamp"])
+def test_what_no_time_can_do_is_rejected_with_its_place(
+    expression: str, reason: str, is_number: bool
+) -> None:
+    table = events("s")
+    if is_number:
+        table = table.set_column(0, "time", pa.array([0, 60, 200]))
+    for query in (
+        f"QUERY q RETURN {expression} AS y PATTERN SEQ(A a, B b)",
+        f"QUERY q RETURN a.n PATTERN SEQ(A a, B b) WHERE ({expression}) IS NULL",
+        f"QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE ({expression}) IS NULL",
+    ):
+        with pytest.raises(QuerySemanticError, match=reason) as caught:
+            el.Workload.parse(query).run(table)
+        span = caught.value.span
+        assert span is not None
+        assert query[span.start : span.stop].strip("()") in {expression, "b.time"} or (
+            expression.startswith("(")
+        )
+
+
+@pytest.mark.parametrize("expression", ["b.time + 5", "5 + b.time", "b.d + 5", "b.d < 5"])
+def test_numbers_beside_timestamps_and_intervals_need_a_unit(expression: str) -> None:
+    query = f"QUERY q RETURN b.n PATTERN B b WHERE ({expression}) IS NULL"
+    with pytest.raises(QuerySemanticError, match="5 minutes"):
+        el.Workload.parse(query).run(events("us"))
+
+
+def test_a_length_beside_a_number_is_rejected_with_the_remedy() -> None:
+    table = events("us")
+    with pytest.raises(ElsinoreError, match="divide by 1 second"):
+        el.Workload.parse("QUERY q RETURN B.n PATTERN B WHERE B.n > 5 minutes").run(table)
+    found = el.Workload.parse("QUERY q RETURN B.n AS n PATTERN B WHERE B.n > 2 seconds / 1 second")
+    assert found.run(table)["q"].to_pydict() == {"n": [3]}
