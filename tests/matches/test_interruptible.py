@@ -7,11 +7,9 @@ import time
 import pytest
 
 import elsinore as el
-from elsinore.kernels import uncompiled
-from elsinore.matches import scan as sc
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Ints
-from elsinore.matches.pauses import Pauses
+from elsinore.matches.work import Work
 
 HEAVY = "RETURN COUNT(b[]) AS n PATTERN B+ b WHERE SUM(b[].v) >= {least}"
 
@@ -36,13 +34,14 @@ def test_a_search_that_tries_much_is_interrupted_by_ctrl_c() -> None:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The beginnings at which a search paused."""
     places: list[int] = []
-    is_too_long = Pauses.is_too_long
+    end = Work.end
 
-    def noted(self: Pauses, progress: Ints) -> bool:
-        places.append(int(progress[se.BEGIN]))
-        return is_too_long(self, progress)
+    def noted(self: Work, progress: Ints) -> bool:
+        if progress[se.STATUS] == se.PAUSED:
+            places.append(int(progress[se.BEGIN]))
+        return end(self, progress)
 
-    monkeypatch.setattr(Pauses, "is_too_long", noted)
+    monkeypatch.setattr(Work, "end", noted)
     return places
 
 
@@ -65,7 +64,6 @@ def test_pausing_at_every_step_changes_no_match(
     (expected,) = workload.run(events).values()
     assert not pauses
     monkeypatch.setattr(se, "PAUSE_STEPS", 1)
-    monkeypatch.setattr(sc, "scan", uncompiled(sc.scan))  # with the new number
     (paused,) = workload.run(events).values()
     assert len(pauses) > 10
     assert paused.num_rows > 0

@@ -24,7 +24,6 @@ from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Relevant, R
 from elsinore.matches.interpret import STACK
 from elsinore.matches.linked import LinkedRoom
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.pauses import Pauses
 from elsinore.matches.ranks import with_ranks
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.returns import ColumnKind
@@ -32,6 +31,7 @@ from elsinore.matches.tables import ClassStates, Header, Tables
 from elsinore.matches.tabulate import build_tables
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.windows import FIRST_CALL
+from elsinore.matches.work import PLAIN_STEPS, Work
 from elsinore.plan.classes import Classes
 
 ANY_NUMBER = np.iinfo(np.int64).max
@@ -40,7 +40,6 @@ HIGHEST = 9 * 10**18  # matches, beyond which no number is told
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 LINK_SECONDS = 4e-5  # the same where matches grow in one way only
-PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a match are read for
 NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
 STEPS = 64  # events that a match may have at first
@@ -136,7 +135,7 @@ class QuerySearch:
             for column in template.columns
         )
         self.guard = GUARD
-        self._pauses = Pauses()
+        self.work = Work()
         self._known = dict(self.tables.known)
         self._filled = 0  # the longest array of events there was
 
@@ -169,25 +168,30 @@ class QuerySearch:
         wholes, room.stack = with_ranks(self.tables, operands, longest(keys))
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
+        self.work.allow(new_events(keys))
         chained = window[1] == 0 and is_chained(self.tables, operands, keys)
         seconds = patience(self.tables, keys)
         if chained:
             seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
-            progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(su.select_any) else PLAIN_STEPS
+            progress[se.BUDGET] = ANY_NUMBER if is_compiled(su.select_any) else PLAIN_STEPS
         if chained and is_compiling():
             self.compile_search(operands, window)
         while True:
+            self.work.begin(progress)
             if chained:
                 self._follow(operands, keys, progress, seconds)
             else:
                 _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
+            is_too_long = self.work.end(progress)
             used = self._linked if chained else room
             status, found = self._taken(progress, used)
             if found is not None:
                 yield found
             if status in {se.DONE, se.LIMITED}:
                 return
+            if is_too_long:
+                raise self.too_long()
             widen = found is None or 2 * used.found.shape[1] <= WIDEST
             self._make_way(status, progress, widen=widen, room=used)
 
@@ -250,21 +254,20 @@ class QuerySearch:
         """Do what lets a kernel go on that stopped on the way; raise where nothing does."""
         used = room or self._room
         if status == se.PAUSED:
-            if self._pauses.is_too_long(progress):
-                raise self._refusal(int(progress[se.COUNTED]), too_long=True)
             return
-        self._pauses.forget()
         if status == se.DEEP:
             used.deepen()
         elif status == se.FULL:
             if widen:
                 used.widen()
-        elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
-            progress[se.BUDGET] = se.STEP_LIMIT
+        elif status == se.TOO_LONG and progress[se.BUDGET] == PLAIN_STEPS:
+            progress[se.BUDGET] = ANY_NUMBER
+        elif status == se.TOO_LONG:
+            raise self.too_long()
         elif status == se.BROKEN:
             raise self._failure()
         else:
-            raise self._refusal(int(progress[se.COUNTED]), too_long=status == se.TOO_LONG)
+            raise self.too_many(int(progress[se.COUNTED]))
 
     def _given(self, room: _Room | LinkedRoom, count: int, filled: int) -> Found:
         """Return what stands in the working room, until it is used again; each match once."""
@@ -309,14 +312,17 @@ class QuerySearch:
     def _failure(self) -> AggregateFailure:
         return failure_of(self.template, self.tables)
 
-    def _refusal(self, count: int, *, too_long: bool) -> InputError:
+    def too_long(self) -> InputError:
+        """Return the error that the search has tried more than it may."""
+        return InputError(
+            f"query {self.template.query.name}: more than {self.work.allowed:,} partial matches "
+            "were tried in this run, and most of them lead to no match. Make the window shorter, "
+            "or add conditions between neighbours: they rule events out early."
+        )
+
+    def too_many(self, count: int) -> InputError:
+        """Return the error that a window has more matches than may be returned."""
         name = self.template.query.name
-        if too_long:
-            return InputError(
-                f"query {name}: from one event more than {se.STEP_LIMIT:,} partial matches were "
-                "tried, and most of them lead to no match. Make the window shorter, or add "
-                "conditions between neighbours: they rule events out early."
-            )
         exact = f"more than {count:,}" if count >= HIGHEST else f"{count:,}"
         number_text = exact if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
         return InputError(
@@ -393,7 +399,7 @@ def _progress(
     progress = np.zeros(se.PROGRESS, dtype=np.int64)
     progress[se.WINDOW] = progress[se.BEGIN] = FIRST_CALL
     progress[[se.EVENTS, se.DEPTH, se.WAYS_TO]] = -1
-    progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(sc.scan) else PLAIN_STEPS
+    progress[se.BUDGET] = ANY_NUMBER if is_compiled(sc.scan) else PLAIN_STEPS
     progress[se.LIMIT] = limit
     progress[se.WITH_PATHS] = with_paths
     progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
@@ -401,6 +407,11 @@ def _progress(
     progress[se.GUARD] = ANY_NUMBER if limited else GUARD
     progress[se.EXACT] = tables.counts_exactly and not limited
     return progress
+
+
+def new_events(keys: Ints) -> int:
+    """Return how many events of the keys are new."""
+    return int((keys[:, ky.END_ROW] - keys[:, ky.NEW_ROW]).sum())
 
 
 def longest(keys: Ints) -> int:
@@ -427,7 +438,6 @@ def _search(
     seconds: float,
 ) -> None:
     """Search on; `seconds` it takes in plain Python, as far as is known."""
-    progress[se.STEPS] = 0
     # what is for conditions and NOT is compiled where there are some
     is_bare = not tables.interprets and len(negatives) == 0
     rules = None if is_bare else room.rules(tables, negatives)
@@ -496,13 +506,16 @@ def _beginnings_one_by_one(
     progress[se.GUARD] = progress[se.LIMIT]
     progress[se.EXACT] = 0
     seconds = patience(tables, keys)
-    pauses = Pauses()
+    work = Work()
+    work.allow(new_events(every))
     while True:
+        work.begin(progress)
         _search(tables, room, operands, inner, every, progress, seconds)
         seconds = math.inf
         found = room.found[:, : progress[se.FOUND]]
         np.maximum.at(latest, found[sl.LAST_ROW], moments[found[sl.FIRST_ROW]])
         status, count = progress[se.STATUS], int(progress[se.FOUND])
+        is_too_long = work.end(progress)
         progress[se.FOUND] = progress[se.FILLED] = 0
         progress[se.STATUS] = se.DONE
         if status == se.DONE:
@@ -511,10 +524,13 @@ def _beginnings_one_by_one(
             room.deepen()
         elif status == se.FULL and count == 0:
             room.widen()
-        elif status == se.TOO_LONG and progress[se.BUDGET] < se.STEP_LIMIT:
-            progress[se.BUDGET] = se.STEP_LIMIT
-        elif status == se.TOO_LONG or (status == se.PAUSED and pauses.is_too_long(progress)):
-            raise InputError("A pattern under NOT has too many matches to look at one by one.")
+        elif status == se.TOO_LONG and progress[se.BUDGET] == PLAIN_STEPS:
+            progress[se.BUDGET] = ANY_NUMBER
+        elif status == se.TOO_LONG or is_too_long:
+            raise InputError(
+                f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
+                "partial matches were tried. Make the window shorter, or compare neighbours only."
+            )
     for begin, end in every[:, :2]:
         latest[begin:end] = np.maximum.accumulate(latest[begin:end])
     return latest

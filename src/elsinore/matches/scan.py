@@ -27,10 +27,13 @@ from elsinore.matches.search import (
     LIMITED,
     MOMENT,
     NOTHING,
+    PAUSE_AT,
+    PAUSED,
     SEGMENT,
     SLIDE,
     STATES,
     STATUS,
+    STEPS,
     STRATEGY,
     TIME,
     TOO_MANY,
@@ -92,6 +95,9 @@ def scan(
                         progress[COUNTED], progress[DEPTH] = many, -1
                     return
             progress[BEGIN] += 1
+            if progress[STEPS] > progress[PAUSE_AT]:
+                progress[STATUS] = PAUSED
+                return
 
 
 @kernel(borrows=True, linked=True)

@@ -56,14 +56,13 @@ NEAR, FAR = 1, 2  # what an edge has in LOOKS_AT
 (
     SEGMENT, WINDOW, BEGIN, FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, FRESH, LOWEST, HIGHEST,
     FIRST, WITHIN, SLIDE, ORIGIN, GUARD, COUNTED, STEPS, EXACT, FROM, UNTO, LAST, WAYS_TO, EVENTS,
-    DEPTH, STAGE, BEGIN_CHOICE, BUDGET, ALL_ROWS,
-) = range(29)  # fmt: skip
-PROGRESS = 29
+    DEPTH, STAGE, BEGIN_CHOICE, BUDGET, ALL_ROWS, PAUSE_AT,
+) = range(30)  # fmt: skip
+PROGRESS = 30
 LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.matches.program.Code`
 NULL = np.int64(np.iinfo(np.int64).min)
 DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN, PAUSED = range(8)
 NOTHING, NO_STEP = np.int64(-1), np.int64(0)  # as variables: literals are types of their own
-STEP_LIMIT = 4_000_000_000  # events tried from one beginning before a search is given up
 PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 
 
@@ -285,7 +284,7 @@ def matches_from(
                 progress[STATUS] = TOO_LONG
             elif depth + 2 >= len(path):
                 progress[STATUS] = DEEP
-            elif progress[STEPS] + steps > PAUSE_STEPS and tables[DUPLICATES] == 0:
+            elif progress[STEPS] + steps > progress[PAUSE_AT] and tables[DUPLICATES] == 0:
                 progress[STATUS] = PAUSED
             if progress[STATUS] != DONE:
                 break

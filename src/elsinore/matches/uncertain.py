@@ -157,7 +157,8 @@ class UncertainSearch(QuerySearch):
             seen.intersection_update(marks[number] for number in np.flatnonzero(is_last))
         return piece.take(np.array(kept, dtype=np.int64))
 
-    def _refusal(self, count: int, *, too_long: bool) -> InputError:  # noqa: ARG002 - one reason
+    def too_many(self, count: int) -> InputError:  # noqa: ARG002 - one limit, whatever the number
+        """Return the error that more matches begin with an event than may be returned."""
         return InputError(
             f"query {self.template.query.name}: more than {self.guard:,} matches begin with one "
             "event. Ask for those that are more probable (CONFIDENCE >= ...), for some of them "

@@ -49,6 +49,8 @@ from elsinore.matches.search import (
     NEAR_AT,
     NO_STEP,
     NOTHING,
+    PAUSE_AT,
+    PAUSED,
     PLACE,
     SEGMENT,
     STAGE,
@@ -102,6 +104,9 @@ def scan_main_runs(
                     return
             progress[MEMBERS] = -1
             progress[BEGIN] += 1
+            if progress[STEPS] > progress[PAUSE_AT]:
+                progress[STATUS] = PAUSED
+                return
 
 
 @kernel(borrows=True)

@@ -21,14 +21,15 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import (
     ANY_NUMBER,
     GUARD,
-    PLAIN_STEPS,
     Found,
     longest,
     negative_rows,
+    new_events,
     patience,
 )
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
 
@@ -65,23 +66,28 @@ class PostponedSearch(MarkedSearch):
         progress = self.begun(window, limit)
         progress[co.EARLY] = flags.any()
         progress[se.GUARD] = ANY_NUMBER if limit < ANY_NUMBER else GUARD
-        progress[se.BUDGET] = se.STEP_LIMIT if is_compiled(scan_main_runs) else PLAIN_STEPS
+        progress[se.BUDGET] = ANY_NUMBER if is_compiled(scan_main_runs) else PLAIN_STEPS
+        self.work.allow(new_events(keys))
         seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
             progress[co.AT_ONCE] = room.found.shape[1]
+            self.work.begin(progress)
             rules = Rules(self.tables.constants, negatives, room.stack, self.whole_stack)
             enter(
                 scan_main_runs, seconds, self.tables.integers, rules, operands.values, keys,
                 room.events, progress, self.main_run(flags), room.path, room.registers, room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
+            is_too_long = self.work.end(progress)
             status, found = self._taken(progress)
             if found is not None:
                 yield self.unmarked(found, found.first, marks)
             if status in {se.DONE, se.LIMITED}:
                 self.count(progress)
                 return
+            if is_too_long:
+                raise self.too_long()
             self._make_way(status, progress, widen=found is None)
 
     def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
@@ -113,5 +119,6 @@ class PostponedSearch(MarkedSearch):
                 flags[:, number] &= ~np.uint8(STAYS_TRUE)
         return flags
 
-    def _refusal(self, count: int, *, too_long: bool) -> InputError:
-        return super()._refusal(max(count, GUARD) if not too_long else count, too_long=too_long)
+    def too_many(self, count: int) -> InputError:
+        """Return the error that a window has more matches than may be returned."""
+        return super().too_many(max(count, GUARD))

@@ -22,14 +22,15 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import (
     ANY_NUMBER,
     GUARD,
-    PLAIN_STEPS,
     Found,
     longest,
     negative_rows,
+    new_events,
     patience,
 )
 from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import Evaluation
 
@@ -63,10 +64,12 @@ class RunSearch(MarkedSearch):
         room, runs = self._room, self._runs
         room.for_rows(longest(keys))
         progress = self._begun(window, limit)
+        self.work.allow(new_events(keys))
         seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
             progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
+            self.work.begin(progress)
             rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
             enter(
                 ru.scan_runs, seconds, self.tables.integers, rules, operands.values, keys,
@@ -74,12 +77,15 @@ class RunSearch(MarkedSearch):
                 Registers(runs.held, runs.numbers), room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
+            is_too_long = self.work.end(progress)
             status, found = self._taken(progress)
             if found is not None:
                 yield self.unmarked(found, found.last, marks)
             if status in {se.DONE, se.LIMITED}:
                 self.count(progress)
                 return
+            if is_too_long:
+                raise self.too_long()
             if status == se.DEEP:
                 room.path = np.concatenate([room.path, np.zeros_like(room.path)])
                 runs.resize(progress, rows=len(room.path) + 2)
@@ -89,8 +95,6 @@ class RunSearch(MarkedSearch):
                 runs.resize(progress, runs=2 * len(runs.runs))
             elif status == ru.NO_BUFFER:
                 runs.lengthen()
-            elif status == se.TOO_LONG:
-                progress[se.BUDGET] = ANY_NUMBER
             else:
                 self._make_way(status, progress, widen=found is None)
 
