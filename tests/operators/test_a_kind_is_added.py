@@ -73,6 +73,23 @@ def test_a_new_kind_runs_in_process_beside_another(toy: Kind) -> None:
     assert by_unit["toy",].events == 36
 
 
+def test_a_new_kind_runs_live_beside_another(toy: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(toy), "streams", lambda *_: ())  # its rows come at the end
+    text = "QUERY ab RETURN g, COUNT(*) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g WITHIN 9;"
+    workload = el.Workload(el.Workload.parse(WORKLOAD)["toy"], *el.Workload.parse(text))
+    live = workload.live(EVENTS.schema, lateness=4, buckets=3)
+    found = dict[str, list[Any]](toy=[], ab=[])
+    for first in range(0, 36, 5):
+        for name, table in live.push(EVENTS.slice(first, 5)):
+            found[name] += table.to_pylist()
+        live = workload.resume(live.save())
+    assert not found["toy"]
+    for name, table in live.end():
+        found[name] += table.to_pylist()
+    assert found["toy"] == COUNTED
+    assert sorted(map(str, found["ab"])) == sorted(map(str, rows(workload.run(EVENTS))["ab"]))
+
+
 def test_units_of_several_kinds_go_over_the_events_together_where_keys_agree(toy: Kind) -> None:
     planned = el.Workload.parse(WORKLOAD).plan
     together = [{planned.units[n].names[0] for n in numbers} for numbers in planned.passes]

@@ -81,3 +81,28 @@ def test_of_quantitative_queries_beside_others(drawn: Drawn) -> None:
         "QUERY t RETURN k, COUNT(*) PATTERN SEQ(A, B+) GROUP BY k WITHIN 6 SLIDE 3;"
     )
     check_live_is_batch(Workload(*built, *trends), table, drawn)
+
+
+UNCERTAIN = """
+QUERY probable RETURN a.n, b[].n, CONFIDENCE() AS p PATTERN SEQ(A a, B+ b[], C c) WHERE [k]
+    WITHIN 6 CONFIDENCE >= 0.2;
+QUERY without RETURN k, a.n, CONFIDENCE() AS p PATTERN SEQ(A a, B b, NOT C x)
+    GROUP BY k WITHIN 4;
+"""
+
+
+@RELAXED
+@given(CASES)
+def test_of_uncertain_times(drawn: Drawn) -> None:
+    rows = []
+    for number in range(drawn.number(4, 14)):
+        time = drawn.number(0, 20)
+        kind = drawn.one("ABBC")
+        rows.append((time, time + drawn.number(0, 3), kind, number, drawn.number(0, 1)))
+    columns = zip(*sorted(rows), strict=True)
+    table = pa.table([pa.array(c) for c in columns], names=["time", "hi", "type", "n", "k"])
+    options = {"time_interval": ("time", "hi")}
+    if drawn.whether():
+        table = table.append_column("law", pa.array([None] * len(rows), pa.list_(pa.float64())))
+        options |= {"time_distribution": "law"}
+    check_live_is_batch(Workload.parse(UNCERTAIN), table, drawn, **options)
