@@ -125,3 +125,18 @@ def test_a_place_is_found_by_its_offset(tmp_path: Path) -> None:
     path.write_bytes(b"ab\ncd\n\nx")
     content = open_content(path)
     assert [content.place(offset) for offset in (0, 1, 3, 7)] == [(1, 1), (1, 2), (2, 1), (4, 1)]
+
+
+def test_damaged_gzip_on_the_standard_input_is_an_input_error(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"time,type\n" + b"1,A\n" * 1000))
+    packed[12:40] = bytes(28)
+    program = """
+from elsinore import InputError, read_events
+try:
+    read_events("-")
+except InputError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program]
+    told = subprocess.run(command, input=bytes(packed), capture_output=True, check=True).stdout
+    assert b"gzip file that is cut off or damaged" in told

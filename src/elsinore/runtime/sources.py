@@ -13,6 +13,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -264,7 +265,8 @@ def _sniffed(first: bytes) -> str:
         import zlib  # noqa: PLC0415 - seldom needed
 
         packed = ".gz"
-        first = zlib.decompressobj(wbits=31).decompress(first)
+        with suppress(zlib.error):  # damaged: whoever reads the file says so
+            first = zlib.decompressobj(wbits=31).decompress(first, len(first))
     if first.startswith(b"PAR1"):
         return ".parquet"
     if first.startswith(b"#separator"):
