@@ -60,12 +60,13 @@ from elsinore.plan.modes import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from elsinore.local.live import Live, LiveOptions, Planner
-    from elsinore.runtime.live import Length, LiveSetup
+    from elsinore.local.live import Live
+    from elsinore.runtime.live import Length, LiveOptions, LiveSetup, Planner
     from elsinore.runtime.options import RunOptions
     from elsinore.runtime.request import RunRequest
     from elsinore.runtime.results import Results
     from elsinore.runtime.times import TimeUnit
+    from elsinore.spark.live import LiveStream
 
 ExplainFormat = Literal["text", "json", "mermaid", "svg"]
 
@@ -388,8 +389,9 @@ class Workload:
         [('q', [1.0])]
         """
         from elsinore.local import live as in_process  # noqa: PLC0415 - engines load on first use
+        from elsinore.runtime.live import options_of, schema_from  # noqa: PLC0415
 
-        chosen = in_process.options_of(
+        chosen = options_of(
             time=time,
             type=type,
             lateness=lateness,
@@ -399,7 +401,7 @@ class Workload:
             buckets=buckets,
             **options,
         )
-        return in_process.start(self._live_planner(), in_process.schema_from(schema), chosen)
+        return in_process.start(self._live_planner(), schema_from(schema), chosen)
 
     def resume(self, state: bytes, *, schema: Any = None, **changes: Any) -> Live:
         """Continue the live run that was saved as `state` (`Live.save`).
@@ -422,14 +424,73 @@ class Workload:
         [('q', [1.0])]
         """
         from elsinore.local import live as in_process  # noqa: PLC0415 - engines load on first use
+        from elsinore.runtime.live import schema_from  # noqa: PLC0415
 
-        given = None if schema is None else in_process.schema_from(schema)
+        given = None if schema is None else schema_from(schema)
         return in_process.resume(self._live_planner(), state, given, changes)
+
+    def stream(
+        self,
+        source: Any,
+        *,
+        time: str = "time",
+        type: str = "type",  # noqa: A002 - the word for it
+        lateness: Length = 0,
+        idle_timeout: Length | None = None,
+        ahead: Length | None = None,
+        early: Length | None = None,
+        end_on_idle: Length | None = None,
+        buckets: int | None = None,
+        batch_rows: int = 1_000_000,
+        schema: Any = None,
+        spark: Any = None,
+        **options: Any,
+    ) -> LiveStream:
+        """Plan a live run on Spark; `start` of what is returned starts it.
+
+        source          a streaming DataFrame (`spark.readStream`), the folder of files that grows,
+                        or a place of `elsinore.connectors`. Tasks read folders and Kafka topics by
+                        themselves, which takes a fraction of the time
+        time, type, lateness, ahead
+                        as in `live`; `ahead` and `idle_timeout` are not for DataFrames, of which
+                        Spark does not tell the partitions
+        early           how often values of windows that are still open are returned
+        end_on_idle     the stream ends when no event has come for so long, and all windows with it
+        buckets         into how many parts the keys, and the state, are split: 16 by default. A
+                        checkpoint keeps the number that it was made with
+        batch_rows      how many events a micro-batch takes at most
+        schema          the columns of a folder's events; by default those of its first file
+        spark           the Spark session; by default that of the DataFrame, or the active one
+
+        Other options are those of `live`. Raises QueryError if a query does not fit the columns or
+        cannot run over a live stream, and InputError for missing columns.
+        """
+        from elsinore.runtime.live import options_of, schema_from  # noqa: PLC0415 - loads engines
+        from elsinore.spark.live import planned_stream  # noqa: PLC0415 - an extra
+
+        chosen = options_of(
+            time=time,
+            type=type,
+            lateness=lateness,
+            idle_timeout=idle_timeout,
+            ahead=ahead,
+            **options,
+        )
+        return planned_stream(
+            self._live_planner(),
+            source,
+            chosen,
+            early=early,
+            end_on_idle=end_on_idle,
+            buckets=buckets,
+            batch_rows=batch_rows,
+            schema=None if schema is None else schema_from(schema),
+            spark=spark,
+        )
 
     def _live_planner(self) -> Planner:
         """Return what plans live runs of this workload, and of its queries beside former ones."""
-        from elsinore.local.live import Planner  # noqa: PLC0415 - engines load on first use
-        from elsinore.runtime.live import setup_for  # noqa: PLC0415
+        from elsinore.runtime.live import Planner, setup_for  # noqa: PLC0415 - loads engines
 
         def plan(
             queries: Sequence[Query],

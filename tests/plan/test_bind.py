@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elsinore.errors import InvalidWorkloadError, QuerySemanticError, UnsupportedError
+from elsinore.errors import InvalidWorkloadError, QuerySemanticError
 from elsinore.language import parse_workload
 from elsinore.model import AttributeKind, Schema
 from elsinore.operators import bind
@@ -116,13 +116,6 @@ def test_conditions_that_fit_the_attributes_pass(where: str) -> None:
 def test_what_cannot_be_compared_is_refused(where: str, message: str) -> None:
     with pytest.raises(QuerySemanticError, match=message):
         check(where)
-
-
-@pytest.mark.parametrize("function", ["SUM", "AVG"])
-def test_lengths_of_time_are_not_added_up_over_trends(function: str) -> None:
-    with pytest.raises(UnsupportedError, match="lengths of time over all trends"):
-        check(returns=f"{function}(T.length)")
-    check(returns="MIN(T.length), MAX(T.length)")
 
 
 def test_an_unknown_attribute_is_refused_with_the_nearest_and_all_there_are() -> None:

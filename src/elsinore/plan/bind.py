@@ -8,14 +8,12 @@ from elsinore.errors import (
     QueryError,
     QuerySemanticError,
     Span,
-    UnsupportedError,
     choices_text,
     did_you_mean,
 )
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
 from elsinore.model.expression import Call
-from elsinore.model.kinds import Kind
 from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.types import mistakes
@@ -41,7 +39,6 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
                 for name in named or ["id"]:
                     if schema.kind(name) is None:
                         yield _unknown(query, name, None, node.span, schema)
-    yield from _sums_of_lengths(query, schema)
     expressions = [*query.where, *(item.expression for item in query.returns)]
 
     by_name = dict(schema.attributes)
@@ -60,24 +57,6 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
             for mistake in mistakes(expression, kinds, wanted):
                 yield QuerySemanticError(
                     mistake.message, span=mistake.span or expression.span, query=query.name
-                )
-
-
-def _sums_of_lengths(query: Query, schema: Schema) -> Iterator[QueryError]:
-    """Yield an error for each sum of lengths of time over all trends: engines add up numbers."""
-    if query.kind is not Kind.TRENDS:
-        return
-    for item in query.returns:
-        match item.expression:
-            case Call("SUM" | "AVG" as function, (ex.Attribute(_, str(name)) as argument,)) if (
-                schema.kind(name) is AttributeKind.DURATION
-            ):
-                yield UnsupportedError(
-                    f"RETURN: {function} of lengths of time over all trends is not supported yet. "
-                    "Give the events a column with the length as a number, such as seconds, or "
-                    "use MIN and MAX.",
-                    span=argument.span,
-                    query=query.name,
                 )
 
 

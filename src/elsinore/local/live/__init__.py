@@ -2,17 +2,6 @@
 
 from elsinore.local.live.asynchronous import AsyncLive
 from elsinore.local.live.live import Live, LiveStatistics
-from elsinore.local.live.options import LiveOptions, options_of, schema_from
-from elsinore.local.live.resume import Planner, resume, start
+from elsinore.local.live.resume import resume, start
 
-__all__ = [
-    "AsyncLive",
-    "Live",
-    "LiveOptions",
-    "LiveStatistics",
-    "Planner",
-    "options_of",
-    "resume",
-    "schema_from",
-    "start",
-]
+__all__ = ["AsyncLive", "Live", "LiveStatistics", "resume", "start"]

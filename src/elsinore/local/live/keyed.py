@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from elsinore.errors import InputError
 from elsinore.local.live.live import Live, Rows
-from elsinore.local.live.options import schema_from
+from elsinore.runtime.live import schema_from
 
 NAME = "values"  # of the query in the workload that is run
 TIME = "time"

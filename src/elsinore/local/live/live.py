@@ -14,11 +14,18 @@ import pyarrow as pa
 from elsinore.arrow import no_table, to_arrow, to_scalar
 from elsinore.errors import InputError, StateError, option
 from elsinore.local.live.generation import Generation
-from elsinore.local.live.options import LiveOptions
 from elsinore.local.live.state import saved_run
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.live import Change, Length, UsableEvents, Watermark, seconds_of, ticks_of
+from elsinore.runtime.live import (
+    Change,
+    Length,
+    LiveOptions,
+    UsableEvents,
+    Watermark,
+    seconds_of,
+    ticks_of,
+)
 from elsinore.runtime.rejects import set_aside
 from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.words import count

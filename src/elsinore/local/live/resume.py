@@ -7,8 +7,7 @@ to is made again from them, and the queries of the workload that resumes it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,36 +17,12 @@ from elsinore.kernels.saved import reading_state
 from elsinore.language import parse_workload
 from elsinore.local.live.generation import Generation
 from elsinore.local.live.live import Live, next_time
-from elsinore.local.live.options import LiveOptions
 from elsinore.local.live.state import OWNER, part_of
 from elsinore.model import Query
-from elsinore.operators import kind_in, module_for
-from elsinore.runtime.live import Bucket, Change, LiveSetup, Span, changes_between
+from elsinore.runtime.live import Bucket, Change, LiveOptions, Planner, Span, changes_between
 from elsinore.runtime.live.state import unpack_state
 
 LOG = logging.getLogger("elsinore.live")
-
-
-@dataclass(frozen=True, slots=True)
-class Planner:
-    """Plans live runs of a workload.
-
-    queries: those of the workload. exact: whether it computes with exact integers. plan: is called
-    with queries, exact, the schema of events, options, and whether times are in nanoseconds in any
-    case.
-    """
-
-    queries: Sequence[Query]
-    exact: bool
-    plan: Callable[[Sequence[Query], bool, pa.Schema, LiveOptions, bool], LiveSetup]
-
-    @property
-    def meanings(self) -> dict[str, str]:
-        """What each query means: queries with the same meaning have the same results."""
-        exact = "EXACT " if self.exact else ""
-        return {
-            query.name: exact + kind_in(module_for(query)).meaning(query) for query in self.queries
-        }
 
 
 def start(planner: Planner, schema: pa.Schema, options: LiveOptions) -> Live:

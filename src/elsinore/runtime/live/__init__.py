@@ -9,6 +9,8 @@ from elsinore.runtime.live.bucket import Bucket
 from elsinore.runtime.live.changes import Change, Span, changes_between
 from elsinore.runtime.live.events import EventReader, UsableEvents
 from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
+from elsinore.runtime.live.options import LiveOptions, options_of, schema_from
+from elsinore.runtime.live.planner import Planner
 from elsinore.runtime.live.planning import setup_for
 from elsinore.runtime.live.results import PassResults
 from elsinore.runtime.live.setup import LiveSetup, PassSetup, layout_of, plan_live
@@ -20,15 +22,19 @@ __all__ = [
     "Change",
     "EventReader",
     "Length",
+    "LiveOptions",
     "LiveSetup",
     "PassResults",
     "PassSetup",
+    "Planner",
     "Span",
     "UsableEvents",
     "Watermark",
     "changes_between",
     "layout_of",
+    "options_of",
     "plan_live",
+    "schema_from",
     "seconds_of",
     "setup_for",
     "split_by_key",

@@ -72,12 +72,13 @@ class Watermark:
 
     def saved(self) -> dict[str, Any]:
         """Return the state, as JSON values."""
-        return {"greatest": self._greatest, "reached": self._reached}
+        return {"greatest": self._greatest, "seen": self._seen, "reached": self._reached}
 
-    def restore(self, saved: Mapping[str, Any], now: float) -> None:
-        """Continue from what `saved` returned; partitions count as seen now."""
+    def restore(self, saved: Mapping[str, Any], now: float | None = None) -> None:
+        """Continue from what `saved` returned; partitions count as seen now, else as saved."""
         self._greatest = {str(name): int(time) for name, time in saved["greatest"].items()}
-        self._seen = dict.fromkeys(self._greatest, now)
+        seen = {str(name): float(time) for name, time in saved.get("seen", {}).items()}
+        self._seen = seen if now is None else dict.fromkeys(self._greatest, now)
         self._reached = None if saved["reached"] is None else int(saved["reached"])
 
     def _is_idle(self, seconds: float) -> bool:

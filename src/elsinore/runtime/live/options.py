@@ -13,7 +13,7 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.errors import InputError, option
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.live import Length
+from elsinore.runtime.live.lengths import Length
 from elsinore.runtime.request import RunRequest
 
 # Those of `RunRequest` that say how events are read and queries are planned.

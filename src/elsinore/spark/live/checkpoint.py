@@ -1,0 +1,106 @@
+"""What Elsinore keeps in a stream's checkpoint, beside what Spark keeps there.
+
+    CHECKPOINT/elsinore/stream.json     what the stream is: queries, number of buckets, versions
+    CHECKPOINT/elsinore/progress.json   the last micro-batch that was written, and how far time is
+    CHECKPOINT/elsinore/folder.log      the order of files, if the source is a folder
+
+Files are replaced in one step, so a killed process leaves the old or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from elsinore.connectors.durable import sync_folder
+from elsinore.errors import OutputError, StateError
+
+VERSION = 1  # of these files
+
+
+class Checkpoint:
+    """The folder of a stream's checkpoint."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).absolute()
+        self._own = self.folder / "elsinore"
+
+    @property
+    def folder_log(self) -> Path:
+        """The log of a folder's files."""
+        return self._own / "folder.log"
+
+    def prepare(self) -> None:
+        """Make the folder. Raise OutputError where that is not allowed, or the disk is full."""
+        try:
+            self._own.mkdir(parents=True, exist_ok=True)
+            probe = self._own / f".probe-{os.getpid()}"
+            probe.write_bytes(b"x")
+            probe.unlink()
+        except OSError as error:
+            raise OutputError(
+                f"Cannot write the checkpoint '{self.folder}': {error.strerror or error}. Name a "
+                "folder that this user may write."
+            ) from error
+
+    def stream(self) -> dict[str, Any] | None:
+        """Return what the stream is; None in a new checkpoint.
+
+        Raises StateError for a checkpoint of something else, or of another version.
+        """
+        facts = self._read("stream.json")
+        if facts is None:
+            if (self.folder / "metadata").exists():
+                raise StateError(
+                    f"The checkpoint '{self.folder}' is of a query of Spark that is not "
+                    "Elsinore's. Name another folder."
+                )
+            return None
+        if facts.get("version") != VERSION:
+            raise StateError(
+                f"The checkpoint '{self.folder}' has version {facts.get('version')}, and this "
+                f"Elsinore reads version {VERSION}. Continue with the Elsinore that wrote it, or "
+                "start with a new checkpoint."
+            )
+        return facts
+
+    def keep_stream(self, facts: Mapping[str, Any]) -> None:
+        """Keep what the stream is."""
+        self._write("stream.json", {"version": VERSION, **facts})
+
+    def progress(self) -> dict[str, Any]:
+        """Return how far the stream is; empty before the first micro-batch."""
+        return self._read("progress.json") or {}
+
+    def keep_progress(self, facts: Mapping[str, Any]) -> None:
+        """Keep how far the stream is."""
+        self._write("progress.json", facts)
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        path = self._own / name
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise StateError(f"Cannot read '{path}' of the checkpoint: {error}.") from error
+        if not isinstance(facts, dict):
+            raise StateError(f"'{path}' of the checkpoint is damaged: it is not a JSON object.")
+        return facts
+
+    def _write(self, name: str, facts: Mapping[str, Any]) -> None:
+        path, draft = self._own / name, self._own / f".{name}.new"
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                json.dump(facts, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+            sync_folder(self._own)
+        except OSError as error:
+            raise OutputError(
+                f"Cannot write '{path}' of the checkpoint: {error.strerror or error}."
+            ) from error

@@ -1,0 +1,54 @@
+"""Partial outputs of groups whose keys are in several buckets, added up in the same micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from elsinore.runtime.live import PassResults
+from elsinore.spark.live.rows import (
+    EARLY,
+    EARLY_PARTIAL,
+    PARTIAL,
+    RESULT,
+    Answer,
+    answers_batch,
+    answers_of,
+    from_bytes,
+    to_bytes,
+)
+from elsinore.spark.live.tasks import StreamPlan, loaded_plan
+
+MEETINGS = {PARTIAL: RESULT, EARLY_PARTIAL: EARLY}
+
+
+class Meeting:
+    """For `mapInArrow` over rows of ANSWERS of which those of one share are in one partition."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload = payload
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows with results in place of partial outputs."""
+        waiting: dict[tuple[str, int, int], list[pa.RecordBatch]] = {}
+        for answer in answers_of(batches):
+            if answer.kind in MEETINGS:
+                place = answer.kind, answer.generation, answer.number
+                waiting.setdefault(place, []).extend(from_bytes(answer.blob).to_batches())
+            else:
+                yield answers_batch([answer])
+        if waiting:
+            plan = loaded_plan(self._payload)
+            for (kind, generation, of_pass), rows in waiting.items():
+                yield from _results(plan, MEETINGS[kind], generation, of_pass, rows)
+
+
+def _results(
+    plan: StreamPlan, kind: str, generation: int, of_pass: int, rows: list[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    setup = next(one.setup for one in plan.generations if one.number == generation)
+    results = PassResults(setup.passes[of_pass], setup.time)
+    for number, table in results.finished(rows).items():
+        blob = to_bytes(table, table.schema)
+        yield answers_batch([Answer(kind, generation, number, 0, blob)])

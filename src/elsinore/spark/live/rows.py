@@ -1,0 +1,170 @@
+"""What travels between the stages of a live stream on Spark.
+
+    tasks that read  --EVENTS-->  buckets (transformWithState)  --ANSWERS-->  meeting, sink
+
+A row of EVENTS belongs to one bucket. It is a blob of packed events, or (without a blob) a *tick*:
+what a task has read, from which each bucket computes the watermark. Every task sends its tick to
+every bucket, so that all buckets reach the same watermark in the same micro-batch.
+
+A row of ANSWERS has a blob of Arrow's IPC format or of JSON, and says what it is by `kind`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+
+EVENTS = pa.schema([("bucket", pa.string()), ("blob", pa.binary()), ("tick", pa.string())])
+ANSWERS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("generation", pa.int32()),
+        ("number", pa.int32()),
+        ("share", pa.int32()),
+        ("blob", pa.binary()),
+    ]
+)
+EVENTS_DDL = "bucket string, blob binary, tick string"
+ANSWERS_TYPE = from_arrow_schema(ANSWERS)
+
+RESULT = "result"  # finished rows of query `number`, times in ticks
+EARLY = "early"  # the same, of windows that are still open
+PARTIAL = "partial"  # partial outputs of pass `number`, which meet those of other buckets
+EARLY_PARTIAL = "early partial"
+REJECTS = "rejects"  # records that were set aside, as `connectors.rejects` has them
+COUNTS = "counts"  # what a bucket counted in the micro-batch: JSON of `BucketCounts`
+
+ASIDE = "aside"  # the bucket that rejected records travel through
+
+
+class BucketName(NamedTuple):
+    """The name of a bucket: the generation of its plan, the number of its pass, and its own."""
+
+    generation: int
+    of_pass: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.generation}/{self.of_pass}/{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> BucketName:
+        """Return the name that a text is.
+
+        >>> BucketName.parse(str(BucketName(0, 1, 15)))
+        BucketName(generation=0, of_pass=1, number=15)
+        """
+        return cls(*map(int, text.split("/")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """What a task has read in a micro-batch.
+
+    greatest: the greatest time in ticks of each partition of the source. expected: partitions that
+    the watermark waits for. now: seconds for which the stream has run, as the micro-batch has
+    recorded it. end: the stream ends with this micro-batch. early: values of open windows are
+    wanted. events, rejected, late: how many were read, could not be used, and were late.
+    """
+
+    greatest: dict[str, int] = field(default_factory=dict)
+    expected: tuple[str, ...] = ()
+    now: float = 0.0
+    end: bool = False
+    early: bool = False
+    events: int = 0
+    rejected: int = 0
+    late: int = 0
+
+    def dump(self) -> str:
+        """Return the tick as JSON, for `load`."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def load(cls, text: str) -> Tick:
+        """Return the tick of a text.
+
+        >>> Tick.load(Tick(greatest={"0": 5}, now=1.5).dump()).greatest
+        {'0': 5}
+        """
+        facts = json.loads(text)
+        return cls(**facts | {"expected": tuple(facts["expected"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketCounts:
+    """What a bucket counted in a micro-batch, and what it holds after it.
+
+    watermark: in ticks; None before the first event. events, rejected, task_late: of the whole
+    micro-batch, the same in all buckets. late: events that only the bucket knew to be late.
+    waiting, keys, state_bytes: what it holds.
+    """
+
+    watermark: int | None
+    greatest: int | None
+    events: int
+    rejected: int
+    task_late: int
+    late: int
+    waiting: int
+    keys: int
+    state_bytes: int
+
+    def dump(self) -> bytes:
+        """Return the counts as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def load(cls, text: bytes) -> BucketCounts:
+        """Return what `dump` returned the text of."""
+        return cls(**json.loads(text))
+
+
+class Answer(NamedTuple):
+    """A row of ANSWERS."""
+
+    kind: str
+    generation: int
+    number: int
+    share: int
+    blob: bytes
+
+
+def answers_batch(answers: Iterable[Answer]) -> pa.RecordBatch:
+    """Return rows of ANSWERS as a batch."""
+    columns = list(zip(*answers, strict=True)) or [()] * len(ANSWERS)
+    arrays = [
+        pa.array(list(column), field.type) for column, field in zip(columns, ANSWERS, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=ANSWERS)
+
+
+def answers_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Answer]:
+    """Yield the rows of batches of ANSWERS."""
+    for batch in batches:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield Answer(*row)
+
+
+def to_bytes(batches: pa.Table | Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
+    """Return rows of a schema as a stream of Arrow's IPC format, compressed."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+        if isinstance(batches, pa.Table):
+            writer.write_table(batches)
+        else:
+            for batch in batches:
+                writer.write_batch(batch)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def from_bytes(blob: bytes) -> pa.Table:
+    """Return the rows of `to_bytes`."""
+    return pa.ipc.open_stream(blob).read_all()

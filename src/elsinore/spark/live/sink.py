@@ -1,0 +1,178 @@
+"""The end of each micro-batch: results are written, then progress is kept, then Spark commits."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from elsinore.runtime.live import PassResults
+from elsinore.runtime.times import TimeKind, from_ticks
+from elsinore.spark.live.checkpoint import Checkpoint
+from elsinore.spark.live.rows import (
+    COUNTS,
+    EARLY,
+    REJECTS,
+    RESULT,
+    Answer,
+    BucketCounts,
+    answers_of,
+    from_bytes,
+)
+from elsinore.spark.live.tasks import StreamPlan
+
+RECENT = 100  # micro-batches whose progress is remembered
+
+
+class Sink(Protocol):
+    """Where results go; writing a micro-batch again replaces what was written of it."""
+
+    def write(self, query: str, batch: int, rows: pa.Table) -> object:
+        """Write the rows of a query."""
+
+    def flush(self) -> None:
+        """Return when everything is written durably."""
+
+    def close(self) -> None:
+        """Release what is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamProgress:
+    """What happened in a micro-batch.
+
+    events: that were read; rejected and late ones are among them. rows: of results, by query.
+    watermark, greatest: as times of the input; None before the first event. waiting: events before
+    the watermark. keys, state_bytes: of all buckets. seconds: from its start in the driver's
+    process to the end of writing.
+    """
+
+    batch: int
+    events: int
+    rejected: int
+    late: int
+    rows: Mapping[str, int]
+    watermark: Any
+    greatest: Any
+    waiting: int
+    keys: int
+    state_bytes: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class BatchWriter:
+    """Writes micro-batches: the function for `foreachBatch`.
+
+    sink: of results. rejects: of rejected records. early: receives values of open windows.
+    """
+
+    plan: StreamPlan
+    checkpoint: Checkpoint
+    sink: Sink
+    rejects: Callable[[int, pa.Table], object] | None
+    early: Callable[[str, int, pa.Table], object] | None = None
+    recent: deque[StreamProgress] = field(default_factory=lambda: deque(maxlen=RECENT))
+    failure: BaseException | None = None
+    totals: dict[str, int] = field(default_factory=lambda: {"events": 0, "rejected": 0, "late": 0})
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        """Write a micro-batch."""
+        try:
+            self.write(answers_of(frame.toArrow().to_batches()), batch)
+        except BaseException as error:  # Spark hands on its text alone
+            self.failure = error
+            raise
+
+    def write(self, rows_of_answers: Iterable[Answer], batch: int) -> None:
+        """Write what the rows of a micro-batch contain."""
+        begun = time.monotonic()
+        answers = list(rows_of_answers)
+        rows = {}
+        for name, table in self._results(answers, RESULT).items():
+            self.sink.write(name, batch, table)
+            rows[name] = table.num_rows
+        if self.early is not None:
+            for name, table in self._results(answers, EARLY).items():
+                self.early(name, batch, table)
+        rejects = [from_bytes(one.blob) for one in answers if one.kind == REJECTS]
+        if rejects and self.rejects is not None:
+            self.rejects(batch, pa.concat_tables(rejects))
+        self.sink.flush()
+        counts = [
+            (one.number, BucketCounts.load(one.blob)) for one in answers if one.kind == COUNTS
+        ]
+        if counts:
+            self._keep_progress(batch, counts, rows, begun)
+
+    def _results(self, answers: list[Answer], kind: str) -> dict[str, pa.Table]:
+        """Return rows by the queries' names, as users see them."""
+        tables: dict[tuple[int, int], list[pa.Table]] = {}
+        for one in answers:
+            if one.kind == kind:
+                tables.setdefault((one.generation, one.number), []).append(from_bytes(one.blob))
+        results: dict[str, list[pa.Table]] = {}
+        for generation in self.plan.generations:
+            setup = generation.setup
+            for of_pass in setup.passes:
+                shown = PassResults(of_pass, setup.time)
+                for unit in of_pass.units:
+                    for number, name in zip(unit.queries, unit.names, strict=True):
+                        found = tables.get((generation.number, number))
+                        if found:
+                            table = shown.presented(number, pa.concat_tables(found))
+                            results.setdefault(name, []).append(table)
+        return {name: pa.concat_tables(found) for name, found in results.items()}
+
+    def _keep_progress(
+        self, batch: int, counts: list[tuple[int, BucketCounts]], rows: dict[str, int], begun: float
+    ) -> None:
+        first = counts[0][1]  # of the whole micro-batch, the same in all
+        late = first.task_late + late_events(counts)
+        reached = [one.watermark for _, one in counts if one.watermark is not None]
+        times = [one.greatest for _, one in counts if one.greatest is not None]
+        kind = self.plan.generations[-1].setup.time
+        progress = StreamProgress(
+            batch=batch,
+            events=first.events,
+            rejected=first.rejected,
+            late=late,
+            rows=rows,
+            watermark=_shown(min(reached, default=None), kind),
+            greatest=_shown(max(times, default=None), kind),
+            waiting=sum(one.waiting for _, one in counts),
+            keys=sum(one.keys for _, one in counts),
+            state_bytes=sum(one.state_bytes for _, one in counts),
+            seconds=time.monotonic() - begun,
+        )
+        self.checkpoint.keep_progress(
+            {
+                "batch": batch,
+                "watermark": min(reached, default=None),
+                "greatest": max(times, default=None),
+            }
+        )
+        self.recent.append(progress)
+        self.totals = {
+            "events": self.totals["events"] + first.events,
+            "rejected": self.totals["rejected"] + first.rejected,
+            "late": self.totals["late"] + late,
+        }
+
+
+def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:
+    """Return how many events only buckets knew to be late; an event is in a bucket of each pass."""
+    by_pass: dict[int, int] = {}
+    for of_pass, one in counts:
+        by_pass[of_pass] = by_pass.get(of_pass, 0) + one.late
+    return max(by_pass.values())
+
+
+def _shown(ticks: int | None, kind: TimeKind) -> Any:
+    """Return a time in ticks as a time of the input."""
+    return None if ticks is None else from_ticks(pa.array([ticks], pa.int64()), kind)[0].as_py()

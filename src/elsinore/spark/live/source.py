@@ -1,0 +1,229 @@
+"""A Python data source for Structured Streaming whose tasks read and pack: no row is an event.
+
+It wraps a source of `elsinore.connectors`. An offset of the stream records, beside the source's
+own, what else a micro-batch depends on, so that a replay does the same again:
+
+    source   the offset of the wrapped source
+    now      seconds for which the stream has run, from which idle partitions are told
+    wall     the machine's clock in microseconds since the epoch, for events too far ahead
+    end      whether the stream ends here
+    early    how many times values of open windows have been asked for
+    watermark  in ticks, after the micro-batch before: tasks tell late events by it
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from elsinore.connectors.contract import Limit, Offset, Reader, StreamSource, balanced
+from elsinore.connectors.places import Place
+from elsinore.spark.live.checkpoint import Checkpoint
+from elsinore.spark.live.rows import EVENTS_DDL, Tick
+from elsinore.spark.live.tasks import EventPacker, loaded_plan
+
+NAME = "elsinore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTask:
+    """What Spark needs to read a source: how to open it, and what its tasks do.
+
+    place: opens the source where micro-batches are planned. reader: reads its splits. payload:
+    the pickled `StreamPlan`. limit: of a micro-batch. tasks: at most, of a micro-batch. early:
+    seconds between values of open windows. end_on_idle: seconds without events after which the
+    stream ends.
+    """
+
+    place: Place
+    checkpoint: Checkpoint
+    reader: Reader
+    payload: bytes
+    limit: Limit
+    tasks: int
+    early: float | None = None
+    idle_timeout: float | None = None
+    end_on_idle: float | None = None
+
+    def dump(self) -> str:
+        """Return the task as text, for an option of Spark."""
+        return base64.b64encode(cloudpickle.dumps(self)).decode()  # type: ignore[no-untyped-call]
+
+
+class ElsinoreSource(DataSource):
+    """The data source; its option `task` is a `SourceTask`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return the columns: those of EVENTS."""
+        return EVENTS_DDL
+
+    def streamReader(self, schema: Any) -> PackingReader:  # noqa: N802, ARG002 - Spark's names
+        """Return the reader of the stream."""
+        return PackingReader(self.options["task"])
+
+
+class Piece(InputPartition):
+    """What one task reads; `splits` may be empty, as every micro-batch has a tick."""
+
+    def __init__(self, splits: Sequence[Any], wall: int, watermark: int | None, tick: Tick) -> None:
+        self.splits, self.wall, self.watermark, self.tick = splits, wall, watermark, tick
+
+
+class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans micro-batches in one process, and reads their pieces in others."""
+
+    def __init__(self, task: str) -> None:
+        self._text = task
+        self._task: SourceTask = pickle.loads(base64.b64decode(task))
+        self._source: StreamSource | None = None
+        self._until: Offset | None = None  # where a run that reads what is available ends
+        self._begun: float | None = None
+        self._idle_since: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_text": self._text}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["_text"])  # type: ignore[misc]
+
+    # --- planning
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Return where a new stream begins."""
+        return {
+            "source": self._opened().first(),
+            "now": 0.0,
+            "wall": _wall(),
+            "end": False,
+            "early": 0,
+            "watermark": None,
+        }
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """Return the limit of a micro-batch, where Spark knows such a limit."""
+        if self._task.limit.rows is not None:
+            return ReadMaxRows(self._task.limit.rows)
+        if self._task.limit.files is not None:
+            return ReadMaxFiles(self._task.limit.files)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Remember what is available: the run ends there."""
+        self._until = self._opened().available()
+
+    def latestOffset(  # noqa: N802 - Spark's name
+        self,
+        start: dict[str, Any],
+        limit: ReadLimit,  # noqa: ARG002 - the task has the limit
+    ) -> dict[str, Any]:
+        """Return the end of the next micro-batch; `start` if there is nothing to do."""
+        if start["end"]:
+            return start
+        now = self._now(start["now"])
+        offset = self._opened().advance(start["source"], self._task.limit, self._until)
+        has_events = offset != start["source"]
+        self._idle_since = None if has_events else (self._idle_since or now)
+        ends = self._ends(now, has_events)
+        early = start["early"]
+        if self._task.early is not None:
+            early = int(now // self._task.early)
+        if not (has_events or ends or self._ticks(start, now, early)):
+            return start
+        return {
+            "source": offset,
+            "now": now,
+            "wall": _wall(),
+            "end": ends,
+            "early": early,
+            "watermark": self._task.checkpoint.progress().get("watermark"),
+        }
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        """Return no offset: that would look for events once more."""
+        return None
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return the pieces of a micro-batch."""
+        source = self._opened()
+        splits = source.splits(start["source"], end["source"])
+        early = end["early"] > start["early"]
+        expected = tuple(source.lag(end["source"]))
+        tick = Tick(now=end["now"], end=end["end"], early=early, expected=expected)
+        pieces = balanced(splits, self._task.tasks) or [[]]
+        return [Piece(piece, end["wall"], end["watermark"], tick) for piece in pieces]
+
+    def _opened(self) -> StreamSource:
+        if self._source is None:
+            self._source = self._task.place.open(self._task.checkpoint.folder_log)
+        return self._source
+
+    def _now(self, before: float) -> float:
+        """Return for how many seconds the stream has run, pauses between runs left out."""
+        if self._begun is None:
+            self._begun = time.monotonic() - before
+        return time.monotonic() - self._begun
+
+    def _ends(self, now: float, has_events: bool) -> bool:
+        timeout = self._task.end_on_idle
+        if timeout is None or has_events:
+            return False
+        if self._until is not None:
+            return True
+        return self._idle_since is not None and now - self._idle_since >= timeout
+
+    def _ticks(self, start: dict[str, Any], now: float, early: int) -> bool:
+        """Return whether a micro-batch without events is worth it: partitions may be idle."""
+        if early > start["early"]:
+            return True
+        timeout = self._task.idle_timeout
+        return timeout is not None and now - start["now"] >= max(timeout, 1.0)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Do nothing: offsets are kept by Spark."""
+
+    def stop(self) -> None:
+        """Close the source."""
+        if self._source is not None:
+            self._source.close()
+
+    # --- in tasks
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a piece."""
+        assert isinstance(partition, Piece)
+        plan = loaded_plan(self._task.payload)
+        wall = partition.wall * plan.per_second // 1_000_000
+        packer = EventPacker(plan, wall, partition.watermark, partition.tick)
+        try:
+            for split in partition.splits:
+                part = self._task.reader.read(split)
+                if part.rejects.num_rows:
+                    yield packer.reject(part.rejects)
+                yield from packer.pack(part.events, split.partition)
+        finally:
+            self._task.reader.close()
+        yield packer.ticks()
+
+
+def _wall() -> int:
+    return time.time_ns() // 1_000

@@ -1,0 +1,297 @@
+"""Live streams on Spark, as users handle them: planned, started, awaited and stopped."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from elsinore.connectors.contract import Limit
+from elsinore.connectors.files_sink import FileFormat
+from elsinore.connectors.places import Place
+from elsinore.errors import InputError, StateError
+from elsinore.runtime.live import LiveSetup
+from elsinore.spark.compiled import hand_over
+from elsinore.spark.live.checkpoint import Checkpoint
+from elsinore.spark.live.meeting import Meeting
+from elsinore.spark.live.processor import BucketProcessor, meets
+from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL
+from elsinore.spark.live.sink import BatchWriter, Sink, StreamProgress
+from elsinore.spark.live.source import NAME, ElsinoreSource, SourceTask
+from elsinore.spark.live.targets import ForeachBatch, each_query, rejects_to, target_of
+from elsinore.spark.live.tasks import EventPacker, PlannedGeneration, StreamPlan, loaded_plan
+from elsinore.spark.quiet import said_in_task, silenced, unread_file
+from elsinore.spark.shuffle import cores_told
+from elsinore.spark.workers import MapInArrow, shipped, use_own_interpreter
+
+BUCKETS = 16  # by default; each is a value in Spark's state, with a fixed cost per micro-batch
+STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+
+Trigger = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """What a stream does beside its queries; times in ticks and seconds, see `StreamPlan`.
+
+    limit: what a micro-batch admits at most. early: seconds between values of open windows.
+    end_on_idle: seconds without events after which the stream ends.
+    """
+
+    lateness: int
+    ahead: int | None = None
+    idle_timeout: float | None = None
+    early: float | None = None
+    end_on_idle: float | None = None
+    buckets: int = BUCKETS
+    limit: Limit = Limit(rows=1_000_000)  # noqa: RUF009 - frozen
+
+
+class LiveStream:
+    """A live stream that is planned and not started yet: `Workload.stream` returns it.
+
+    source: a streaming DataFrame, or the place of a source of `elsinore.connectors`.
+    """
+
+    def __init__(
+        self,
+        setup: LiveSetup,
+        meanings: Mapping[str, str],
+        options: StreamOptions,
+        source: DataFrame | Place,
+        spark: SparkSession,
+    ) -> None:
+        self._setup, self._meanings, self._options = setup, dict(meanings), options
+        self._source, self._spark = source, spark
+
+    def start(
+        self,
+        path: str | Path | None = None,
+        *,
+        checkpoint: str | Path,
+        format: FileFormat = "parquet",  # noqa: A002 - Spark's word for it
+        sink: Sink | None = None,
+        foreach_batch: ForeachBatch | None = None,
+        foreach_early: ForeachBatch | None = None,
+        rejects: str | Path | None = None,
+        trigger: Trigger | None = None,
+    ) -> RunningStream:
+        """Start the stream; return a handle on it.
+
+        path, format    results are files `path/QUERY/batch=N/part-00000.FORMAT`: parquet, csv or
+                        ndjson. A batch that is replayed after a crash replaces its files
+        sink            or any sink of `elsinore.connectors`
+        foreach_batch   or a function of (results by the queries' names, number of the batch); it
+                        is called again with the same results if a batch is replayed
+        foreach_early   a function of the same form for values of open windows (`early=`)
+        checkpoint      a folder for the state; a stream is continued from it
+        rejects         a folder for rejected and late records, if they are not to stop the stream
+        trigger         what Spark's `trigger` takes: {"processingTime": "1 second"} (by default),
+                        {"availableNow": True}
+
+        Raises OutputError for a checkpoint that cannot be written, StateError for one of another
+        stream.
+        """
+        kept = Checkpoint(checkpoint)
+        kept.prepare()
+        target = target_of(path, format, sink, foreach_batch)
+        plan = self._planned(kept)
+        writer = BatchWriter(
+            plan=plan,
+            checkpoint=kept,
+            sink=target,
+            rejects=None if rejects is None else rejects_to(rejects),
+            early=None if foreach_early is None else each_query(foreach_early),
+        )
+        self._prepare_session(plan)
+        payload: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
+        with _settings(self._spark):
+            events = self._events(payload, kept)
+            answers = self._answers(events, payload, plan)
+            query = (
+                answers.writeStream.foreachBatch(writer)
+                .option("checkpointLocation", str(kept.folder))
+                .trigger(**(trigger or {"processingTime": "1 second"}))
+                .start()
+            )
+        return RunningStream(query, writer)
+
+    def _planned(self, kept: Checkpoint) -> StreamPlan:
+        """Return the plan, continuing what the checkpoint has."""
+        options, setup = self._options, self._setup
+        known = kept.stream()
+        buckets = options.buckets
+        if known is not None:
+            _refuse_other(known, self._meanings, kept)
+            buckets = known["buckets"]
+        else:
+            kept.keep_stream({"queries": self._meanings, "buckets": buckets})
+        return StreamPlan(
+            generations=(PlannedGeneration(number=0, setup=setup),),
+            buckets=buckets,
+            lateness=options.lateness,
+            per_second=1_000_000 * setup.options.clock.per_microsecond,
+            source=_name_of(self._source),
+            idle_timeout=options.idle_timeout,
+            ahead=options.ahead,
+        )
+
+    def _prepare_session(self, plan: StreamPlan) -> None:
+        use_own_interpreter(self._spark)
+        logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)  # we raise its errors
+        for generation in plan.generations:
+            types = {field.name: field.type for field in generation.setup.schema}
+            for of_pass in generation.setup.passes:
+                hand_over(self._spark, of_pass.units, of_pass.options, types)
+
+    def _events(self, payload: bytes, kept: Checkpoint) -> DataFrame:
+        """Return the stream of rows of EVENTS."""
+        if isinstance(self._source, DataFrame):
+            names = self._setup.schema.names
+            chosen = self._source.select(*(f"`{name}`" for name in names))
+            packing = _pack_frame(payload)
+            return chosen.mapInArrow(shipped(packing), EVENTS_DDL)
+        opened = self._source.open(kept.folder_log)
+        task = SourceTask(
+            place=self._source,
+            checkpoint=kept,
+            reader=opened.reader,
+            payload=payload,
+            limit=self._options.limit,
+            tasks=cores_told(self._spark),
+            early=self._options.early,
+            idle_timeout=self._options.idle_timeout,
+            end_on_idle=self._options.end_on_idle,
+        )
+        opened.close()
+        self._spark.dataSource.register(ElsinoreSource)
+        return self._spark.readStream.format(NAME).option("task", task.dump()).load()
+
+    def _answers(self, events: DataFrame, payload: bytes, plan: StreamPlan) -> DataFrame:
+        """Return the stream of rows of ANSWERS."""
+        answers: DataFrame = events.groupBy("bucket").transformWithState(
+            BucketProcessor(payload), ANSWERS_TYPE, "Append", "None"
+        )
+        if any(meets(of_pass) for one in plan.generations for of_pass in one.setup.passes):
+            shares = answers.repartition(cores_told(self._spark), "share")
+            answers = shares.mapInArrow(shipped(Meeting(payload)), ANSWERS_TYPE)
+        return answers
+
+
+class RunningStream:
+    """A live stream that was started.
+
+    Names are Spark's `StreamingQuery`'s, which `query` is.
+    """
+
+    def __init__(self, query: StreamingQuery, writer: BatchWriter) -> None:
+        self.query = query
+        self._writer = writer
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the stream runs."""
+        return bool(self.query.isActive)
+
+    @property
+    def recent_progress(self) -> list[StreamProgress]:
+        """The progress of the last micro-batches, the last one last."""
+        return list(self._writer.recent)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The numbers of events, rejected and late ones since the stream was started."""
+        return dict(self._writer.totals)
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait until the stream ends, or for so many seconds; return whether it has ended.
+
+        Raises what stopped the stream, if it failed: InputError for events that cannot be used,
+        OutputError for a place that cannot be written.
+        """
+        with _own_errors(self._writer):
+            if timeout is None:
+                self.query.awaitTermination()
+                return True
+            return bool(self.query.awaitTermination(timeout))  # type: ignore[arg-type]
+
+    def process_all_available(self) -> None:
+        """Wait until everything that is available now was processed. For tests."""
+        with _own_errors(self._writer):
+            self.query.processAllAvailable()
+
+    def stop(self) -> None:
+        """Stop the stream; it can be continued from its checkpoint."""
+        self.query.stop()
+        self._writer.sink.close()
+
+
+@contextmanager
+def _own_errors(writer: BatchWriter) -> Iterator[None]:
+    """Raise Elsinore's own error in place of Spark's that reports it."""
+    with silenced():
+        try:
+            yield
+        except PySparkException as error:
+            cause = writer.failure or error
+            if not isinstance(cause, PySparkException):
+                raise cause from None
+            said = said_in_task(cause) or unread_file(cause)
+            if said is None:
+                raise
+            raise InputError(said) from None
+
+
+def _name_of(source: DataFrame | Place) -> str:
+    return "the stream" if isinstance(source, DataFrame) else source.name
+
+
+def _refuse_other(known: Mapping[str, Any], meanings: Mapping[str, str], kept: Checkpoint) -> None:
+    if known["queries"] != dict(meanings):
+        raise StateError(
+            f"The checkpoint '{kept.folder}' is of other queries: "
+            f"{', '.join(known['queries'])}. Name another folder, or the workload that it is of."
+        )
+
+
+def _pack_frame(payload: bytes) -> MapInArrow:
+    """Return the function that packs the rows of a streaming DataFrame."""
+
+    def pack(batches: Any) -> Iterator[pa.RecordBatch]:
+        packer = EventPacker(loaded_plan(payload))
+        for batch in batches:
+            yield from packer.pack(pa.Table.from_batches([batch]), "")
+        if packer.tick.events:
+            yield packer.ticks()
+
+    return pack
+
+
+@contextmanager
+def _settings(spark: SparkSession) -> Iterator[None]:
+    """Set what streams need in a session; put it back afterwards."""
+    wanted = {**SETTINGS, "spark.sql.shuffle.partitions": str(cores_told(spark))}
+    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)

@@ -1,0 +1,71 @@
+"""Where a stream's results go: files, a sink, or a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from elsinore.connectors.files_sink import FileFormat, FilesSink
+from elsinore.errors import InputError
+from elsinore.spark.live.sink import Sink
+
+ForeachBatch = Callable[[dict[str, pa.Table], int], object]
+
+
+class EachBatch:
+    """A sink that calls a function once a micro-batch."""
+
+    def __init__(self, function: ForeachBatch) -> None:
+        self._function = function
+        self._results: dict[str, pa.Table] = {}
+        self._batch = 0
+
+    def write(self, query: str, batch: int, rows: pa.Table) -> None:
+        """Keep the rows until `flush`."""
+        self._results[query] = rows
+        self._batch = batch
+
+    def flush(self) -> None:
+        """Call the function, if there are rows."""
+        results, self._results = self._results, {}
+        if results:
+            self._function(results, self._batch)
+
+    def close(self) -> None:
+        """Do nothing: the function is the user's."""
+
+
+def each_query(function: ForeachBatch) -> Callable[[str, int, pa.Table], object]:
+    """Return what calls a function for each query's rows."""
+    return lambda name, batch, table: function({name: table}, batch)
+
+
+def target_of(
+    path: str | Path | None,
+    file_format: FileFormat,
+    sink: Sink | None,
+    foreach_batch: ForeachBatch | None,
+) -> Sink:
+    """Return the one sink that is named. Raises InputError for none or several."""
+    targets: list[Sink] = []
+    if path is not None:
+        targets.append(FilesSink(path, file_format))
+    if sink is not None:
+        targets.append(sink)
+    if foreach_batch is not None:
+        targets.append(EachBatch(foreach_batch))
+    if len(targets) != 1:
+        raise InputError(
+            "A stream writes its results to one place: name a path, a sink or a function "
+            f"(foreach_batch), not {'several' if targets else 'none'} of them."
+        )
+    return targets[0]
+
+
+def rejects_to(folder: str | Path) -> Callable[[int, pa.Table], object]:
+    """Return what writes rejected records to a folder, as files of the micro-batches."""
+    place = Path(folder)
+    sink = FilesSink(place.parent, "ndjson")
+    return lambda batch, table: sink.write(place.name, batch, table)

@@ -1,0 +1,202 @@
+"""The tasks that read: events in, packed for their buckets.
+
+`StreamPlan` is what tasks, buckets and the sink need to know of a live stream. It is planned on the
+driver; tasks and buckets receive it pickled.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.connectors.rejects import REJECTS, rejected_rows
+from elsinore.runtime.columnar import Packing
+from elsinore.runtime.live import EventReader, LiveSetup, UsableEvents
+from elsinore.runtime.rejects import REASON_COLUMN
+from elsinore.spark.compiled import look_among_received
+from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
+
+AHEAD = "its time is too far ahead of the clock"
+LATE = "late: its time is before the watermark"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedGeneration:
+    """Queries that were planned together.
+
+    number: of the generation, unique in a checkpoint. begin: events before it are not for the
+    generation; None: all are.
+    """
+
+    number: int
+    setup: LiveSetup
+    begin: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """A live stream on Spark.
+
+    buckets: how many each pass with a key has. lateness, ahead: in ticks; `ahead` is how far
+    beyond the machine's clock a time may be, None: any distance. idle_timeout: in seconds.
+    per_second: ticks. source: what rejected records are said to come from.
+    """
+
+    generations: tuple[PlannedGeneration, ...]
+    buckets: int
+    lateness: int
+    per_second: int
+    source: str
+    idle_timeout: float | None = None
+    ahead: int | None = None
+
+    def bucket_count(self, of_pass: int, generation: PlannedGeneration) -> int:
+        """Return how many buckets a pass has: one where no key spreads its events."""
+        return self.buckets if len(generation.setup.passes[of_pass].layout.keys) else 1
+
+    def names(self) -> Iterator[BucketName]:
+        """Yield the names of all buckets."""
+        for generation in self.generations:
+            for number in range(len(generation.setup.passes)):
+                for bucket in range(self.bucket_count(number, generation)):
+                    yield BucketName(generation.number, number, bucket)
+
+
+@lru_cache(maxsize=4)
+def loaded_plan(payload: bytes) -> StreamPlan:
+    """Return a pickled plan, unpickled once in each worker."""
+    look_among_received()
+    plan: StreamPlan = pickle.loads(payload)
+    return plan
+
+
+@dataclass(slots=True)
+class EventPacker:
+    """Packs what a task reads into rows of EVENTS.
+
+        packer = EventPacker(plan)
+        yield from packer.pack(table, partition)    # for each table that is read
+        yield from packer.ticks()                   # at the end of the task
+
+    Events further ahead of the clock than allowed are rejected, and late ones. wall: the machine's
+    clock, in ticks since the epoch; watermark: in ticks, before the micro-batch. The micro-batch
+    has recorded both; None: they are not known.
+    """
+
+    plan: StreamPlan
+    wall: int | None = None
+    watermark: int | None = None
+    tick: Tick = field(default_factory=Tick)
+    _reader: EventReader = field(init=False)
+    _packings: list[list[Packing]] = field(init=False)
+    _readers: list[EventReader] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make a reader for each generation."""
+        self._readers = [generation.setup.reader() for generation in self.plan.generations]
+        self._packings = [
+            [
+                Packing(layout=of_pass.layout, partitions=self.plan.bucket_count(n, generation))
+                for n, of_pass in enumerate(generation.setup.passes)
+            ]
+            for generation in self.plan.generations
+        ]
+
+    def pack(self, table: pa.Table, partition: str) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some events of a partition of the source."""
+        if not table.num_rows:
+            return
+        events = self._readers[0].usable(table)
+        usable, ahead = self._without_those_ahead(events)
+        self._count(usable, table.num_rows, partition)
+        usable, late = self._without_late(usable)
+        for rejected in (events.rejected, ahead, late):
+            if rejected is not None and rejected.num_rows:
+                yield self._set_aside(self._as_rejects(rejected))
+        for generation, reader, packings in zip(
+            self.plan.generations, self._readers, self._packings, strict=True
+        ):
+            wanted = usable
+            if generation.begin is not None:
+                wanted = usable.filter(usable.times >= generation.begin)
+            travelling = reader.travelling(wanted)
+            for number, (packing, pass_events) in enumerate(zip(packings, travelling, strict=True)):
+                yield from self._packed(generation.number, number, packing, pass_events)
+
+    def reject(self, rejects: pa.Table) -> pa.RecordBatch:
+        """Return the row of records that the source rejects."""
+        self._count_rejected(rejects.num_rows)
+        return self._set_aside(rejects)
+
+    def _set_aside(self, rejects: pa.Table) -> pa.RecordBatch:
+        """Return the row of rejected records, in the form of `connectors.rejects`."""
+        blob = to_bytes(rejects, REJECTS)
+        return _rows([ASIDE], pa.array([blob], pa.binary()), [None])
+
+    def ticks(self) -> pa.RecordBatch:
+        """Return the rows that tell all buckets what the task has read."""
+        names = [str(name) for name in self.plan.names()]
+        return _rows(names, pa.nulls(len(names), pa.binary()), [self.tick.dump()] * len(names))
+
+    def _count(self, events: UsableEvents, rows: int, partition: str) -> None:
+        greatest = dict(self.tick.greatest)
+        if len(events.ticks):
+            top = int(events.times.max())
+            greatest[partition] = max(top, greatest.get(partition, top))
+        self.tick = replace(self.tick, greatest=greatest, events=self.tick.events + rows)
+        self._count_rejected(rows - len(events.ticks))
+
+    def _count_rejected(self, rows: int) -> None:
+        self.tick = replace(self.tick, rejected=self.tick.rejected + rows)
+
+    def _without_late(self, events: UsableEvents) -> tuple[UsableEvents, pa.Table | None]:
+        if self.watermark is None:
+            return events, None
+        is_late = events.times < self.watermark
+        if not is_late.any():
+            return events, None
+        rows = _rejected(events.table.filter(pa.array(is_late)), LATE)
+        self.tick = replace(self.tick, late=self.tick.late + rows.num_rows)
+        return events.filter(~is_late), rows
+
+    def _without_those_ahead(self, events: UsableEvents) -> tuple[UsableEvents, pa.Table | None]:
+        if self.plan.ahead is None or self.wall is None:
+            return events, None
+        is_ahead = events.times > self.wall + self.plan.ahead
+        if not is_ahead.any():
+            return events, None
+        return events.filter(~is_ahead), _rejected(events.table.filter(pa.array(is_ahead)), AHEAD)
+
+    def _as_rejects(self, rejected: pa.Table) -> pa.Table:
+        reasons = rejected.column(REASON_COLUMN)
+        rows = rejected.drop_columns([REASON_COLUMN])
+        return rejected_rows(rows, reasons, self.plan.source)
+
+    def _packed(
+        self, generation: int, number: int, packing: Packing, events: pa.Table
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in packing(events.combine_chunks().to_batches()):
+            filled = batch.filter(pa.compute.greater(pa.compute.binary_length(batch["blob"]), 0))
+            names = np.array(
+                [str(BucketName(generation, number, n)) for n in range(packing.partitions)]
+            )
+            yield _rows(
+                names[filled.column("pid").to_numpy()].tolist(),
+                filled.column("blob"),
+                [None] * filled.num_rows,
+            )
+
+
+def _rejected(events: pa.Table, reason: str) -> pa.Table:
+    reasons = pa.array([reason] * events.num_rows, pa.string())
+    return events.append_column(REASON_COLUMN, reasons)
+
+
+def _rows(buckets: Sequence[str], blobs: pa.Array, ticks: Sequence[str | None]) -> pa.RecordBatch:
+    columns = [pa.array(list(buckets), pa.string()), blobs, pa.array(list(ticks), pa.string())]
+    return pa.RecordBatch.from_arrays(columns, schema=EVENTS)

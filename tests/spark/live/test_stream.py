@@ -1,0 +1,165 @@
+"""Live streams on Spark itself: from folders and DataFrames to files and functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from elsinore import Workload
+from elsinore.errors import InputError, OutputError, StateError
+from support.live import assert_same_rows
+
+WORKLOAD = Workload.parse("""
+    QUERY sums RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g
+      WITHIN 10 SLIDE 5;
+    QUERY counts RETURN g, COUNT(*) PATTERN SEQ(A, B+) GROUP BY g WITHIN 10;
+    QUERY pairs RETURN a.g, a.time, b.v PATTERN SEQ(A a, B b) WHERE [g] AND b.v > 8
+      STRATEGY SKIP TILL NEXT MATCH WITHIN 5;
+""")
+LATENESS = 3
+
+
+def events(rows: int = 600, *, seed: int = 1) -> pa.Table:
+    """Return events of whole seconds, out of order by up to LATENESS."""
+    random = np.random.default_rng(seed)
+    times = np.sort(random.integers(0, 60, rows))
+    table = pa.table(
+        {
+            "time": times,
+            "type": random.choice(["A", "B"], rows),
+            "g": random.integers(0, 3, rows),
+            "k": random.integers(0, 20, rows),
+            "v": random.integers(0, 10, rows).astype(float),
+            "seq": np.arange(rows),
+        }
+    )
+    arrival = np.argsort(times + random.integers(0, LATENESS + 1, rows), kind="stable")
+    return table.take(pa.array(arrival))
+
+
+def write_files(table: pa.Table, folder: Path, files: int, first: int = 0) -> None:
+    """Write a table as files of a folder."""
+    folder.mkdir(exist_ok=True)
+    size = -(-table.num_rows // files)
+    for number in range(files):
+        part = table.slice(number * size, size)
+        pq.write_table(part, folder / f"part-{first + number:03}.parquet", row_group_size=50)
+
+
+def check_results(out: Path, table: pa.Table) -> None:
+    """Check that the files of results are the rows of a batch run."""
+    for name, result in WORKLOAD.run(table, order_by="seq").items():
+        expected = result.to_arrow()
+        rows = ds.dataset(out / name).to_table().select(expected.column_names)
+        assert_same_rows(rows.to_pylist(), expected.to_pylist(), name)
+
+
+def stream(source: Any, spark: SparkSession, **options: Any) -> Any:
+    defaults = {"order_by": "seq", "lateness": LATENESS, "buckets": 3, "spark": spark}
+    return WORKLOAD.stream(source, **defaults | options)
+
+
+ALL = {"availableNow": True}
+
+
+def test_a_folder_is_read_in_runs_that_continue_one_another(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = events()
+    folder, out, checkpoint = (tmp_path / name for name in ("in", "out", "checkpoint"))
+    write_files(table.slice(0, 300), folder, 2)
+    run = stream(folder, spark, batch_rows=100).start(out, checkpoint=checkpoint, trigger=ALL)
+    assert run.await_termination(300)
+    assert [progress.events for progress in run.recent_progress] == [100, 100, 100]
+    before = sum(path.stat().st_size for path in out.rglob("*.parquet"))
+    assert before > 0
+    write_files(table.slice(300), folder, 2, first=2)
+    last = stream(folder, spark, end_on_idle="1 second")
+    run = last.start(out, checkpoint=checkpoint, trigger=ALL)
+    assert run.await_termination(300)
+    assert run.totals == {"events": 300, "rejected": 0, "late": 0}
+    check_results(out, table)
+    assert run.recent_progress[-1].waiting == 0
+
+
+def test_a_dataframe_streams_into_a_function(spark: SparkSession, tmp_path: Path) -> None:
+    table = events()
+    write_files(table, tmp_path / "in", 3)
+    frame = (
+        spark.readStream.schema(spark.read.parquet(str(tmp_path / "in")).schema)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "in"))
+    )
+    pieces: list[tuple[int, dict[str, pa.Table]]] = []
+    run = stream(frame, spark).start(
+        foreach_batch=lambda results, batch: pieces.append((batch, results)),
+        checkpoint=tmp_path / "checkpoint",
+        trigger=ALL,
+    )
+    assert run.await_termination(300)
+    watermark = run.recent_progress[-1].watermark
+    assert watermark == max(table["time"].to_pylist()) - LATENESS
+    rows = [row for _, results in pieces for row in results["counts"].to_pylist()]
+    expected = WORKLOAD.run(table, order_by="seq")["counts"].to_pylist()
+    final = [row for row in expected if row["window_end"] <= watermark]
+    assert_same_rows(rows, final, "counts")
+
+
+def test_late_and_unusable_events_are_rejected_records(spark: SparkSession, tmp_path: Path) -> None:
+    table = events()
+    late = pa.table({name: [value] for name, value in table.slice(5, 1).to_pylist()[0].items()})
+    no_time = late.set_column(0, "time", pa.array([None], pa.int64()))
+    folder = tmp_path / "in"
+    write_files(pa.concat_tables([table, no_time]), folder, 2)
+    pq.write_table(late, folder / "part-900.parquet")
+    run = stream(folder, spark, batch_rows=table.num_rows + 1, rejects=True, end_on_idle=1).start(
+        tmp_path / "out",
+        checkpoint=tmp_path / "checkpoint",
+        rejects=tmp_path / "rejected",
+        trigger=ALL,
+    )
+    assert run.await_termination(300)
+    assert run.totals == {"events": table.num_rows + 2, "rejected": 1, "late": 1}
+    rejected = ds.dataset(tmp_path / "rejected", format="json").to_table().to_pylist()
+    assert sorted(row["reject_reason"].partition(":")[0] for row in rejected) == [
+        "late",
+        "null time",
+    ]
+    check_results(tmp_path / "out", table)
+
+
+def test_what_cannot_be_started_says_why(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(events(50), tmp_path / "in", 1)
+    planned = stream(tmp_path / "in", spark)
+    with pytest.raises(InputError, match="one place"):
+        planned.start(checkpoint=tmp_path / "checkpoint")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="Cannot write the checkpoint"):
+        planned.start(tmp_path / "out", checkpoint=tmp_path / "file")
+    with pytest.raises(InputError, match="not a stream"):
+        stream(spark.range(3), spark)
+    run = planned.start(tmp_path / "out", checkpoint=tmp_path / "checkpoint", trigger=ALL)
+    assert run.await_termination(300)
+    other = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 5;")
+    with pytest.raises(StateError, match="other queries: sums, counts, pairs"):
+        other.stream(tmp_path / "in", spark=spark).start(
+            tmp_path / "out", checkpoint=tmp_path / "checkpoint"
+        )
+
+
+def test_an_event_that_cannot_be_used_stops_the_stream(spark: SparkSession, tmp_path: Path) -> None:
+    table = events(50).to_pylist()
+    table[20]["type"] = None
+    write_files(pa.Table.from_pylist(table), tmp_path / "in", 1)
+    run = stream(tmp_path / "in", spark).start(
+        tmp_path / "out", checkpoint=tmp_path / "checkpoint", trigger=ALL
+    )
+    with pytest.raises(InputError, match="null type"):
+        run.await_termination(300)
