@@ -170,19 +170,10 @@ def _evaluate(node: exp.Expression, rows: _Rows) -> Value:
     def of(part: exp.Expression) -> Value:
         return _evaluate(part, rows)
 
-    kind, table, role = type(node), rows.table, rows.role
-    if kind in _COMPARED:
-        return _COMPARED[kind](*_alike(rows, of(node.left), of(node.right)))
-    if kind in _ARITHMETIC:
-        return rows.compute(_ARITHMETIC[kind], *_same([of(node.left), of(node.right)]))
-    if kind in _SIGNED:
-        return rows.compute(_SIGNED[kind], of(node.this))
-    if kind in _UNARY and not (node.args.get("position") or node.args.get("expression")):
-        return _UNARY[kind](of(node.this))
-    if kind in _ROUNDED and not (node.args.get("decimals") or node.args.get("to")):
-        value = of(node.this)
-        whole_already = pa.types.is_integer(value.type)
-        return value if whole_already else rows.cast(_ROUNDED[kind](value), pa.int64())
+    table, role = rows.table, rows.role
+    value = _function(node, rows, of)
+    if value is not None:
+        return value
     match node:
         case exp.Paren():
             return of(node.this)
@@ -291,6 +282,26 @@ def _called(name: str, names: Sequence[str]) -> list[str]:
     """Return which of `names` SQL means by one: that, or those that differ by case alone."""
     exact = [known for known in names if known == name]
     return exact or [known for known in names if known.casefold() == name.casefold()]
+
+
+def _function(
+    node: exp.Expression, rows: _Rows, of: Callable[[exp.Expression], Value]
+) -> Value | None:
+    """Return the value of an operator or a function that Arrow has; None for any other node."""
+    kind = type(node)
+    if kind in _COMPARED:
+        return _COMPARED[kind](*_alike(rows, of(node.left), of(node.right)))
+    if kind in _ARITHMETIC:
+        return rows.compute(_ARITHMETIC[kind], *_same([of(node.left), of(node.right)]))
+    if kind in _SIGNED:
+        return rows.compute(_SIGNED[kind], of(node.this))
+    if kind in _UNARY and not (node.args.get("position") or node.args.get("expression")):
+        return _UNARY[kind](of(node.this))
+    if kind in _ROUNDED and not (node.args.get("decimals") or node.args.get("to")):
+        value = of(node.this)
+        whole_already = pa.types.is_integer(value.type)
+        return value if whole_already else rows.cast(_ROUNDED[kind](value), pa.int64())
+    return None
 
 
 def _lazily(part: exp.Expression, rows: _Rows, wanted: NDArray[np.bool_]) -> Value:

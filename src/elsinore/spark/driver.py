@@ -90,15 +90,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
     hand_over(frame.sparkSession, plan.units, operator_options(options), types)
     seen = [TypesSeen(accumulator(frame)) for _ in plan.passes]
-    passes = [
-        Pass(
-            units=tuple(plan.units[n] for n in numbers),
-            events=events,
-            statistics=tuple(statistics[n] for n in numbers),
-            seen=types_seen,
-        )
-        for numbers, types_seen in zip(plan.passes, seen, strict=True)
-    ]
+    passes = _passes(plan, events, statistics, seen)
     answers: dict[str, tuple[int, Answers]] = {}
     kept: list[Answers] = []
     makers: dict[int, Callable[[], DataFrame]] = {}
@@ -110,8 +102,6 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         alone = len(pass_.presented) == 1
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
-                if pass_.presented[number].form.distinct:
-                    refuse_distinct(name, pass_.presented[number].schema)
                 # a data frame of the only query keeps nothing: it is a pass of its own
                 made = pass_.frame if alone else partial(together.frame, number)
                 makers[number] = _followed(unit, made)
@@ -145,6 +135,30 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         find_result=result,
         orders=_orders(passes),
     )
+
+
+def _passes(
+    plan: Plan,
+    events: Events,
+    statistics: Sequence[StatisticsAccumulator | None],
+    seen: Sequence[TypesSeen],
+) -> list[Pass]:
+    """Return a plan's passes; raise InputError for DISTINCT over rows that Spark cannot compare."""
+    passes = [
+        Pass(
+            units=tuple(plan.units[n] for n in numbers),
+            events=events,
+            statistics=tuple(statistics[n] for n in numbers),
+            seen=types_seen,
+        )
+        for numbers, types_seen in zip(plan.passes, seen, strict=True)
+    ]
+    for pass_ in passes:
+        for unit in pass_.units:
+            for number, name in zip(unit.queries, unit.names, strict=True):
+                if pass_.presented[number].form.distinct:
+                    refuse_distinct(name, pass_.presented[number].schema)
+    return passes
 
 
 def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
