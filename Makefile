@@ -25,6 +25,8 @@ HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
 # tests stay together, and who has nothing left takes over.
 PARALLEL := -n logical --maxprocesses 4 --dist worksteal
 WORKLOADS ?= 20000
+FILES    ?= 5000
+CHECKED  ?= 100
 EXAMPLES ?= 200
 SEED     ?= 1
 IN       ?= tests
@@ -45,10 +47,17 @@ test: $(STAMP)  ## run every test, those of the documents included
 	@$(BIN)/python -m compileall -q src tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-# At low priority. Whole: trend workloads by the thousand, then every test that draws its cases. Less:
-# make fuzz IN= (the workloads alone), make fuzz WORKLOADS=0 IN=tests/matches EXAMPLES=500 SEED=7
+# At low priority. Whole: trend workloads by the thousand, damaged files, workloads whose kernels check
+# the bounds of arrays (compiling these takes some minutes the first time), then every test that draws
+# its cases. Less: make fuzz IN= (without these tests), or
+# make fuzz WORKLOADS=0 FILES=0 CHECKED=0 IN=tests/matches EXAMPLES=500 SEED=7
 fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a test, SEED=1 IN=tests)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz --workloads $(WORKLOADS) --seed $(SEED)
+	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz.files --files $(FILES) --seed $(SEED)
+	@test $(CHECKED) = 0 || NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests nice -n 19 \
+		$(BIN)/python -m fuzz --workloads $(CHECKED) --spark 0 --seed $(SEED)
+	@test $(CHECKED) = 0 || NUMBA_BOUNDSCHECK=1 ELSINORE_EXAMPLES=$(CHECKED) nice -n 19 \
+		$(BIN)/python -m pytest -q --hypothesis-seed=$(SEED) tests/matches/test_against_brute_force.py
 	@test -z "$(IN)" || ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 19 $(BIN)/python -m pytest $(PARALLEL) \
 		--hypothesis-seed=$(SEED) $$(grep -rl ELSINORE_EXAMPLES $(IN) --include='test_*.py')
 
