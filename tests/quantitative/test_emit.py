@@ -105,8 +105,12 @@ def test_no_variable_is_assigned_to_itself() -> None:
     assert all(left != right for left, right in pairs)
 
 
-def test_an_accumulator_that_is_a_variable_of_an_atom_is_moved_before_the_body_starts() -> None:
-    """`left` gives the accumulator itself, which the next start of the body assigns."""
+def test_parts_that_end_together_note_it_once() -> None:
+    lines = code(qre.combine(atom(A), atom(A), lambda x, y: x + y))
+    assert [line for line in lines if line.startswith("g") and "True" in line] == ["g0 = True"]
+
+
+def test_an_accumulator_may_be_a_variable_that_the_next_start_of_the_body_assigns() -> None:
     first = qre.iterate(atom(A), "init", qre.left)
     assert first.start().extend([{"type": "a"}] * 3)[1] == ["init"] * 3
     last = qre.iterate(qre.split(qre.atom(A), qre.atom(B), qre.left), "init", qre.right)

@@ -165,7 +165,8 @@ def queries(draw: st.DrawFn, depth: int = 3, *, keys: bool = True) -> Query:
                 op = draw(st.sampled_from([term("split"), qre.left, qre.right, qre.unit]))
                 return qre.split(*draw(st.lists(inner, min_size=2, max_size=3)), op)
             case "iterate":
-                step = draw(st.sampled_from([term("step"), term("fold"), qre.unit, qre.right]))
+                ops = [term("step"), term("fold"), qre.unit, qre.right, qre.left]
+                step = draw(st.sampled_from(ops))
                 init = draw(st.sampled_from([None, "init"])) if step is qre.unit else "init"
                 return qre.iterate(draw(inner), init, step)
             case "either":

@@ -279,10 +279,6 @@ class Emitter:
                     self._end(parent, "None", stack)
                     return
                 total = self._call(parent, "step", step, [stack[-1], value])
-                if not total.startswith("t"):  # a variable of an atom, which the start may change
-                    moved = self._temporary()
-                    self._line(f"{moved} = {total}")
-                    total = moved
                 self._start(body, [*stack[:-1], total])
                 self._end(parent, total, stack[:-1])
             case Window(body):
