@@ -79,8 +79,8 @@ def unseal(owner: str, fingerprint: str, blob: bytes | bytearray | memoryview) -
         )
     if saved_for != fingerprint:
         raise StateError(
-            f"The saved state is of {owner} with other queries or options than these. Restore it "
-            "with those it was saved with, or begin anew."
+            f"The saved state is of {owner} with other queries or options than these, or a release "
+            "that plans them differently. Restore it with those it was saved with, or begin anew."
         )
     return rest[begin:]
 

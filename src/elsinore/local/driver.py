@@ -174,7 +174,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
         empty = frozenset(query.name for place, query in queries if not tables[place].num_rows)
         odd = itertools.chain(late, always_null(plan, stream.is_null))
         warn_of_no_rows(plan, empty, partial(types_seen, seen), odd)
-    ties = tied_events(plan, [statistics[n] for n in range(len(plan.units))])
+    ties = tied_events(plan.units, [statistics[n] for n in range(len(plan.units))])
     warn_of_ties(ties)
 
     @cache

@@ -27,7 +27,7 @@ from elsinore.model.clock import NANOSECONDS
 from elsinore.model.expression import Call
 from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.operators.planning import doubts
-from elsinore.plan import Plan
+from elsinore.plan import Plan, Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import TimeKind
 from elsinore.words import count, listed
@@ -122,13 +122,15 @@ class SimultaneousEventsWarning(UserWarning):
     """Events of one key and one pattern have equal times, and no order was given."""
 
 
-def tied_events(plan: Plan, statistics: Iterable[OperatorStatistics | None]) -> tuple[str, ...]:
+def tied_events(
+    units: Sequence[Unit], statistics: Iterable[OperatorStatistics | None]
+) -> tuple[str, ...]:
     """Return a sentence on simultaneous events (`elsinore.operators.ties`); none if there are none.
 
     `statistics` has those of each unit's operators, None where they are unknown.
     """
     numbers = []
-    for unit, counted in zip(plan.units, statistics, strict=True):
+    for unit, counted in zip(units, statistics, strict=True):
         if counted is not None and counted.tied:
             types = kind_for(unit).tied_types(unit)
             names = [name for name, some in zip(unit.names, types, strict=True) if some]

@@ -128,7 +128,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
             *first_few(always_null(plan, events.is_null), "have such keys"),
             *digit_warnings(plan, events.frame),
             *overflow_warnings(plan, result),
-            *tied_events(plan, counts.by_unit()),  # as counted when results were computed
+            *tied_events(plan.units, counts.by_unit()),  # as counted when results were computed
         ),
         find_open_windows=lambda: open_windows(plan, options.last_time, counts.by_unit()),
         release=release,
@@ -189,7 +189,7 @@ class _Counts:
     def warn_of_ties(self) -> None:
         """Warn of simultaneous events, once."""
         if not self.has_warned:
-            sentences = tied_events(self.plan, self.by_unit())
+            sentences = tied_events(self.plan.units, self.by_unit())
             self.has_warned = bool(sentences)
             warn_of_ties(sentences)
 

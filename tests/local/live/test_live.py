@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import warnings
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from elsinore.errors import (
     StateError,
 )
 from elsinore.local.live import AsyncLive, Live
+from elsinore.runtime.warnings import SimultaneousEventsWarning
 
 SCHEMA = pa.schema({"time": pa.int64(), "type": pa.string(), "v": pa.float64()})
 PAIRS = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 10 seconds;")
@@ -360,3 +362,20 @@ def test_statistics_tell_what_a_run_has_done_and_holds() -> None:
     assert statistics.open_windows == {"q": 1}
     assert statistics.watermark == 11
     assert len(statistics.operators) == 1
+
+
+def test_simultaneous_events_of_one_key_are_warned_of_once() -> None:
+    workload = Workload.parse(
+        "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [v] WITHIN 10 seconds;"
+    )
+    live = workload.live(SCHEMA)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        live.push([event(1, "A", 1.0), event(1, "B", 2.0), event(2, "Z", 1.0), event(2, "A", 1.0)])
+    with pytest.warns(SimultaneousEventsWarning, match="2 events of query q have the same time"):
+        live.push([event(3, "A", 1.0), event(3, "B", 1.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        live.push([event(4, "A", 1.0), event(4, "B", 1.0)])
+        ordered = workload.live(SCHEMA, order_by="v")
+        ordered.push([event(3, "A", 1.0), event(3, "B", 1.0), event(9, "A", 1.0)])

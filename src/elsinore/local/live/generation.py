@@ -14,6 +14,7 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.model import Query
 from elsinore.operators import OperatorStatistics, kind_for
+from elsinore.plan import Unit
 from elsinore.runtime.live import (
     Bucket,
     EventReader,
@@ -88,6 +89,11 @@ class Generation:
         (results,) = (of_pass for of_pass in self._results if number in of_pass.forms)
         return results.presented(number, no_table(results.forms[number].schema))
 
+    @property
+    def units(self) -> list[Unit]:
+        """The units of all passes."""
+        return [unit for of_pass in self.setup.passes for unit in of_pass.units]
+
     def statistics(self) -> list[OperatorStatistics]:
         """Return what the operators of each unit counted, in all buckets together."""
         by_unit = [
@@ -99,10 +105,9 @@ class Generation:
 
     def open_windows(self, time: int) -> dict[str, int | None]:
         """Return how many windows of each query contain a time; None if that is unknown."""
-        units = [unit for of_pass in self.setup.passes for unit in of_pass.units]
         return {
             name: number
-            for unit, statistics in zip(units, self.statistics(), strict=True)
+            for unit, statistics in zip(self.units, self.statistics(), strict=True)
             for name, number in zip(
                 unit.names, kind_for(unit).open_windows(unit, time, statistics), strict=True
             )
@@ -111,10 +116,9 @@ class Generation:
 
     def windowed(self) -> set[str]:
         """Return the queries whose results are of windows, each of its window's events alone."""
-        units = [unit for of_pass in self.setup.passes for unit in of_pass.units]
         return {
             name
-            for unit in units
+            for unit in self.units
             if not isinstance(kind_for(unit).windows(unit), str)
             for name in unit.names
         }

@@ -28,6 +28,7 @@ from elsinore.runtime.live import (
 )
 from elsinore.runtime.rejects import set_aside
 from elsinore.runtime.times import TimeKind, from_ticks
+from elsinore.runtime.warnings import tied_events, warn_of_ties
 from elsinore.words import count
 
 Rows = list[tuple[str, pa.Table]]
@@ -109,6 +110,7 @@ class Live:
         self._reached: int | None = None
         self._events = self._rows = self._late = self._rejected = 0
         self._set_aside: list[pa.Table] = []
+        self._warned = bool(options.request.order_by)
         self._state = "running"
 
     # --- events in, rows out
@@ -293,9 +295,17 @@ class Live:
 
     def _until(self, until: int) -> Rows:
         rows = [generation.advance(until) for generation in self.generations]
+        self._warn_of_ties()
         old = self.generations[:-1]
         self.generations = [g for g in old if not g.is_over(until)] + [self._newest]
         return self._marked(rows, early=False)
+
+    def _warn_of_ties(self) -> None:
+        """Warn once if simultaneous events of one key have come and no order was given."""
+        if not self._warned:
+            sentences = tied_events(self._newest.units, self._newest.statistics())
+            self._warned = bool(sentences)
+            warn_of_ties(sentences)
 
     def _admitted(self, events: UsableEvents) -> UsableEvents:
         """Return the events that may be added; count and set aside those late or too far ahead."""

@@ -18,6 +18,7 @@ watermark: collect them from all buckets, then compute results (`elsinore.runtim
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,7 @@ from elsinore.runtime.live.buffer import ReorderBuffer
 from elsinore.runtime.live.codes import KeyCodes
 from elsinore.runtime.live.setup import PassSetup, column_meanings
 from elsinore.runtime.live.state import pack_state, unpack_state
+from elsinore.runtime.live.ties import Ties
 from elsinore.runtime.travelling import operator_batch
 
 OWNER = "a bucket of a live stream"
@@ -57,6 +59,7 @@ class Bucket:
         if operators is None:
             operators = [kind_for(unit).operator(unit, setup.options) for unit in setup.units]
         self._operators = operators
+        self._ties = [] if setup.options.ordered else [Ties(unit) for unit in setup.units]
         self._watermark: int | None = None
         self._late = 0
         self._many = FEW_KEYS
@@ -127,6 +130,8 @@ class Bucket:
                 continue
             if events is not None:
                 batch = operator_batch(self.setup.units, number, events, key, group)
+                if self._ties:
+                    self._ties[number].look_at(batch, self._codes.size)
                 yield from self._rows(number, operator.process(batch, until))
             if until is None or events is None:
                 yield from self._rows(number, operator.close(until))
@@ -196,8 +201,15 @@ class Bucket:
 
     @property
     def statistics(self) -> list[OperatorStatistics]:
-        """What the operator of each unit counted since the bucket was made or loaded."""
-        return [operator.statistics for operator in self._operators]
+        """What the operator of each unit counted since the bucket was made or loaded.
+
+        Tied events are those of the first batch that had some.
+        """
+        tied = [ties.count for ties in self._ties] or [0] * len(self._operators)
+        return [
+            replace(operator.statistics, tied=count)
+            for operator, count in zip(self._operators, tied, strict=True)
+        ]
 
     def open_keys(self) -> NDArray[np.int32]:
         """Return the codes of keys that some operator still needs, ascending."""
