@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import ctypes
 import fcntl
-import glob
 import hashlib
 import json
 import os
@@ -48,6 +47,8 @@ IVY_MODULE = f"""<ivy-module version="2.0">
   </dependencies>
 </ivy-module>
 """
+# The broker's artifacts have no binding to a logger; those of Spark do.
+LOGGING_JARS = ("slf4j-api-*.jar", "log4j-slf4j2-impl-*.jar", "log4j-api-*.jar", "log4j-core-*.jar")
 LOGGING = """<?xml version="1.0"?>
 <Configuration status="WARN"><Appenders><Console name="out" target="SYSTEM_OUT">
 <PatternLayout pattern="%d %p %c{1} %m%n"/></Console></Appenders>
@@ -228,8 +229,16 @@ def _launch(
 def _java(home: Path, prepared: Path) -> list[str]:
     # Compiled quickly rather than well: tests have few messages.
     options = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    classes = ":".join(sorted(glob.glob(f"{prepared}/*.jar")))
+    logging = [jar for name in LOGGING_JARS for jar in sorted(_spark_jars().glob(name))]
+    jars = [*logging, *sorted(prepared.glob("*.jar"))]
+    classes = ":".join(map(str, jars))
     return [str(home / "bin" / "java"), *options, "-cp", classes]
+
+
+def _spark_jars() -> Path:
+    import pyspark
+
+    return Path(pyspark.__file__).parent / "jars"
 
 
 def _settings(folder: Path, controller: int, port: int, sasl_port: int) -> str:
@@ -281,11 +290,9 @@ def artifacts(home: Path) -> Path:
 
 def _download(home: Path, draft: Path) -> None:
     """Resolve the broker's artifacts and download them."""
-    import pyspark
-
     (draft / "settings.xml").write_text(IVY_SETTINGS)
     (draft / "ivy.xml").write_text(IVY_MODULE)
-    (ivy,) = (Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar")
+    (ivy,) = _spark_jars().glob("ivy-*.jar")
     command = [str(home / "bin" / "java"), "-jar", str(ivy)]
     command += ["-settings", "settings.xml", "-ivy", "ivy.xml", "-cache", "cache", "-warn"]
     command += ["-confs", "default", "-types", "jar", "bundle"]

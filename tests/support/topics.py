@@ -7,7 +7,14 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, Producer, TopicCollection, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -40,11 +47,12 @@ class Topics:
         del self.admin
 
     def make(self, partitions: int = 1, name: str = "", **config: str) -> str:
-        """Make a topic; return its name."""
+        """Make a topic; return its name once the broker knows a leader of each partition."""
         name = name or f"t-{uuid.uuid4().hex[:12]}"
         options = {key.replace("_", "."): value for key, value in config.items()}
         new = NewTopic(name, partitions, 1, config=options)
         self.admin.create_topics([new])[name].result()
+        self._wait_for(name, partitions)
         return name
 
     def delete(self, name: str) -> None:
@@ -53,6 +61,20 @@ class Topics:
     def grow(self, name: str, partitions: int) -> None:
         """Add partitions to a topic, up to a number of them."""
         self.admin.create_partitions([NewPartitions(name, partitions)])[name].result()
+        self._wait_for(name, partitions)
+
+    def _wait_for(self, name: str, partitions: int) -> None:
+        wanted = {TopicPartition(name, n): OffsetSpec.latest() for n in range(partitions)}
+        while True:
+            # A client remembers that it did not find a topic; a new one asks again.
+            client = AdminClient({"bootstrap.servers": self.broker.server}, logger=QUIET)
+            try:
+                for answer in client.list_offsets(wanted).values():
+                    answer.result()
+                client.describe_topics(TopicCollection([name]))[name].result()
+            except KafkaException:
+                continue
+            return
 
     def topic_id(self, name: str) -> str:
         described = self.admin.describe_topics(TopicCollection([name]))[name]

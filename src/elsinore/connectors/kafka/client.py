@@ -130,6 +130,7 @@ class Cluster:
             except ck.KafkaException as error:
                 if error.args[0].code() == ck.KafkaError._NOENT:
                     self._describe()  # which says whether the topic is there and permitted
+                    self._admin = None  # a client goes on to know what it once did not find
                 raise
 
         return self._ask(list_offsets)
