@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from elsinore.connectors.files_sink import FilesSink
+from elsinore.connectors import FilesSink, RejectsSink
+from elsinore.connectors.rejects import rejects_table
 from elsinore.errors import InputError, OutputError
 
 KILLED_WRITER = """
@@ -91,6 +92,17 @@ def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path):
 def test_a_query_whose_name_is_no_visible_folder_is_refused(tmp_path, name):
     with pytest.raises(OutputError, match="Rename the query"):
         FilesSink(tmp_path).write(name, 1, pa.table({"v": [1]}))
+
+
+def test_rejects_are_replaced_with_their_batch(tmp_path):
+    sink = RejectsSink(tmp_path / "rejects")
+    for value in (b"first", b"second"):
+        rejects = rejects_table(["not one JSON object"], "t", [value], partition=0, offsets=[7])
+        path = sink.write(3, rejects)
+    assert path == tmp_path / "rejects/batch=3/part-00000.ndjson"
+    assert '"partition": 0, "offset": 7, "value": "second"' in path.read_text()
+    assert sink.write(3, rejects.slice(0, 0)) is None
+    assert list((tmp_path / "rejects").iterdir()) == []
 
 
 def test_an_unknown_format_is_refused(tmp_path):

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.connectors.contract import Limit
-from elsinore.connectors.kafka import KafkaAddress, KafkaSource
-from elsinore.connectors.records import JsonRecords
+from elsinore.connectors.kafka import KafkaAddress, KafkaSource, sample_messages
+from elsinore.connectors.records import AvroRecords, JsonRecords
 from elsinore.errors import InputError, StateError
 
 SCHEMA = pa.schema([("id", pa.int64()), ("s", pa.string())])
@@ -309,3 +309,35 @@ def test_a_choice_that_is_none_is_refused(topics):
     for options in ({"start": "erliest"}, {"missing": "skp"}):
         with pytest.raises(InputError, match="Did you mean"):
             opened(topics, "t", **options)
+
+
+def test_a_sample_has_the_last_messages_of_each_partition(topics):
+    topic = topics.make(2)
+    topics.fill(topic, [(0, None, event(n)) for n in range(50)])
+    topics.fill(topic, [(1, None, event(7)), (1, None, None)])
+    address = KafkaAddress.parse(topics.broker.address(topic))
+    found = sorted(json.loads(value)["id"] for value in sample_messages(address, 20, timeout=20))
+    assert found == [7, *range(40, 50)]
+    empty = KafkaAddress.parse(topics.broker.address(topics.make()))
+    assert sample_messages(empty, timeout=20) == []
+
+
+def test_avro_messages_are_read_like_json(topics):
+    import io
+
+    import fastavro
+
+    schema = '{"type": "record", "name": "E", "fields": [{"name": "id", "type": "long"}]}'
+    values = []
+    for n in range(5):
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, json.loads(schema), {"id": n})
+        values.append(stream.getvalue())
+    topic = topics.make()
+    topics.fill(topic, [(0, None, value) for value in [*values, b""]])
+    address = KafkaAddress.parse(topics.broker.address(topic))
+    source = KafkaSource(address, AvroRecords(schema), rejects=True, timeout=20)
+    (split,) = source.splits(source.first(), source.available())
+    part = pickle.loads(pickle.dumps(source.reader)).read(split)
+    assert ids(part) == list(range(5))
+    assert part.rejects.column("offset").to_pylist() == [5]

@@ -1,4 +1,48 @@
-"""Sources and sinks of live streams, for every driver: folders and Kafka.
+r"""Sources and sinks of live streams, for every driver: folders and Kafka.
 
-`contract` says what a source is and how a driver uses it.
+`contract` says what a source is and how a driver uses it: `first`, `available`, `advance`,
+`splits`, `reader.read`. Sources are `FolderSource`, and `KafkaSource` in `connectors.kafka`. Sinks
+are `FilesSink`, `RejectsSink`, and `KafkaSink` in `connectors.kafka`. `records` turns messages into
+rows, and reads, infers and prints schemas. Nothing here knows a driver or an engine.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> tmp = Path(tempfile.mkdtemp())
+>>> (tmp / "in").mkdir()
+>>> _ = (tmp / "in" / "a.csv").write_text("time,type\n1,A\n2,B\n")
+>>> source = FolderSource(tmp / "in", tmp / "checkpoint" / "files", settle=0)
+>>> end = source.advance(source.first(), Limit(rows=1000))
+>>> [source.reader.read(split).events.num_rows for split in source.splits(source.first(), end)]
+[2]
 """
+
+from elsinore.connectors.contract import (
+    NO_LIMIT,
+    Limit,
+    Offset,
+    Part,
+    Reader,
+    Split,
+    StreamSource,
+    balanced,
+)
+from elsinore.connectors.files_sink import FilesSink, RejectsSink
+from elsinore.connectors.folder import FolderSource
+from elsinore.connectors.rejects import REJECTS, refuse, rejected_rows
+
+__all__ = [
+    "NO_LIMIT",
+    "REJECTS",
+    "FilesSink",
+    "FolderSource",
+    "Limit",
+    "Offset",
+    "Part",
+    "Reader",
+    "RejectsSink",
+    "Split",
+    "StreamSource",
+    "balanced",
+    "refuse",
+    "rejected_rows",
+]

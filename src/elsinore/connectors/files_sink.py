@@ -37,34 +37,56 @@ class FilesSink:
     """
 
     def __init__(self, folder: str | Path, file_format: FileFormat = "parquet") -> None:
-        if file_format not in WRITERS:
-            hint = did_you_mean(file_format, get_args(FileFormat))
-            raise InputError(
-                f"Unknown format '{file_format}'. Formats: {', '.join(WRITERS)}.{hint}"
-            )
+        _check_format(file_format)
         self._folder = Path(folder)
         self._format = file_format
 
     def write(self, query: str, batch: int, rows: pa.Table) -> Path | None:
         """Write a query's rows of a micro-batch; return the file, None if there are no rows."""
-        folder = self._folder / _folder_name(query) / f"batch={batch}"
-        path = folder / f"part-00000.{self._format}"
-        try:
-            if not rows.num_rows:
-                _remove(folder)
-                return None
-            _make_folder(folder)
-            _replace(path, rows, WRITERS[self._format])
-            _remove_others(path)
-        except OSError as error:
-            raise OutputError(f"Cannot write '{path}': {error.strerror or error}.") from error
-        return path
+        return _write(self._folder / _folder_name(query), batch, rows, self._format)
 
     def flush(self) -> None:
         """Do nothing: `write` returns when the file is on disk."""
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
+
+
+class RejectsSink:
+    """Writes the rejects of each micro-batch as `FOLDER/batch=N/part-00000.ndjson`.
+
+    Batches are replaced as those of `FilesSink` are. Raise the same errors.
+    """
+
+    def __init__(self, folder: str | Path, file_format: FileFormat = "ndjson") -> None:
+        _check_format(file_format)
+        self._folder = Path(folder)
+        self._format = file_format
+
+    def write(self, batch: int, rejects: pa.Table) -> Path | None:
+        """Write the rejects of a micro-batch; return the file, None if there are none."""
+        return _write(self._folder, batch, rejects, self._format)
+
+
+def _check_format(file_format: str) -> None:
+    if file_format not in WRITERS:
+        hint = did_you_mean(file_format, get_args(FileFormat))
+        raise InputError(f"Unknown format '{file_format}'. Formats: {', '.join(WRITERS)}.{hint}")
+
+
+def _write(above: Path, batch: int, rows: pa.Table, file_format: FileFormat) -> Path | None:
+    folder = above / f"batch={batch}"
+    path = folder / f"part-00000.{file_format}"
+    try:
+        if not rows.num_rows:
+            _remove(folder)
+            return None
+        _make_folder(folder)
+        _replace(path, rows, WRITERS[file_format])
+        _remove_others(path)
+    except OSError as error:
+        raise OutputError(f"Cannot write '{path}': {error.strerror or error}.") from error
+    return path
 
 
 def _folder_name(query: str) -> str:

@@ -10,15 +10,25 @@ from elsinore.connectors.kafka.address import KafkaAddress, is_kafka
 
 if TYPE_CHECKING:
     from elsinore.connectors.kafka.reading import KafkaReader, KafkaSplit
+    from elsinore.connectors.kafka.sampling import sample_messages
     from elsinore.connectors.kafka.sink import KafkaSink
     from elsinore.connectors.kafka.source import KafkaSource
 
-__all__ = ["KafkaAddress", "KafkaReader", "KafkaSink", "KafkaSource", "KafkaSplit", "is_kafka"]
+__all__ = [
+    "KafkaAddress",
+    "KafkaReader",
+    "KafkaSink",
+    "KafkaSource",
+    "KafkaSplit",
+    "is_kafka",
+    "sample_messages",
+]
 _MODULES = {
     "KafkaReader": "reading",
     "KafkaSplit": "reading",
     "KafkaSink": "sink",
     "KafkaSource": "source",
+    "sample_messages": "sampling",
 }
 
 

@@ -106,7 +106,7 @@ class KafkaReader:
     rejects: bool = False
     missing: Missing = "fail"
     timeout: float = TIMEOUT
-    _clients: dict[int, _Client] = field(default_factory=dict, init=False, repr=False)
+    _clients: dict[int, PartitionClient] = field(default_factory=dict, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_clients": {}}
@@ -120,7 +120,9 @@ class KafkaReader:
         """
         client = self._clients.get(split.number)
         if client is None:
-            client = self._clients[split.number] = _Client(self.address, split.number, self.timeout)
+            client = self._clients[split.number] = PartitionClient(
+                self.address, split.number, self.timeout
+            )
         schema = schema_with(self.records, self.metadata)
         tables: list[pa.Table] = []
         rejects: list[pa.Table] = []
@@ -146,7 +148,9 @@ class KafkaReader:
             client.close()
         self._clients.clear()
 
-    def _first_kept(self, client: _Client, split: KafkaSplit, rejects: list[pa.Table]) -> int:
+    def _first_kept(
+        self, client: PartitionClient, split: KafkaSplit, rejects: list[pa.Table]
+    ) -> int:
         """Return the first offset of a split that still exists; note the others as rejected."""
         low = client.cluster.offsets([split.number], earliest=True)[split.number]
         if low <= split.begin:
@@ -188,7 +192,7 @@ class KafkaReader:
         return table, rejects
 
 
-class _Client:
+class PartitionClient:
     """The consumer of one partition, and where it is."""
 
     def __init__(self, address: KafkaAddress, number: int, timeout: float) -> None:
