@@ -2,6 +2,7 @@ import datetime as dt
 import decimal
 import json
 import math
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -120,3 +121,25 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path):
 def test_an_unknown_format_is_refused_with_the_nearest(tmp_path):
     with pytest.raises(InputError, match=r"Formats: parquet, csv, json. Did you mean 'parquet'\?"):
         write_table(TABLE, tmp_path / "q", "parket")
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("s", ["90", "-1", "0"]),
+        ("ms", ["0.09", "-0.001", "0"]),
+        ("us", ["0.00009", "-0.000001", "0"]),
+        ("ns", ["0.00000009", "-0.000000001", "0"]),
+    ],
+)
+def test_lengths_of_time_are_seconds_in_csv_and_json(
+    unit: str, expected: list[str], tmp_path: Path
+) -> None:
+    column = pa.array([90, -1, 0, None], pa.duration(unit))
+    nested = pa.array([[90], [-1], [0], None], pa.list_(pa.duration(unit)))
+    write_table(pa.table({"d": column, "l": nested}), tmp_path / "x.json", "json")
+    rows = [f'{{"d": {text}, "l": [{text}]}}' for text in expected]
+    assert (tmp_path / "x.json").read_text().splitlines() == [*rows, '{"d": null, "l": null}']
+    write_table(pa.table({"d": column}), tmp_path / "x.csv", "csv")
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert [line.strip('"') for line in lines] == ["d", *expected, ""]
