@@ -401,7 +401,7 @@ class Workload:
             buckets=buckets,
             **options,
         )
-        return in_process.start(self._live_planner(), schema_from(schema), chosen)
+        return in_process.start(self.live_planner(), schema_from(schema), chosen)
 
     def resume(self, state: bytes, *, schema: Any = None, **changes: Any) -> Live:
         """Continue the live run that was saved as `state` (`Live.save`).
@@ -427,7 +427,7 @@ class Workload:
         from elsinore.runtime.live import schema_from  # noqa: PLC0415
 
         given = None if schema is None else schema_from(schema)
-        return in_process.resume(self._live_planner(), state, given, changes)
+        return in_process.resume(self.live_planner(), state, given, changes)
 
     def stream(
         self,
@@ -477,7 +477,7 @@ class Workload:
             **options,
         )
         return planned_stream(
-            self._live_planner(),
+            self.live_planner(),
             source,
             chosen,
             early=early,
@@ -488,7 +488,7 @@ class Workload:
             spark=spark,
         )
 
-    def _live_planner(self) -> Planner:
+    def live_planner(self) -> Planner:
         """Return what plans live runs of this workload, and of its queries beside former ones."""
         from elsinore.runtime.live import Planner, setup_for  # noqa: PLC0415 - loads engines
 

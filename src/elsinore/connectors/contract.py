@@ -114,6 +114,19 @@ class StreamSource(Protocol):
         """Close the connections."""
 
 
+class Sink(Protocol):
+    """Where results go; writing a micro-batch again replaces what was written of it."""
+
+    def write(self, query: str, batch: int, rows: pa.Table) -> object:
+        """Write the rows of a query."""
+
+    def flush(self) -> None:
+        """Return when everything is written durably."""
+
+    def close(self) -> None:
+        """Release what is open."""
+
+
 def balanced(splits: Sequence[Any], tasks: int) -> list[list[Any]]:
     """Return splits as at most `tasks` lists of about as many rows, without empty lists.
 

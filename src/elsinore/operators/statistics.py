@@ -55,6 +55,11 @@ class OperatorStatistics:
             spilled_bytes=self.spilled_bytes + other.spilled_bytes,
         )
 
+    @property
+    def shared_bursts(self) -> tuple[int, int]:
+        """How many bursts queries could share, and how many they shared."""
+        return 0, 0
+
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - for kinds that tell more
         """Return what there is to tell beside these counts, in a run of so many seconds."""
         return ()

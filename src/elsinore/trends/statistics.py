@@ -129,6 +129,12 @@ class TrendStatistics(OperatorStatistics):
         both.sharing = list(sets.values())
         return both
 
+    @property
+    def shared_bursts(self) -> tuple[int, int]:
+        """How many bursts queries could share, and how many graphlets they shared."""
+        bursts = sum(one.bursts for one in self.sharing)
+        return bursts, sum(one.shared_graphlets for one in self.sharing)
+
     def details(self, seconds: float) -> Sequence[Detail]:
         """Return a table for each sharing set, in a run of so many seconds."""
         return [

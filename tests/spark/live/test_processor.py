@@ -13,8 +13,8 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from elsinore import Workload
+from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.errors import ElsinoreError
-from elsinore.spark.live.checkpoint import Checkpoint
 from elsinore.spark.live.meeting import MEETINGS, Meeting
 from elsinore.spark.live.processor import BucketProcessor
 from elsinore.spark.live.rows import Answer, Tick, answers_batch, answers_of
@@ -87,7 +87,7 @@ def streamed(workload: Workload, table: pa.Table, drawn: Drawn) -> dict[str, pa.
                 for row in tester.test(bucket, rows)
             ]
             writer.write(met(payload, answers), number)
-        assert writer.totals["late"] == 0
+        assert writer.progress.late == 0
     return by_query(sink.pieces)
 
 

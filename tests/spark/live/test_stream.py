@@ -84,7 +84,7 @@ def test_a_folder_is_read_in_runs_that_continue_one_another(
     last = stream(folder, spark, end_on_idle="1 second")
     run = last.start(out, checkpoint=checkpoint, trigger=ALL)
     assert run.await_termination(300)
-    assert run.totals == {"events": 300, "rejected": 0, "late": 0}
+    assert (run.progress.events, run.progress.rejected, run.progress.late) == (300, 0, 0)
     check_results(out, table)
     assert run.recent_progress[-1].waiting == 0
 
@@ -126,7 +126,8 @@ def test_late_and_unusable_events_are_rejected_records(spark: SparkSession, tmp_
         trigger=ALL,
     )
     assert run.await_termination(300)
-    assert run.totals == {"events": table.num_rows + 2, "rejected": 1, "late": 1}
+    assert run.progress.events == table.num_rows + 2
+    assert (run.progress.rejected, run.progress.late) == (1, 1)
     rejected = ds.dataset(tmp_path / "rejected", format="json").to_table().to_pylist()
     assert sorted(row["reject_reason"].partition(":")[0] for row in rejected) == [
         "late",

@@ -176,6 +176,11 @@ class Live:
         """
         return None if self._reached is None else self._shown(self._reached)[0].as_py()
 
+    @property
+    def greatest_time(self) -> Any:
+        """The greatest time of all events, as a time of the input; None before the first one."""
+        return None if self.greatest is None else self._shown(self.greatest)[0].as_py()
+
     # --- events that were left out
 
     @property

@@ -12,6 +12,7 @@ from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
 from elsinore.runtime.live.options import LiveOptions, options_of, schema_from
 from elsinore.runtime.live.planner import Planner
 from elsinore.runtime.live.planning import setup_for
+from elsinore.runtime.live.progress import ProgressLog, StreamProgress
 from elsinore.runtime.live.results import PassResults
 from elsinore.runtime.live.setup import LiveSetup, PassSetup, layout_of, plan_live
 from elsinore.runtime.live.shares import split_by_key
@@ -27,7 +28,9 @@ __all__ = [
     "PassResults",
     "PassSetup",
     "Planner",
+    "ProgressLog",
     "Span",
+    "StreamProgress",
     "UsableEvents",
     "Watermark",
     "changes_between",

@@ -75,6 +75,7 @@ class BucketRun:
     def run(self, blobs: list[bytes], ticks: list[Tick]) -> tuple[list[Answer], BucketState]:
         """Take the events and ticks of a micro-batch; return what is final, and the new state."""
         answers: list[Answer] = []
+        bursts_before = _bursts(self._bucket)
         late = self._bucket.add_packed(pa.array(blobs, pa.binary())) if blobs else None
         now = max((tick.now for tick in ticks), default=0.0)
         for tick in ticks:
@@ -85,11 +86,13 @@ class BucketRun:
         until = self._watermark.at(now)
         if any(tick.end for tick in ticks):
             answers += self._finished(self._bucket.end(), RESULT, PARTIAL)
-            self._bucket = Bucket(self._setup)
         elif until is not None:
             answers += self._finished(self._bucket.advance(until), RESULT, PARTIAL)
             if any(tick.early for tick in ticks):
                 answers += self._finished(self._bucket.early(), EARLY, EARLY_PARTIAL)
+        bursts = _bursts(self._bucket)
+        if any(tick.end for tick in ticks):
+            self._bucket = Bucket(self._setup)
         blob = self._bucket.save()
         counts = BucketCounts(
             watermark=until,
@@ -98,6 +101,8 @@ class BucketRun:
             rejected=sum(tick.rejected for tick in ticks),
             task_late=sum(tick.late for tick in ticks),
             late=0 if late is None else late.num_rows,
+            bursts=bursts[0] - bursts_before[0],
+            shared=bursts[1] - bursts_before[1],
             waiting=self._bucket.waiting,
             keys=self._bucket.keys,
             state_bytes=len(blob),
@@ -133,6 +138,12 @@ class BucketRun:
 
     def _answer(self, kind: str, number: int, share: int, blob: bytes) -> Answer:
         return Answer(kind, self._name.generation, number, share, blob)
+
+
+def _bursts(bucket: Bucket) -> tuple[int, int]:
+    """Return how many bursts could be shared so far, and how many were."""
+    pairs = [statistics.shared_bursts for statistics in bucket.statistics]
+    return sum(bursts for bursts, _ in pairs), sum(shared for _, shared in pairs)
 
 
 class BucketProcessor(StatefulProcessor):

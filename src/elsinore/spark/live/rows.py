@@ -102,6 +102,7 @@ class BucketCounts:
 
     watermark: in ticks; None before the first event. events, rejected, task_late: of the whole
     micro-batch, the same in all buckets. late: events that only the bucket knew to be late.
+    bursts, shared: of this bucket in this micro-batch.
     waiting, keys, state_bytes: what it holds.
     """
 
@@ -111,6 +112,8 @@ class BucketCounts:
     rejected: int
     task_late: int
     late: int
+    bursts: int
+    shared: int
     waiting: int
     keys: int
     state_bytes: int

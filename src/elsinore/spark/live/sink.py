@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from elsinore.runtime.live import PassResults
+from elsinore.connectors.checkpoint import Checkpoint
+from elsinore.connectors.contract import Sink
+from elsinore.runtime.live import PassResults, ProgressLog, StreamProgress
 from elsinore.runtime.times import TimeKind, from_ticks
-from elsinore.spark.live.checkpoint import Checkpoint
 from elsinore.spark.live.rows import (
     COUNTS,
     EARLY,
@@ -25,44 +25,6 @@ from elsinore.spark.live.rows import (
     from_bytes,
 )
 from elsinore.spark.live.tasks import StreamPlan
-
-RECENT = 100  # micro-batches whose progress is remembered
-
-
-class Sink(Protocol):
-    """Where results go; writing a micro-batch again replaces what was written of it."""
-
-    def write(self, query: str, batch: int, rows: pa.Table) -> object:
-        """Write the rows of a query."""
-
-    def flush(self) -> None:
-        """Return when everything is written durably."""
-
-    def close(self) -> None:
-        """Release what is open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamProgress:
-    """What happened in a micro-batch.
-
-    events: that were read; rejected and late ones are among them. rows: of results, by query.
-    watermark, greatest: as times of the input; None before the first event. waiting: events before
-    the watermark. keys, state_bytes: of all buckets. seconds: from its start in the driver's
-    process to the end of writing.
-    """
-
-    batch: int
-    events: int
-    rejected: int
-    late: int
-    rows: Mapping[str, int]
-    watermark: Any
-    greatest: Any
-    waiting: int
-    keys: int
-    state_bytes: int
-    seconds: float
 
 
 @dataclass(slots=True)
@@ -77,9 +39,8 @@ class BatchWriter:
     sink: Sink
     rejects: Callable[[int, pa.Table], object] | None
     early: Callable[[str, int, pa.Table], object] | None = None
-    recent: deque[StreamProgress] = field(default_factory=lambda: deque(maxlen=RECENT))
+    progress: ProgressLog = field(default_factory=ProgressLog)
     failure: BaseException | None = None
-    totals: dict[str, int] = field(default_factory=lambda: {"events": 0, "rejected": 0, "late": 0})
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a micro-batch."""
@@ -149,6 +110,9 @@ class BatchWriter:
             keys=sum(one.keys for _, one in counts),
             state_bytes=sum(one.state_bytes for _, one in counts),
             seconds=time.monotonic() - begun,
+            finished=time.time(),
+            bursts=sum(one.bursts for _, one in counts),
+            shared=sum(one.shared for _, one in counts),
         )
         self.checkpoint.keep_progress(
             {
@@ -157,12 +121,7 @@ class BatchWriter:
                 "greatest": max(times, default=None),
             }
         )
-        self.recent.append(progress)
-        self.totals = {
-            "events": self.totals["events"] + first.events,
-            "rejected": self.totals["rejected"] + first.rejected,
-            "late": self.totals["late"] + late,
-        }
+        self.progress.add(progress)
 
 
 def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:

@@ -31,9 +31,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit, Offset, Reader, StreamSource, balanced
 from elsinore.connectors.places import Place
-from elsinore.spark.live.checkpoint import Checkpoint
 from elsinore.spark.live.rows import EVENTS_DDL, Tick
 from elsinore.spark.live.tasks import EventPacker, loaded_plan
 

@@ -15,19 +15,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from elsinore.connectors.contract import Limit
+from elsinore.connectors.checkpoint import Checkpoint
+from elsinore.connectors.contract import Limit, Sink
 from elsinore.connectors.files_sink import FileFormat
 from elsinore.connectors.places import Place
+from elsinore.connectors.targets import ForeachBatch, each_query, rejects_to, target_of
 from elsinore.errors import InputError, StateError
-from elsinore.runtime.live import LiveSetup
+from elsinore.runtime.live import LiveSetup, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
-from elsinore.spark.live.checkpoint import Checkpoint
 from elsinore.spark.live.meeting import Meeting
 from elsinore.spark.live.processor import BucketProcessor, meets
 from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL
-from elsinore.spark.live.sink import BatchWriter, Sink, StreamProgress
+from elsinore.spark.live.sink import BatchWriter
 from elsinore.spark.live.source import NAME, ElsinoreSource, SourceTask
-from elsinore.spark.live.targets import ForeachBatch, each_query, rejects_to, target_of
 from elsinore.spark.live.tasks import EventPacker, PlannedGeneration, StreamPlan, loaded_plan
 from elsinore.spark.quiet import said_in_task, silenced, unread_file
 from elsinore.spark.shuffle import cores_told
@@ -132,13 +132,13 @@ class LiveStream:
     def _planned(self, kept: Checkpoint) -> StreamPlan:
         """Return the plan, continuing what the checkpoint has."""
         options, setup = self._options, self._setup
-        known = kept.stream()
+        known = kept.stream("spark")
         buckets = options.buckets
         if known is not None:
             _refuse_other(known, self._meanings, kept)
             buckets = known["buckets"]
         else:
-            kept.keep_stream({"queries": self._meanings, "buckets": buckets})
+            kept.keep_stream("spark", {"queries": self._meanings, "buckets": buckets})
         return StreamPlan(
             generations=(PlannedGeneration(number=0, setup=setup),),
             buckets=buckets,
@@ -209,12 +209,12 @@ class RunningStream:
     @property
     def recent_progress(self) -> list[StreamProgress]:
         """The progress of the last micro-batches, the last one last."""
-        return list(self._writer.recent)
+        return list(self.progress.recent)
 
     @property
-    def totals(self) -> dict[str, int]:
-        """The numbers of events, rejected and late ones since the stream was started."""
-        return dict(self._writer.totals)
+    def progress(self) -> ProgressLog:
+        """What happened since the stream was started."""
+        return self._writer.progress
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait until the stream ends, or for so many seconds; return whether it has ended.

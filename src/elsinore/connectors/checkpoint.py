@@ -1,7 +1,8 @@
-"""What Elsinore keeps in a stream's checkpoint, beside what Spark keeps there.
+"""What Elsinore keeps in a stream's checkpoint; Spark keeps its own files beside it.
 
-    CHECKPOINT/elsinore/stream.json     what the stream is: queries, number of buckets, versions
-    CHECKPOINT/elsinore/progress.json   the last micro-batch that was written, and how far time is
+    CHECKPOINT/elsinore/stream.json     what the stream is: engine, queries, buckets, version
+    CHECKPOINT/elsinore/progress.json   on Spark: the last micro-batch, and how far time is
+    CHECKPOINT/elsinore/state           in process: the next micro-batch, its offset, the live run
     CHECKPOINT/elsinore/folder.log      the order of files, if the source is a folder
 
 Files are replaced in one step, so a killed process leaves the old or the new one.
@@ -46,8 +47,8 @@ class Checkpoint:
                 "folder that this user may write."
             ) from error
 
-    def stream(self) -> dict[str, Any] | None:
-        """Return what the stream is; None in a new checkpoint.
+    def stream(self, engine: str) -> dict[str, Any] | None:
+        """Return what the stream of an engine ("spark" or "local") is; None in a new checkpoint.
 
         Raises StateError for a checkpoint of something else, or of another version.
         """
@@ -65,11 +66,16 @@ class Checkpoint:
                 f"Elsinore reads version {VERSION}. Continue with the Elsinore that wrote it, or "
                 "start with a new checkpoint."
             )
+        if facts.get("engine") != engine:
+            raise StateError(
+                f"The checkpoint '{self.folder}' is of the engine {facts.get('engine')}, and this "
+                f"is the engine {engine}. Use the same engine, or a new checkpoint."
+            )
         return facts
 
-    def keep_stream(self, facts: Mapping[str, Any]) -> None:
+    def keep_stream(self, engine: str, facts: Mapping[str, Any]) -> None:
         """Keep what the stream is."""
-        self._write("stream.json", {"version": VERSION, **facts})
+        self._write("stream.json", {"version": VERSION, "engine": engine, **facts})
 
     def progress(self) -> dict[str, Any]:
         """Return how far the stream is; empty before the first micro-batch."""
@@ -78,6 +84,25 @@ class Checkpoint:
     def keep_progress(self, facts: Mapping[str, Any]) -> None:
         """Keep how far the stream is."""
         self._write("progress.json", facts)
+
+    def state(self) -> bytes | None:
+        """Return the state of a run in this process; None before the first micro-batch.
+
+        What it means is for the run to say.
+        """
+        path = self._own / "state"
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StateError(
+                f"Cannot read '{path}' of the checkpoint: {error.strerror or error}."
+            ) from error
+
+    def keep_state(self, blob: bytes) -> None:
+        """Keep the state of a run in this process."""
+        self._replace("state", blob)
 
     def _read(self, name: str) -> dict[str, Any] | None:
         path = self._own / name
@@ -92,15 +117,19 @@ class Checkpoint:
         return facts
 
     def _write(self, name: str, facts: Mapping[str, Any]) -> None:
+        self._replace(name, json.dumps(facts).encode())
+
+    def _replace(self, name: str, content: bytes) -> None:
         path, draft = self._own / name, self._own / f".{name}.new"
         try:
-            with draft.open("w", encoding="utf-8") as file:
-                json.dump(facts, file)
+            with draft.open("wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)
             sync_folder(self._own)
         except OSError as error:
             raise OutputError(
-                f"Cannot write '{path}' of the checkpoint: {error.strerror or error}."
+                f"Cannot write '{path}' of the checkpoint: {error.strerror or error}. The "
+                "checkpoint is valid: make room or give access, and start the stream again."
             ) from error

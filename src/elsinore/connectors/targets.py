@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from elsinore.connectors.contract import Sink
 from elsinore.connectors.files_sink import FileFormat, FilesSink
 from elsinore.errors import InputError
-from elsinore.spark.live.sink import Sink
 
 ForeachBatch = Callable[[dict[str, pa.Table], int], object]
 
