@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 import elsinore as el
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EVENTS = [
     {"time": 0.0, "type": "A", "v": 1.0, "id": "a"},
@@ -92,3 +96,44 @@ def test_a_returned_value_of_an_unbound_variable_is_null() -> None:
     (row,) = el.Workload.parse(text).run(EVENTS)["q"].to_pylist()
     assert [row[name] for name in row if name != "n"] == [None, None, [], None]
     assert row["n"] == 0
+
+
+TREND_FORMS = (
+    "x.v > 5",
+    "x.v > c.v",
+    "c.v < y.v",
+    "y.v > a.v",
+    "y.v + c.v > 9",
+    "x[1].v > a.v",
+    "x[i].v > x[i-1].v",
+    "NOT (y.v < 9)",
+    "c.v > 5 OR c.v + y.v > 9",
+    "y.v IS NOT NULL",
+)
+
+
+def forms_of_both(forms: tuple[str, ...]) -> el.Workload:
+    """Return for each condition a trend query and a match query that have one result each."""
+    pattern = "PATTERN SEQ(A a, X* x, (Y y)?, C c)"
+    return el.Workload.parse(
+        "\n".join(
+            f"QUERY t{n} RETURN COUNT(*) AS n {pattern} WHERE {form};"
+            f"QUERY m{n} RETURN c.v AS n, a.id {pattern} WHERE {form};"
+            for n, form in enumerate(forms)
+        )
+    )
+
+
+def test_trend_queries_follow_the_rule_too() -> None:
+    results = forms_of_both(TREND_FORMS).run(EVENTS)
+    for n, form in enumerate(TREND_FORMS):
+        assert [row["n"] for row in results[f"t{n}"].to_pylist()] == [1], form
+        assert [row["n"] for row in results[f"m{n}"].to_pylist()] == [2], form
+
+
+def test_so_do_both_on_spark(spark: SparkSession) -> None:
+    forms = ("y.v + c.v > 9", "x[1].v > a.v")
+    results = forms_of_both(forms).run(spark.createDataFrame(pa.Table.from_pylist(EVENTS)))
+    for n, form in enumerate(forms):
+        assert [row["n"] for row in results[f"t{n}"].toArrow().to_pylist()] == [1], form
+        assert [row["n"] for row in results[f"m{n}"].toArrow().to_pylist()] == [2], form
