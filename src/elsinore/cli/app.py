@@ -17,6 +17,7 @@ from elsinore.cli.explain import explain
 from elsinore.cli.generate import generate
 from elsinore.cli.report import report
 from elsinore.cli.run import run
+from elsinore.cli.stream import stream
 
 
 class _OfEvents(TyperCommand):
@@ -52,7 +53,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, report):
+for command in (run, stream, check, explain, report):
     app.command(cls=_OfEvents)(command)
 for more_commands in (generate, demo, bench):
     app.command()(more_commands)

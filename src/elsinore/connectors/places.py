@@ -1,15 +1,32 @@
-"""Where live events come from, before it is opened: it can be sent to other processes."""
+"""Where live events come from and results go, as users name it.
+
+A `Place` opens a source where it is needed, and can be sent to other processes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
-from elsinore.connectors.contract import StreamSource
+from elsinore.connectors.contract import Sink, StreamSource
+from elsinore.connectors.files_sink import FileFormat, FilesSink
 from elsinore.connectors.folder import FileOrder, FolderSource
+from elsinore.connectors.kafka import KafkaAddress, is_kafka
+from elsinore.connectors.records.inference import check_fits, infer_json_schema
+from elsinore.connectors.records.json_records import JsonRecords
+from elsinore.connectors.records.schema_text import print_schema, read_schema, schema_text
+from elsinore.errors import InputError, option
+
+if TYPE_CHECKING:
+    from elsinore.connectors.kafka import KafkaSource
+    from elsinore.connectors.records.avro_records import AvroRecords
+
+Messages = Literal["json", "avro", "confluent-avro"]
+Start = Literal["earliest", "latest"]
 
 
 class Place(Protocol):
@@ -42,3 +59,90 @@ class FolderPlace:
         return FolderSource(
             self.folder, log, schema=self.schema, order=self.order, rejects=self.rejects
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaPlace:
+    """A topic of Kafka; see `KafkaSource`."""
+
+    address: KafkaAddress
+    records: JsonRecords | AvroRecords
+    start: Start = "earliest"
+    rejects: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call the topic."""
+        return f"'{self.address}'"
+
+    def open(self, log: Path) -> KafkaSource:  # noqa: ARG002 - a topic needs no log
+        """Return the source."""
+        from elsinore.connectors.kafka import KafkaSource  # noqa: PLC0415 - an extra
+
+        return KafkaSource(self.address, self.records, start=self.start, rejects=self.rejects)
+
+
+def place_of(
+    text: str,
+    *,
+    schema: str | None = None,
+    messages: Messages = "json",
+    start: Start = "earliest",
+    order: FileOrder = "modified",
+    rejects: bool = False,
+    kafka_options: Sequence[str] | Mapping[str, str] = (),
+    tell: Callable[[str], None],
+) -> Place:
+    """Return the source that a text names: kafka:TOPIC@HOST:PORT, or a folder.
+
+    schema: the columns of the events, as `read_schema` takes them; of Avro, its schema. If it is
+    absent, that of JSON messages is inferred from the last ones of the topic, and that of files is
+    the first file's. tell: receives what was inferred. The others are those of the sources.
+
+    Raises InputError for an address or a schema that cannot be read, a topic that cannot be reached
+    and a schema that fits no message.
+    """
+    if not is_kafka(text):
+        declared = None if schema is None else read_schema(schema)
+        return FolderPlace(folder=text, schema=declared, order=order, rejects=rejects)
+    from elsinore.connectors.kafka import sample_messages  # noqa: PLC0415 - an extra
+
+    address = KafkaAddress.parse(text, kafka_options)
+    records: JsonRecords | AvroRecords
+    sample = sample_messages(address)
+    if messages == "json":
+        if schema is None:
+            inferred = infer_json_schema(sample, f"'{address}'", tell)
+            tell(f"The columns of '{address}' were inferred: {print_schema(inferred)}")
+            records = JsonRecords(inferred)
+        else:
+            records = JsonRecords(read_schema(schema))
+    else:
+        if schema is None:
+            raise InputError(
+                f"Messages in Avro need their schema: name its file with {option('schema')}."
+            )
+        from elsinore.connectors.records.avro_records import AvroRecords  # noqa: PLC0415 - extra
+
+        records = AvroRecords(schema_text(schema), confluent=messages == "confluent-avro")
+    check_fits(records, sample, f"'{address}'")
+    return KafkaPlace(address=address, records=records, start=start, rejects=rejects)
+
+
+def sink_of(
+    text: str,
+    *,
+    file_format: FileFormat = "parquet",
+    keys: Mapping[str, Sequence[str]] | None = None,
+    kafka_options: Sequence[str] | Mapping[str, str] = (),
+) -> Sink:
+    """Return the sink that a text names: kafka:TOPIC@HOST:PORT, or a folder.
+
+    keys: for each query, the columns that identify a row, for the keys of messages.
+    """
+    if not is_kafka(text):
+        return FilesSink(text, file_format)
+    from elsinore.connectors.kafka import KafkaSink  # noqa: PLC0415 - an extra
+
+    sink: Any = KafkaSink(KafkaAddress.parse(text, kafka_options), keys=keys)
+    return sink  # type: ignore[no-any-return]

@@ -12,6 +12,7 @@ from elsinore.connectors.files_sink import FileFormat, FilesSink
 from elsinore.errors import InputError
 
 ForeachBatch = Callable[[dict[str, pa.Table], int], object]
+EarlyWrite = Callable[[str, int, pa.Table], object]
 
 
 class EachBatch:
@@ -37,9 +38,9 @@ class EachBatch:
         """Do nothing: the function is the user's."""
 
 
-def each_query(function: ForeachBatch) -> Callable[[str, int, pa.Table], object]:
-    """Return what calls a function for each query's rows."""
-    return lambda name, batch, table: function({name: table}, batch)
+def early_to(sink: Sink) -> EarlyWrite:
+    """Return what writes values of open windows to a sink, beside the results: as QUERY.early."""
+    return lambda name, batch, table: sink.write(f"{name}.early", batch, table)
 
 
 def target_of(

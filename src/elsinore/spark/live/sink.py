@@ -40,6 +40,7 @@ class BatchWriter:
     rejects: Callable[[int, pa.Table], object] | None
     early: Callable[[str, int, pa.Table], object] | None = None
     progress: ProgressLog = field(default_factory=ProgressLog)
+    on_progress: Callable[[StreamProgress], object] | None = None
     failure: BaseException | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
@@ -122,6 +123,8 @@ class BatchWriter:
             }
         )
         self.progress.add(progress)
+        if self.on_progress is not None:
+            self.on_progress(progress)
 
 
 def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:

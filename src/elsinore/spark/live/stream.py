@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit, Sink
 from elsinore.connectors.files_sink import FileFormat
 from elsinore.connectors.places import Place
-from elsinore.connectors.targets import ForeachBatch, each_query, rejects_to, target_of
+from elsinore.connectors.targets import EarlyWrite, ForeachBatch, rejects_to, target_of
 from elsinore.errors import InputError, StateError
 from elsinore.runtime.live import LiveSetup, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
@@ -85,9 +85,10 @@ class LiveStream:
         format: FileFormat = "parquet",  # noqa: A002 - Spark's word for it
         sink: Sink | None = None,
         foreach_batch: ForeachBatch | None = None,
-        foreach_early: ForeachBatch | None = None,
+        early: EarlyWrite | None = None,
         rejects: str | Path | None = None,
         trigger: Trigger | None = None,
+        on_progress: Callable[[StreamProgress], object] | None = None,
     ) -> RunningStream:
         """Start the stream; return a handle on it.
 
@@ -96,7 +97,9 @@ class LiveStream:
         sink            or any sink of `elsinore.connectors`
         foreach_batch   or a function of (results by the queries' names, number of the batch); it
                         is called again with the same results if a batch is replayed
-        foreach_early   a function of the same form for values of open windows (`early=`)
+        early           a function of (query, number of the batch, rows) for values of windows that
+                        are still open
+        on_progress     a function that receives the progress of each micro-batch
         checkpoint      a folder for the state; a stream is continued from it
         rejects         a folder for rejected and late records, if they are not to stop the stream
         trigger         what Spark's `trigger` takes: {"processingTime": "1 second"} (by default),
@@ -114,7 +117,8 @@ class LiveStream:
             checkpoint=kept,
             sink=target,
             rejects=None if rejects is None else rejects_to(rejects),
-            early=None if foreach_early is None else each_query(foreach_early),
+            early=early,
+            on_progress=on_progress,
         )
         self._prepare_session(plan)
         payload: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]

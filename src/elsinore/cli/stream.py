@@ -1,0 +1,274 @@
+"""`elsinore stream`: answer the queries of a workload over events as they come."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elsinore.cli.arguments import (
+    Engine,
+    OrderByOption,
+    PythonOption,
+    QueryOption,
+    SharingMode,
+    SharingOption,
+    TimeOption,
+    TimeUnitOption,
+    TypeOption,
+    Unit,
+    WorkloadFile,
+    one_of,
+    read_workload,
+)
+from elsinore.cli.console import ArgumentError, reported, say, warn
+from elsinore.cli.streaming import StreamJob
+from elsinore.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from elsinore.workload import Workload
+
+
+class StreamFormat(StrEnum):
+    """What results are written as."""
+
+    parquet = "parquet"
+    csv = "csv"
+    ndjson = "ndjson"
+
+
+class MessageFormat(StrEnum):
+    """What the messages of a topic are."""
+
+    json = "json"
+    avro = "avro"
+    confluent_avro = "confluent-avro"
+
+
+class Beginning(StrEnum):
+    """Where a new stream begins to read a topic."""
+
+    earliest = "earliest"
+    latest = "latest"
+
+
+class LogFormat(StrEnum):
+    """How progress is told on the standard error."""
+
+    text = "text"
+    json = "json"
+    none = "none"
+
+
+@reported
+def stream(
+    checkpoint: Annotated[
+        Path,
+        typer.Option(
+            "--checkpoint", metavar="DIR", help="The folder of the state; a stream continues there."
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="DIR|kafka:TOPIC@HOST",
+            help="Write results there: files DIR/QUERY/batch=N, or messages.",
+        ),
+    ],
+    workload: WorkloadFile = None,
+    query: QueryOption = None,
+    python: PythonOption = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source", metavar="kafka:TOPIC@HOST:PORT", help="The topic with the events."
+        ),
+    ] = None,
+    events: Annotated[
+        str | None,
+        typer.Option("--events", metavar="DIR", help="The folder to which files are added."),
+    ] = None,
+    time: TimeOption = "time",
+    type: TypeOption = "type",  # noqa: A002 - the option's name
+    time_unit: TimeUnitOption = Unit.s,
+    order_by: OrderByOption = None,
+    lateness: Annotated[
+        str, typer.Option("--lateness", metavar="LENGTH", help="By how much events are late.")
+    ] = "0 seconds",
+    idle_timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--idle-timeout",
+            metavar="LENGTH",
+            help="A partition without events for longer holds no result back.",
+        ),
+    ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option("--ahead", metavar="LENGTH", help="Reject events further ahead of the clock."),
+    ] = None,
+    early: Annotated[
+        str | None,
+        typer.Option(
+            "--early",
+            metavar="LENGTH",
+            help="Write values of windows that are still open so often, under QUERY.early.",
+        ),
+    ] = None,
+    trigger: Annotated[
+        str,
+        typer.Option(
+            "--trigger",
+            metavar="LENGTH|once",
+            help="How often a micro-batch begins; once: stop when all that is there was read.",
+        ),
+    ] = "1 second",
+    end_on_idle: Annotated[
+        str | None,
+        typer.Option(
+            "--end-on-idle",
+            metavar="LENGTH",
+            help="End the stream, and all windows, when no event has come for so long.",
+        ),
+    ] = None,
+    form: Annotated[
+        StreamFormat,
+        typer.Option("--format", help="The format of files of results.", **one_of(StreamFormat)),
+    ] = StreamFormat.parquet,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            metavar="TEXT|FILE",
+            help="The columns: 'time TIMESTAMP, type STRING', or a file; by default inferred.",
+        ),
+    ] = None,
+    messages: Annotated[
+        MessageFormat,
+        typer.Option("--messages", help="What a topic's messages are.", **one_of(MessageFormat)),
+    ] = MessageFormat.json,
+    start: Annotated[
+        Beginning,
+        typer.Option("--start", help="Where to begin to read a topic.", **one_of(Beginning)),
+    ] = Beginning.earliest,
+    kafka_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kafka-option",
+            metavar="NAME=VALUE|@FILE",
+            help="An option of the Kafka client, or a file of such lines; repeatable.",
+        ),
+    ] = None,
+    rejects: Annotated[
+        str | None,
+        typer.Option(
+            "--rejects", metavar="DIR", help="Write rejected and late events there, and go on."
+        ),
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="Where to run.", **one_of(Engine))
+    ] = Engine.spark,
+    master: Annotated[
+        str, typer.Option("--master", metavar="URL", help="Spark's master.")
+    ] = "local[*]",
+    buckets: Annotated[
+        int | None,
+        typer.Option("--buckets", metavar="N", min=1, help="Into how many parts keys are split."),
+    ] = None,
+    batch_rows: Annotated[
+        int,
+        typer.Option("--batch-rows", metavar="N", min=1, help="Events of a micro-batch at most."),
+    ] = 1_000_000,
+    sharing: SharingOption = SharingMode.dynamic,
+    log: Annotated[
+        LogFormat,
+        typer.Option("--log", help="How to tell of progress.", **one_of(LogFormat)),
+    ] = LogFormat.text,
+) -> None:
+    """Run the queries of a workload over events as they come, until it is stopped.
+
+    Results are written as soon as no event can change them, each once; the same command continues
+    after a stop or a crash. Exit status: 0 if the stream ended, 1 if it failed, 2 if a query or an
+    argument is wrong.
+    """
+    queries = read_workload(workload, query, python=python)
+    for warning in queries.warnings:
+        warn(warning)
+    if (source is None) == (events is None):
+        raise ArgumentError(
+            "Name where events come from: a topic with --source kafka:TOPIC@HOST:PORT, or a folder "
+            "with --events DIR."
+        )
+    _refuse_inputs(events, out, rejects, checkpoint)
+    job = StreamJob(
+        workload=queries,
+        source=source or str(events),
+        out=out,
+        checkpoint=checkpoint,
+        reading={
+            "time": time,
+            "type": type,
+            "time_unit": time_unit.value,
+            "order_by": tuple(order_by or ()),
+            "rejects": rejects is not None,
+            "sharing": sharing.value,
+            "lateness": lateness,
+            "idle_timeout": idle_timeout,
+            "ahead": ahead,
+        },
+        keys=_keys(queries),
+        schema=schema,
+        messages=messages.value,
+        start=start.value,
+        kafka_options=tuple(kafka_option or ()),
+        early=early,
+        trigger=trigger,
+        end_on_idle=end_on_idle,
+        form=form.value,
+        rejects=rejects,
+        buckets=buckets,
+        batch_rows=batch_rows,
+        log=log.value,
+    )
+    if engine is Engine.local:
+        from elsinore.cli.stream_local import stream_local  # noqa: PLC0415 - loads engines
+
+        stream_local(job)
+    else:
+        from elsinore.cli.stream_spark import stream_spark  # noqa: PLC0415 - an extra
+
+        stream_spark(job, master)
+    say("The stream has ended.")
+
+
+def _keys(workload: Workload) -> dict[str, tuple[str, ...]]:
+    """Return the columns that identify a row of each query; those of matches are all columns."""
+    return {
+        query.name: (*query.group_by, *(("window_start",) if query.window is not None else ()))
+        for query in workload
+        if query.kind is Kind.TRENDS
+    }
+
+
+def _refuse_inputs(events: str | None, out: str, rejects: str | None, checkpoint: Path) -> None:
+    """Refuse a folder that is both an input and an output, or two outputs."""
+    from elsinore.connectors.kafka import is_kafka  # noqa: PLC0415 - loads Arrow
+
+    places = {"--events": events, "--out": out, "--rejects": rejects, "--checkpoint": checkpoint}
+    folders = {
+        name: Path(place).resolve()
+        for name, place in places.items()
+        if place is not None and not is_kafka(str(place))
+    }
+    names = list(folders)
+    for number, first in enumerate(names):
+        for second in names[number + 1 :]:
+            one, other = folders[first], folders[second]
+            if one == other or one in other.parents or other in one.parents:
+                raise ArgumentError(
+                    f"{first} '{one}' and {second} '{other}' are in one another. Name folders that "
+                    "are apart: what is written would be read again, or overwritten."
+                )

@@ -1,0 +1,34 @@
+"""`elsinore stream --engine spark`: the stream on Spark Structured Streaming."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elsinore.cli.streaming import StreamJob
+from elsinore.connectors.targets import early_to
+from elsinore.spark.session import local_session
+
+
+def stream_spark(job: StreamJob, master: str) -> None:
+    """Run the stream until it ends or is stopped."""
+    sink, place = job.sink(), job.place()
+    trigger: dict[str, Any] = {"processingTime": f"{job.every} seconds"}
+    with local_session(master, name="elsinore stream") as spark:
+        planned = job.workload.stream(
+            place,
+            **job.reading,
+            early=job.early,
+            end_on_idle=job.end_on_idle,
+            buckets=job.buckets,
+            batch_rows=job.batch_rows,
+            spark=spark,
+        )
+        running = planned.start(
+            sink=sink,
+            checkpoint=job.checkpoint,
+            rejects=job.rejects,
+            early=None if job.early is None else early_to(sink),
+            trigger={"availableNow": True} if job.once else trigger,
+            on_progress=job.tell,
+        )
+        running.await_termination()

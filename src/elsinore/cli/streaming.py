@@ -1,0 +1,121 @@
+"""What both engines of `elsinore stream` share: the job, its places, and telling of progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elsinore.cli.console import ArgumentError, say
+from elsinore.words import count
+
+if TYPE_CHECKING:
+    from elsinore.connectors.contract import Sink
+    from elsinore.connectors.places import Place
+    from elsinore.runtime.live import StreamProgress
+    from elsinore.workload import Workload
+
+ONCE = "once"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamJob:
+    """The arguments of `elsinore stream`; see there. reading: options of `Workload.live`."""
+
+    workload: Workload
+    source: str
+    out: str
+    checkpoint: Path
+    reading: Mapping[str, Any]
+    keys: Mapping[str, Sequence[str]]
+    schema: str | None
+    messages: Any
+    start: Any
+    kafka_options: Sequence[str]
+    early: str | None
+    trigger: str
+    end_on_idle: str | None
+    form: Any
+    rejects: str | None
+    buckets: int | None
+    batch_rows: int
+    log: str
+
+    @property
+    def once(self) -> bool:
+        """Whether the stream stops when all that is there was read."""
+        return self.trigger == ONCE
+
+    @property
+    def every(self) -> float:
+        """How often a micro-batch begins, in seconds."""
+        return 0.0 if self.once else self.seconds("trigger", self.trigger) or 0.0
+
+    def seconds(self, name: str, text: str | None) -> float | None:
+        """Return a length of time in seconds. Raises ArgumentError for what is none."""
+        from elsinore.errors import InputError  # noqa: PLC0415
+        from elsinore.runtime.live import seconds_of  # noqa: PLC0415 - loads engines
+
+        if text is None:
+            return None
+        try:
+            return seconds_of(text, name)
+        except InputError as error:
+            raise ArgumentError(str(error)) from error
+
+    def place(self) -> Place:
+        """Return where events come from; says on the standard error what was inferred."""
+        from elsinore.connectors.places import place_of  # noqa: PLC0415 - loads Arrow
+
+        return place_of(
+            self.source,
+            schema=self.schema,
+            messages=self.messages,
+            start=self.start,
+            rejects=self.rejects is not None,
+            kafka_options=self.kafka_options,
+            tell=say,
+        )
+
+    def sink(self) -> Sink:
+        """Return where results go."""
+        from elsinore.connectors.places import sink_of  # noqa: PLC0415 - loads Arrow
+
+        return sink_of(
+            self.out, file_format=self.form, keys=self.keys, kafka_options=self.kafka_options
+        )
+
+    def tell(self, progress: StreamProgress) -> None:
+        """Say on the standard error what a micro-batch did."""
+        if self.log == "json":
+            facts = {**asdict(progress), "rows": dict(progress.rows)}
+            sys.stderr.write(json.dumps(facts, default=str) + "\n")
+            sys.stderr.flush()
+        elif self.log == "text":
+            say(progress_line(progress))
+
+
+def progress_line(progress: StreamProgress) -> str:
+    """Return what a micro-batch did in one line."""
+    rate = progress.events / progress.seconds if progress.seconds else 0.0
+    parts = [
+        f"batch {progress.batch}",
+        f"{count(progress.events, 'event')} ({rate:,.0f}/s)",
+        f"{count(sum(progress.rows.values()), 'row')}",
+        f"watermark {progress.watermark}",
+    ]
+    if progress.lag is not None:
+        parts.append(f"lag {progress.lag:,}")
+    if progress.late:
+        parts.append(f"{progress.late:,} late")
+    if progress.rejected:
+        parts.append(f"{progress.rejected:,} rejected")
+    windows = sum(number or 0 for number in progress.open_windows.values())
+    if windows:
+        parts.append(f"{windows:,} open windows")
+    if progress.bursts:
+        parts.append(f"{progress.shared:,} of {progress.bursts:,} bursts shared")
+    return ", ".join(parts)
