@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from elsinore import Workload
 from elsinore.runtime import live as runtime_live
-from elsinore.runtime.live import LiveSetup
+from elsinore.runtime.live import LiveSetup, bucket
 from elsinore.runtime.request import RunRequest
 from support.drawn import Drawn
 from support.matches import ATTRIBUTES, held, streams
@@ -48,7 +48,11 @@ def batches_of(table: pa.Table, drawn: Drawn, most: int = 8) -> Iterator[pa.Tabl
 def live_pieces(
     workload: Workload, table: pa.Table, drawn: Drawn, *, lateness: int, **options: Any
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Yield what a live run yields; batches, buckets and when it is saved are drawn."""
+    """Yield what a live run yields; batches, buckets and when it is saved are drawn.
+
+    So is from how many keys on codes are released, which else takes a thousand.
+    """
+    bucket.FEW_KEYS = drawn.one((0, 2, 1 << 10))
     live = workload.live(
         table.schema, lateness=lateness, buckets=drawn.number(1, MOST_BUCKETS), **options
     )

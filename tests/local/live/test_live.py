@@ -57,6 +57,7 @@ def test_a_match_does_not_wait_for_a_later_event() -> None:
     live.push([event(1, "A", 1.0)])
     ((name, rows),) = live.push([event(2, "B", 2.0)])
     assert (name, rows.to_pylist()) == ("m", [{"a.v": 1.0, "b.v": 2.0}])
+    assert len(live.push([event(2, "B", 3.0)])) == 1  # nor for one at another time
     ordered = workload.live(SCHEMA, order_by="v")  # an event at 2 with a lesser v may follow
     ordered.push([event(1, "A", 1.0)])
     assert ordered.push([event(2, "B", 2.0)]) == []

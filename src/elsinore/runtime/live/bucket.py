@@ -88,9 +88,12 @@ class Bucket:
     def advance(self, until: int) -> Iterator[pa.RecordBatch]:
         """Yield what is final if no event before `until` comes any more, as rows of `Outputs`.
 
-        Take all rows before calling the bucket again.
+        Take all rows before calling the bucket again. Time does not go back: an earlier `until`
+        than before has no effect.
         """
-        if self._watermark is None or until > self._watermark:
+        first = self._buffer.first
+        moves = self._watermark is None or until > self._watermark
+        if moves or (until == self._watermark and first is not None and first <= until):
             yield from self._run(until)
             self._watermark = until
             if self._codes.count >= self._many:

@@ -40,11 +40,6 @@ class ReorderBuffer:
         return sum(waiting.events.num_rows for waiting in self._waiting)
 
     @property
-    def nbytes(self) -> int:
-        """The memory that waiting events take, in bytes."""
-        return sum(int(waiting.events.nbytes) for waiting in self._waiting)
-
-    @property
     def first(self) -> int | None:
         """The least time of the events that wait."""
         return min((waiting.first for waiting in self._waiting), default=None)
