@@ -364,8 +364,11 @@ def test_two_processes_with_one_log_number_files_alike(tmp_path):
         write(tmp_path / f"in/{9 - n}.csv", rows_of(n, 1))
         source.available()
     end = first.available()
-    assert second.available() == end == {"file": 6, "unit": 0}
-    assert first.splits(first.first(), end) == second.splits(second.first(), end)
+    third = opened(tmp_path / "in", tmp_path / "log")
+    assert second.available() == third.available() == end == {"file": 6, "unit": 0}
+    splits = first.splits(first.first(), end)
+    assert second.splits(second.first(), end) == splits
+    assert third.splits(third.first(), end) == splits
 
 
 def test_splits_are_spread_over_tasks(tmp_path):

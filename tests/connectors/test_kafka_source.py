@@ -184,13 +184,16 @@ def test_an_open_transaction_is_waited_for_and_an_aborted_one_is_not_read(topics
 
 def test_an_end_that_is_reported_beside_later_messages_is_remembered(topics):
     topic = topics.make()
-    topics.transaction(topic, [event(n) for n in range(3)], commit=False)  # offsets 0 to 3
-    topics.fill(topic, [(0, None, event(4))])
-    topics.transaction(topic, [event(5)], commit=True)  # offsets 5 and 6
-    source = opened(topics, topic)
+    topics.fill(topic, [(0, None, event(0))])
+    topics.transaction(topic, [event(n) for n in range(1, 4)], commit=False)  # offsets 1 to 4
+    topics.fill(topic, [(0, None, event(5))])
+    topics.transaction(topic, [event(6)], commit=True)  # offsets 6 and 7
+    source, other = opened(topics, topic, timeout=5.0), opened(topics, topic)
     (split,) = source.splits(source.first(), source.available())
-    parts = [source.reader.read(type(split)(0, *ends)) for ends in ((0, 5), (5, 7))]
-    assert [ids(part) for part in parts] == [[4], [5]]
+    assert ids(source.reader.read(type(split)(0, 0, 1))) == [0]  # and reads ahead up to the end
+    assert ids(other.reader.read(split)) == [0, 5, 6]  # which takes longer than reading ahead
+    parts = [source.reader.read(type(split)(0, *ends)) for ends in ((1, 6), (6, 8))]
+    assert [ids(part) for part in parts] == [[5], [6]]
 
 
 def test_ranges_of_a_partition_may_be_read_in_any_order(topics):

@@ -219,13 +219,13 @@ def _check_unchanged(path: Path, split: FileSplit) -> None:
     except OSError as error:
         raise InputError(
             f"'{path}' was admitted to the stream and cannot be read now ({error.strerror}). Put "
-            "it back, or run with --rejects, and it is among the rejects."
+            "it back, or name a place for rejects, and it is among them."
         ) from error
     if (status.st_size, status.st_mtime_ns) != (split.size, split.modified):
         raise InputError(
             f"'{path}' was changed after it was admitted to the stream ({split.size:,} bytes then, "
             f"{status.st_size:,} now). Put new events into new files, written elsewhere and then "
-            "renamed. To go on, put the old content back with its time, or run with --rejects."
+            "renamed. To go on, put the old content and its time back, or name a place for rejects."
         )
 
 
