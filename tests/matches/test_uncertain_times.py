@@ -445,3 +445,18 @@ def test_the_command_line_reads_intervals(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, [*given[:-1], "lo"])
     assert wrong.exit_code == 2
     assert "takes two columns" in wrong.stderr
+
+
+def test_a_match_that_waits_keeps_events_that_may_begin_before_its_first() -> None:
+    events = [
+        {"lo": 0, "hi": 3, "type": "B", "v": 1},
+        {"lo": 2, "hi": 5, "type": "A", "v": 2},  # a match may begin at 5: it waits until 9
+        {"lo": 9, "hi": 9, "type": "Z", "v": 3},
+        {"lo": 10, "hi": 10, "type": "Z", "v": 4},
+    ]
+    workload = el.Workload.parse(
+        "QUERY q RETURN CONFIDENCE() AS p PATTERN SEQ(A a, B b, NOT C c) WITHIN 4;"
+    )
+    live = workload.live(events, time_interval=("lo", "hi"))
+    rows = [row for event in events for row in live.push([event])] + live.end()
+    assert [table["p"].to_pylist() for _, table in rows] == [[1 / 16]]

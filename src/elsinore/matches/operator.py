@@ -361,18 +361,13 @@ class MatchOperator:
             if left <= 0:
                 continue
             within, slide, origin = _window(template)
+            longest = _longest_interval(table) if template.uncertain is not None else 0
             if within == NO_WINDOW:
                 begin = np.full(len(keys), NEVER)
             elif slide == 0:
-                begin = reached - within
+                begin = reached - _reach_back(template, within, longest)
             else:  # the first window that is not over
-                begin = origin + first_window(reached, within, slide, origin) * slide
-            longest = _longest_interval(table) if template.uncertain is not None else 0
-            if begin.max(initial=NEVER) > NEVER:
-                begin = begin - longest
-            looks_back = template.waits and template.depends_on_earlier
-            if slide == 0 and within != NO_WINDOW and looks_back:
-                begin = begin - within - longest  # NOT looks back from a match that waits
+                begin = origin + first_window(reached, within, slide, origin) * slide - longest
             least = np.minimum(least, np.where(over, EVER, begin))
         rows = np.empty(len(order), dtype=np.int64)
         seconds = ROW_SECONDS * (len(rows) + len(keys))
@@ -558,8 +553,19 @@ def _release_time(template: MatchTemplate, last: int, longest: int) -> int | Non
         return None
     if window.slide is not None:
         return int(window.bounds(window.last(last))[1]) + longest
-    looks_back = template.waits and template.begins_with_not
-    return last + (2 if looks_back else 1) * (window.within + longest) + 1
+    return last + _reach_back(template, window.within, longest) + 1
+
+
+def _reach_back(template: MatchTemplate, within: int, longest: int) -> int:
+    """Return how long before the time reached an event may begin and still be needed.
+
+    within: the length of windows that are relative to the match. longest: the longest interval of
+    possible times. A match that waits does so until its window has passed from the last possible
+    time of its first event, and its other events may begin before that one does.
+    """
+    if template.waits and template.depends_on_earlier:
+        return 2 * (within + longest)  # NOT looks back from a match that waits
+    return within + (2 if template.waits else 1) * longest
 
 
 def _next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
