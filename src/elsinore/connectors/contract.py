@@ -118,7 +118,10 @@ class Sink(Protocol):
     """Where results go; writing a micro-batch again replaces what was written of it."""
 
     def write(self, query: str, batch: int, rows: pa.Table) -> object:
-        """Write the rows of a query."""
+        """Write the rows of a query; there are some."""
+
+    def discard(self, query: str, batch: int) -> object:
+        """Remove what an earlier attempt at the micro-batch wrote of a query that has no rows."""
 
     def flush(self) -> None:
         """Return when everything is written durably."""

@@ -45,6 +45,14 @@ class FilesSink:
         """Write a query's rows of a micro-batch; return the file, None if there are no rows."""
         return _write(self._folder / _folder_name(query), batch, rows, self._format)
 
+    def discard(self, query: str, batch: int) -> None:
+        """Remove the folder of a micro-batch that has no rows of a query."""
+        folder = self._folder / _folder_name(query) / f"batch={batch}"
+        try:
+            _remove(folder)
+        except OSError as error:
+            raise OutputError(f"Cannot remove '{folder}': {error.strerror or error}.") from error
+
     def flush(self) -> None:
         """Do nothing: `write` returns when the file is on disk."""
 

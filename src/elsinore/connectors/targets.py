@@ -28,6 +28,9 @@ class EachBatch:
         self._results[query] = rows
         self._batch = batch
 
+    def discard(self, query: str, batch: int) -> None:
+        """Do nothing: a function is called again with the rows that there are."""
+
     def flush(self) -> None:
         """Call the function, if there are rows."""
         results, self._results = self._results, {}

@@ -79,6 +79,7 @@ class LocalStream:
         self._rejects, self._early = rejects, early
         self._stopped = threading.Event()
         self._source: StreamSource = place.open(checkpoint.folder_log)
+        self._names = {*planner.meanings, *(known or {"queries": ()})["queries"]}
         blob = checkpoint.state()
         if known is None or blob is None:
             checkpoint.keep_stream(ENGINE, {"queries": planner.meanings})
@@ -150,6 +151,8 @@ class LocalStream:
         results = {name: pa.concat_tables(tables) for name, tables in rows.items()}
         for name, table in results.items():
             self._sink.write(name, self._batch, table)
+        for name in self._names - results.keys():
+            self._sink.discard(name, self._batch)
         if self._rejects is not None and any(table.num_rows for table in rejects):
             self._rejects(self._batch, pa.concat_tables(rejects))
         self._write_early(begun, ends=ends)

@@ -15,11 +15,12 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 from elsinore import Workload
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.errors import ElsinoreError
+from elsinore.runtime.live import PlannedGeneration, Span
 from elsinore.spark.live.meeting import MEETINGS, Meeting
 from elsinore.spark.live.processor import BucketProcessor
 from elsinore.spark.live.rows import Answer, Tick, answers_batch, answers_of
 from elsinore.spark.live.sink import BatchWriter
-from elsinore.spark.live.tasks import EventPacker, PlannedGeneration, StreamPlan
+from elsinore.spark.live.tasks import EventPacker, StreamPlan
 from oracles.reference import ReferenceEvent
 from support.drawn import CASES, Drawn
 from support.live import LATENESS, assert_same_rows, batches_of, by_query, disordered, setup_for
@@ -37,6 +38,9 @@ class Collected:
 
     def write(self, query: str, batch: int, rows: pa.Table) -> None:
         self.pieces.append((query, rows))
+
+    def discard(self, query: str, batch: int) -> None:
+        pass
 
     def flush(self) -> None:
         pass
@@ -61,8 +65,10 @@ def streamed(workload: Workload, table: pa.Table, drawn: Drawn) -> dict[str, pa.
     """Return the rows of a stream over events that come out of order, in drawn micro-batches."""
     lateness = drawn.one(LATENESS)
     setup = setup_for(workload, table.schema)
+    spans = {name: Span() for name in setup.names}
+    generation = PlannedGeneration(setup=setup, queries=tuple(workload), spans=spans)
     plan = StreamPlan(
-        generations=(PlannedGeneration(number=0, setup=setup),),
+        generations={0: generation},
         buckets=drawn.number(1, 5),
         lateness=lateness * 1_000_000,
         per_second=1_000_000,

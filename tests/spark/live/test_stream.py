@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,10 @@ def write_files(table: pa.Table, folder: Path, files: int, first: int = 0) -> No
     folder.mkdir(exist_ok=True)
     size = -(-table.num_rows // files)
     for number in range(files):
-        part = table.slice(number * size, size)
-        pq.write_table(part, folder / f"part-{first + number:03}.parquet", row_group_size=50)
+        path = folder / f"part-{first + number:03}.parquet"
+        pq.write_table(table.slice(number * size, size), path, row_group_size=50)
+        seconds = 1_700_000_000 + first + number
+        os.utime(path, (seconds, seconds))  # sources read files in the order of their times
 
 
 def check_results(out: Path, table: pa.Table) -> None:
@@ -118,7 +121,7 @@ def test_late_and_unusable_events_are_rejected_records(spark: SparkSession, tmp_
     no_time = late.set_column(0, "time", pa.array([None], pa.int64()))
     folder = tmp_path / "in"
     write_files(pa.concat_tables([table, no_time]), folder, 2)
-    pq.write_table(late, folder / "part-900.parquet")
+    write_files(late, folder, 1, first=900)
     run = stream(folder, spark, batch_rows=table.num_rows + 1, rejects=True, end_on_idle=1).start(
         tmp_path / "out",
         checkpoint=tmp_path / "checkpoint",
@@ -148,11 +151,42 @@ def test_what_cannot_be_started_says_why(spark: SparkSession, tmp_path: Path) ->
         stream(spark.range(3), spark)
     run = planned.start(tmp_path / "out", checkpoint=tmp_path / "checkpoint", trigger=ALL)
     assert run.await_termination(300)
-    other = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 5;")
-    with pytest.raises(StateError, match="other queries: sums, counts, pairs"):
-        other.stream(tmp_path / "in", spark=spark).start(
-            tmp_path / "out", checkpoint=tmp_path / "checkpoint"
-        )
+    other = stream(tmp_path / "in", spark, time_unit="ms")
+    with pytest.raises(StateError, match="made with time_unit='s'"):
+        other.start(tmp_path / "out", checkpoint=tmp_path / "checkpoint")
+
+
+def test_a_changed_workload_continues_the_queries_that_it_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = events()
+    folder, out, checkpoint = (tmp_path / name for name in ("in", "out", "checkpoint"))
+    write_files(table.slice(0, 300), folder, 1)
+    run = stream(folder, spark).start(out, checkpoint=checkpoint, trigger=ALL)
+    assert run.await_termination(300)
+    split = max(table["time"].to_pylist()[:300]) + 1
+    write_files(table.slice(300), folder, 1, first=1)
+    added = "QUERY added RETURN COUNT(*) PATTERN SEQ(B, A) WITHIN 10;"
+    kept = [query for query in WORKLOAD if query.name != "counts"]
+    changed = Workload(*kept, *Workload.parse(added))
+    last = changed.stream(
+        folder, order_by="seq", lateness=LATENESS, spark=spark, end_on_idle=1
+    ).start(out, checkpoint=checkpoint, trigger=ALL)
+    changes = {name: change.name for name, change in last.changes.items()}
+    assert changes == {
+        "sums": "UNCHANGED",
+        "pairs": "UNCHANGED",
+        "added": "ADDED",
+        "counts": "REMOVED",
+    }
+    assert last.await_termination(300)
+    for name, result in changed.run(table, order_by="seq").items():
+        expected = result.to_arrow()
+        rows = ds.dataset(out / name).to_table().select(expected.column_names).to_pylist()
+        complete = expected.to_pylist()
+        if name == "added":
+            complete = [row for row in complete if row["window_start"] >= split]
+        assert_same_rows(rows, complete, name)
 
 
 def test_an_event_that_cannot_be_used_stops_the_stream(spark: SparkSession, tmp_path: Path) -> None:

@@ -65,6 +65,9 @@ class KafkaSink:
         for key, value in messages:
             self._send(key, value, headers)
 
+    def discard(self, query: str, batch: int) -> None:
+        """Do nothing: messages that were sent stay, and are sent again with equal keys."""
+
     def flush(self) -> None:
         """Wait until all messages are delivered. Raise OutputError if one is not."""
         with self._explaining():

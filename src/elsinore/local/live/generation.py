@@ -1,7 +1,4 @@
-"""A generation: the queries of a live run that were planned together, with their buckets.
-
-A run has one generation, unless it was resumed with another workload (`runtime.live.changes`).
-"""
+"""A generation of a live run in this process: queries that were planned together, with buckets."""
 
 from __future__ import annotations
 
@@ -12,15 +9,12 @@ from itertools import chain
 import pyarrow as pa
 
 from elsinore.arrow import no_table
-from elsinore.model import Query
 from elsinore.operators import OperatorStatistics, kind_for
-from elsinore.plan import Unit
 from elsinore.runtime.live import (
     Bucket,
     EventReader,
-    LiveSetup,
     PassResults,
-    Span,
+    PlannedGeneration,
     UsableEvents,
     split_by_key,
 )
@@ -28,41 +22,30 @@ from elsinore.runtime.times import TimeKind
 
 
 class Generation:
-    """Queries that were planned together, and the state of their passes.
-
-    queries, exact: what the setup was planned from. spans: for each query that the generation
-    answers, the windows that it answers; queries of the setup that are not among them have been
-    removed from the workload. begin: events before it are not for the generation.
-    """
+    """A planned generation, and the state of its passes."""
 
     def __init__(
         self,
-        setup: LiveSetup,
-        queries: Sequence[Query],
-        spans: dict[str, Span],
-        *,
-        exact: bool,
-        begin: int | None = None,
+        planned: PlannedGeneration,
         buckets: Sequence[Sequence[Bucket]] | None = None,
+        *,
         count: int = 1,
     ) -> None:
         """Begin with some `buckets`, or with `count` new ones for each pass."""
-        self.setup = setup
-        self.queries = tuple(queries)
-        self.exact = exact
-        self.spans = spans
-        self.begin = begin
+        self.planned = planned
+        self.setup = planned.setup
         self.buckets = buckets or [
             [Bucket(of_pass) for _ in range(count if len(of_pass.layout.keys) else 1)]
-            for of_pass in setup.passes
+            for of_pass in self.setup.passes
         ]
-        self.reader: EventReader = setup.reader()
-        self._results = [PassResults(of_pass, setup.time) for of_pass in setup.passes]
+        self.reader: EventReader = self.setup.reader()
+        self._results = [PassResults(of_pass, self.setup.time) for of_pass in self.setup.passes]
 
     def add(self, events: UsableEvents) -> None:
         """Give events to the buckets of all passes."""
-        if self.begin is not None:
-            events = events.filter(events.times >= self.begin)
+        begin = self.planned.begin
+        if begin is not None:
+            events = events.filter(events.times >= begin)
         travelling = self.reader.travelling(events)
         for of_pass, buckets, table in zip(
             self.setup.passes, self.buckets, travelling, strict=True
@@ -89,11 +72,6 @@ class Generation:
         (results,) = (of_pass for of_pass in self._results if number in of_pass.forms)
         return results.presented(number, no_table(results.forms[number].schema))
 
-    @property
-    def units(self) -> list[Unit]:
-        """The units of all passes."""
-        return [unit for of_pass in self.setup.passes for unit in of_pass.units]
-
     def statistics(self) -> list[OperatorStatistics]:
         """Return what the operators of each unit counted, in all buckets together."""
         by_unit = [
@@ -107,20 +85,11 @@ class Generation:
         """Return how many windows of each query contain a time; None if that is unknown."""
         return {
             name: number
-            for unit, statistics in zip(self.units, self.statistics(), strict=True)
+            for unit, statistics in zip(self.planned.units, self.statistics(), strict=True)
             for name, number in zip(
                 unit.names, kind_for(unit).open_windows(unit, time, statistics), strict=True
             )
-            if name in self.spans
-        }
-
-    def windowed(self) -> set[str]:
-        """Return the queries whose results are of windows, each of its window's events alone."""
-        return {
-            name
-            for unit in self.units
-            if not isinstance(kind_for(unit).windows(unit), str)
-            for name in unit.names
+            if name in self.planned.spans
         }
 
     def show_times_as(self, time: TimeKind) -> None:
@@ -128,28 +97,12 @@ class Generation:
         for results in self._results:
             results.time = time
 
-    def is_over(self, watermark: int) -> bool:
-        """Return whether all windows that the generation answers have ended."""
-        for of_pass in self.setup.passes:
-            for unit in of_pass.units:
-                windows = kind_for(unit).windows(unit)
-                for place, name in enumerate(unit.names):
-                    span = self.spans.get(name)
-                    if span is None:
-                        continue
-                    if span.stop is None or isinstance(windows, str):
-                        return False
-                    window = windows[place]
-                    if window.bounds(window.last(span.stop - 1))[1] > watermark:
-                        return False
-        return True
-
     def _rows(self, by_pass: Sequence[Iterable[Iterable[pa.RecordBatch]]]) -> dict[str, pa.Table]:
         """Return the rows of answered queries, from what the buckets of each pass yield."""
         rows = {}
         for results, of_buckets in zip(self._results, by_pass, strict=True):
             for number, table in results.finished(chain.from_iterable(of_buckets)).items():
-                span = self.spans.get(self.setup.names[number])
+                span = self.planned.spans.get(self.setup.names[number])
                 if span is not None:
                     answered = span.filter(table, results.forms[number])
                     if answered.num_rows:

@@ -302,13 +302,13 @@ class Live:
         rows = [generation.advance(until) for generation in self.generations]
         self._warn_of_ties()
         old = self.generations[:-1]
-        self.generations = [g for g in old if not g.is_over(until)] + [self._newest]
+        self.generations = [g for g in old if not g.planned.is_over(until)] + [self._newest]
         return self._marked(rows, early=False)
 
     def _warn_of_ties(self) -> None:
         """Warn once if simultaneous events of one key have come and no order was given."""
         if not self._warned:
-            sentences = tied_events(self._newest.units, self._newest.statistics())
+            sentences = tied_events(self._newest.planned.units, self._newest.statistics())
             self._warned = bool(sentences)
             warn_of_ties(sentences)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from elsinore.language import render
 from elsinore.local.live.generation import Generation
-from elsinore.model import PythonQuery, Query
 from elsinore.runtime.live.state import pack_state
 
 OWNER = "a live run"
@@ -29,23 +27,10 @@ def saved_run(generations: Sequence[Generation], facts: Mapping[str, Any]) -> by
             counts[where] = len(buckets)
             for place, bucket in enumerate(buckets):
                 parts[part_of(number, where, place)] = bucket.save()
-        described.append(
-            {
-                "texts": {query.name: _text(query) for query in generation.queries},
-                "exact": generation.exact,
-                "spans": {n: [span.start, span.stop] for n, span in generation.spans.items()},
-                "begin": generation.begin,
-                "buckets": counts,
-            }
-        )
+        described.append({**generation.planned.described(), "buckets": counts})
     return pack_state(OWNER, {**facts, "generations": described}, parts)
 
 
 def part_of(generation: int, where: str, bucket: int) -> str:
     """Return the name of the part of the state that is a bucket; `where`: of which pass."""
     return f"bucket {generation} {where} {bucket}"
-
-
-def _text(query: Query) -> str | None:
-    """Return the text of a query; None for one that is written in Python."""
-    return None if isinstance(query, PythonQuery) else render(query)

@@ -8,6 +8,12 @@ state, and `PassResults` computes rows from what buckets yield. `Watermark` says
 from elsinore.runtime.live.bucket import Bucket
 from elsinore.runtime.live.changes import Change, Span, changes_between
 from elsinore.runtime.live.events import EventReader, UsableEvents
+from elsinore.runtime.live.generations import (
+    PlannedGeneration,
+    first_generation,
+    handed_over,
+    planned_again,
+)
 from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
 from elsinore.runtime.live.options import LiveOptions, options_of, schema_from
 from elsinore.runtime.live.planner import Planner
@@ -27,6 +33,7 @@ __all__ = [
     "LiveSetup",
     "PassResults",
     "PassSetup",
+    "PlannedGeneration",
     "Planner",
     "ProgressLog",
     "Span",
@@ -34,9 +41,12 @@ __all__ = [
     "UsableEvents",
     "Watermark",
     "changes_between",
+    "first_generation",
+    "handed_over",
     "layout_of",
     "options_of",
     "plan_live",
+    "planned_again",
     "schema_from",
     "seconds_of",
     "setup_for",

@@ -47,7 +47,7 @@ class Meeting:
 def _results(
     plan: StreamPlan, kind: str, generation: int, of_pass: int, rows: list[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    setup = next(one.setup for one in plan.generations if one.number == generation)
+    setup = plan.generations[generation].setup
     results = PassResults(setup.passes[of_pass], setup.time)
     for number, table in results.finished(rows).items():
         blob = to_bytes(table, table.schema)

@@ -42,11 +42,12 @@ def planned_stream(
         if session is None:
             raise InputError("There is no Spark session. Name one: stream(..., spark=session).")
         schema = _source_schema(source)
-    setup = planner.plan(planner.queries, planner.exact, schema, options, False)
-    clock = setup.options.clock
+    # also refuses, before anything is started, what cannot run
+    clock = planner.plan(planner.queries, planner.exact, schema, options, False).options.clock
     return LiveStream(
-        setup,
-        planner.meanings,
+        planner,
+        schema,
+        options,
         StreamOptions(
             lateness=ticks_of(options.lateness, clock, "lateness"),
             ahead=None if options.ahead is None else ticks_of(options.ahead, clock, "ahead"),

@@ -37,7 +37,7 @@ from elsinore.spark.live.rows import (
 from elsinore.spark.live.rows import (
     REJECTS as REJECTS_KIND,
 )
-from elsinore.spark.live.tasks import PlannedGeneration, StreamPlan, loaded_plan
+from elsinore.spark.live.tasks import StreamPlan, loaded_plan
 
 
 def meets(setup: PassSetup) -> bool:
@@ -59,12 +59,12 @@ class BucketRun:
 
     def __init__(self, plan: StreamPlan, name: BucketName, state: BucketState | None) -> None:
         self._plan, self._name = plan, name
-        self._generation: PlannedGeneration = next(
-            one for one in plan.generations if one.number == name.generation
-        )
-        self._setup = self._generation.setup.passes[name.of_pass]
+        self._generation = plan.generations[name.generation]
+        self._place, self._setup = plan.pass_of(name)
         self._bucket = (
-            Bucket(self._setup) if state is None else Bucket.load(self._setup, state.blob)
+            Bucket(self._setup)
+            if state is None
+            else Bucket.load(self._setup, state.blob, drop=True)
         )
         self._watermark = Watermark(
             lateness=plan.lateness, idle_timeout=plan.idle_timeout, per_second=plan.per_second
@@ -107,7 +107,7 @@ class BucketRun:
             keys=self._bucket.keys,
             state_bytes=len(blob),
         )
-        answers.append(self._answer(COUNTS, self._name.of_pass, 0, counts.dump()))
+        answers.append(self._answer(COUNTS, self._place, 0, counts.dump()))
         return answers, BucketState(json.dumps(self._watermark.saved()), blob)
 
     def _finished(
@@ -118,7 +118,7 @@ class BucketRun:
             for batch in rows:
                 for share, part in self._by_group(batch):
                     blob = to_bytes([part], part.schema)
-                    yield self._answer(partial, self._name.of_pass, share, blob)
+                    yield self._answer(partial, self._place, share, blob)
             return
         results = PassResults(self._setup, self._generation.setup.time)
         for number, table in results.finished(rows).items():
@@ -173,9 +173,13 @@ class BucketProcessor(StatefulProcessor):
             for blob in blobs:
                 yield _row(Answer(REJECTS_KIND, 0, 0, 0, blob))
             return
+        plan, name = loaded_plan(self._payload), BucketName.parse(key[0])
+        if name.generation not in plan.generations:
+            self._state.clear()
+            return
         kept = self._state.get()
         state = None if kept is None else BucketState(kept[0], bytes(kept[1]))
-        run = BucketRun(loaded_plan(self._payload), BucketName.parse(key[0]), state)
+        run = BucketRun(plan, name, state)
         answers, state = run.run(blobs, ticks)
         self._state.update((state.clock, state.blob))
         for answer in answers:

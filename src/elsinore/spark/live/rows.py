@@ -43,23 +43,25 @@ ASIDE = "aside"  # the bucket that rejected records travel through
 
 
 class BucketName(NamedTuple):
-    """The name of a bucket: the generation of its plan, the number of its pass, and its own."""
+    """The name of a bucket: the generation of its plan, the key of its pass, and its number."""
 
     generation: int
-    of_pass: int
+    key: str
     number: int
 
     def __str__(self) -> str:
-        return f"{self.generation}/{self.of_pass}/{self.number}"
+        return f"{self.generation}/{self.key}/{self.number}"
 
     @classmethod
     def parse(cls, text: str) -> BucketName:
         """Return the name that a text is.
 
-        >>> BucketName.parse(str(BucketName(0, 1, 15)))
-        BucketName(generation=0, of_pass=1, number=15)
+        >>> BucketName.parse(str(BucketName(0, "('a/b',)", 15)))
+        BucketName(generation=0, key="('a/b',)", number=15)
         """
-        return cls(*map(int, text.split("/")))
+        generation, _, rest = text.partition("/")
+        key, _, number = rest.rpartition("/")
+        return cls(int(generation), key, int(number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,6 +59,8 @@ class BatchWriter:
         for name, table in self._results(answers, RESULT).items():
             self.sink.write(name, batch, table)
             rows[name] = table.num_rows
+        for name in self.plan.query_names - rows.keys():
+            self.sink.discard(name, batch)
         if self.early is not None:
             for name, table in self._results(answers, EARLY).items():
                 self.early(name, batch, table)
@@ -79,17 +81,20 @@ class BatchWriter:
             if one.kind == kind:
                 tables.setdefault((one.generation, one.number), []).append(from_bytes(one.blob))
         results: dict[str, list[pa.Table]] = {}
-        for generation in self.plan.generations:
+        for number, generation in self.plan.generations.items():
             setup = generation.setup
             for of_pass in setup.passes:
                 shown = PassResults(of_pass, setup.time)
-                for unit in of_pass.units:
-                    for number, name in zip(unit.queries, unit.names, strict=True):
-                        found = tables.get((generation.number, number))
-                        if found:
-                            table = shown.presented(number, pa.concat_tables(found))
-                            results.setdefault(name, []).append(table)
-        return {name: pa.concat_tables(found) for name, found in results.items()}
+                for query, form in shown.forms.items():
+                    span = generation.spans.get(setup.names[query])
+                    pieces = tables.get((number, query))
+                    if span is None or not pieces:
+                        continue
+                    rows = span.filter(pa.concat_tables(pieces), form)
+                    if rows.num_rows:
+                        table = shown.presented(query, rows)
+                        results.setdefault(setup.names[query], []).append(table)
+        return {name: pa.concat_tables(pieces) for name, pieces in results.items()}
 
     def _keep_progress(
         self, batch: int, counts: list[tuple[int, BucketCounts]], rows: dict[str, int], begun: float
@@ -98,7 +103,7 @@ class BatchWriter:
         late = first.task_late + late_events(counts)
         reached = [one.watermark for _, one in counts if one.watermark is not None]
         times = [one.greatest for _, one in counts if one.greatest is not None]
-        kind = self.plan.generations[-1].setup.time
+        kind = self.plan.generations[max(self.plan.generations)].setup.time
         progress = StreamProgress(
             batch=batch,
             events=first.events,

@@ -20,15 +20,16 @@ from elsinore.connectors.contract import Limit, Sink
 from elsinore.connectors.files_sink import FileFormat
 from elsinore.connectors.places import Place
 from elsinore.connectors.targets import EarlyWrite, ForeachBatch, rejects_to, target_of
-from elsinore.errors import InputError, StateError
-from elsinore.runtime.live import LiveSetup, ProgressLog, StreamProgress
+from elsinore.errors import InputError
+from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
+from elsinore.spark.live.continuing import Continuation, begun_or_continued
 from elsinore.spark.live.meeting import Meeting
 from elsinore.spark.live.processor import BucketProcessor, meets
-from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL
+from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL, BucketName
 from elsinore.spark.live.sink import BatchWriter
 from elsinore.spark.live.source import NAME, ElsinoreSource, SourceTask
-from elsinore.spark.live.tasks import EventPacker, PlannedGeneration, StreamPlan, loaded_plan
+from elsinore.spark.live.tasks import EventPacker, StreamPlan, loaded_plan
 from elsinore.spark.quiet import said_in_task, silenced, unread_file
 from elsinore.spark.shuffle import cores_told
 from elsinore.spark.workers import MapInArrow, shipped, use_own_interpreter
@@ -41,6 +42,8 @@ SETTINGS = {
 }
 
 Trigger = Mapping[str, Any]
+
+LOG = logging.getLogger("elsinore.live")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +71,15 @@ class LiveStream:
 
     def __init__(
         self,
-        setup: LiveSetup,
-        meanings: Mapping[str, str],
+        planner: Planner,
+        schema: pa.Schema,
+        reading: LiveOptions,
         options: StreamOptions,
         source: DataFrame | Place,
         spark: SparkSession,
     ) -> None:
-        self._setup, self._meanings, self._options = setup, dict(meanings), options
-        self._source, self._spark = source, spark
+        self._planner, self._schema, self._reading = planner, schema, reading
+        self._options, self._source, self._spark = options, source, spark
 
     def start(
         self,
@@ -111,7 +115,12 @@ class LiveStream:
         kept = Checkpoint(checkpoint)
         kept.prepare()
         target = target_of(path, format, sink, foreach_batch)
-        plan = self._planned(kept)
+        begun = begun_or_continued(
+            self._planner, self._schema, self._reading, kept, self._options.buckets
+        )
+        for name, change in begun.changes.items():
+            LOG.info("query %s is %s", name, change.value)
+        plan = self._planned(begun)
         writer = BatchWriter(
             plan=plan,
             checkpoint=kept,
@@ -131,32 +140,32 @@ class LiveStream:
                 .trigger(**(trigger or {"processingTime": "1 second"}))
                 .start()
             )
-        return RunningStream(query, writer)
+        return RunningStream(query, writer, begun.changes)
 
-    def _planned(self, kept: Checkpoint) -> StreamPlan:
-        """Return the plan, continuing what the checkpoint has."""
-        options, setup = self._options, self._setup
-        known = kept.stream("spark")
-        buckets = options.buckets
-        if known is not None:
-            _refuse_other(known, self._meanings, kept)
-            buckets = known["buckets"]
-        else:
-            kept.keep_stream("spark", {"queries": self._meanings, "buckets": buckets})
+    def _planned(self, begun: Continuation) -> StreamPlan:
+        options = self._options
+        clock = begun.generations[max(begun.generations)].setup.options.clock
         return StreamPlan(
-            generations=(PlannedGeneration(number=0, setup=setup),),
-            buckets=buckets,
+            generations=begun.generations,
+            buckets=begun.buckets,
             lateness=options.lateness,
-            per_second=1_000_000 * setup.options.clock.per_microsecond,
+            per_second=1_000_000 * clock.per_microsecond,
             source=_name_of(self._source),
             idle_timeout=options.idle_timeout,
             ahead=options.ahead,
+            ended=tuple(
+                str(BucketName(number, key, bucket))
+                for number, keys in begun.ended.items()
+                for key, count in keys.items()
+                for bucket in range(count)
+            ),
+            query_names=begun.former | {query.name for query in self._planner.queries},
         )
 
     def _prepare_session(self, plan: StreamPlan) -> None:
         use_own_interpreter(self._spark)
         logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)  # we raise its errors
-        for generation in plan.generations:
+        for generation in plan.generations.values():
             types = {field.name: field.type for field in generation.setup.schema}
             for of_pass in generation.setup.passes:
                 hand_over(self._spark, of_pass.units, of_pass.options, types)
@@ -164,7 +173,7 @@ class LiveStream:
     def _events(self, payload: bytes, kept: Checkpoint) -> DataFrame:
         """Return the stream of rows of EVENTS."""
         if isinstance(self._source, DataFrame):
-            names = self._setup.schema.names
+            names = self._schema.names
             chosen = self._source.select(*(f"`{name}`" for name in names))
             packing = _pack_frame(payload)
             return chosen.mapInArrow(shipped(packing), EVENTS_DDL)
@@ -189,7 +198,7 @@ class LiveStream:
         answers: DataFrame = events.groupBy("bucket").transformWithState(
             BucketProcessor(payload), ANSWERS_TYPE, "Append", "None"
         )
-        if any(meets(of_pass) for one in plan.generations for of_pass in one.setup.passes):
+        if any(meets(of_pass) for one in plan.generations.values() for of_pass in one.setup.passes):
             shares = answers.repartition(cores_told(self._spark), "share")
             answers = shares.mapInArrow(shipped(Meeting(payload)), ANSWERS_TYPE)
         return answers
@@ -198,11 +207,15 @@ class LiveStream:
 class RunningStream:
     """A live stream that was started.
 
-    Names are Spark's `StreamingQuery`'s, which `query` is.
+    Names are Spark's `StreamingQuery`'s, which `query` is. changes: after a restart with another
+    workload, what happened to each query, by name.
     """
 
-    def __init__(self, query: StreamingQuery, writer: BatchWriter) -> None:
+    def __init__(
+        self, query: StreamingQuery, writer: BatchWriter, changes: Mapping[str, Change]
+    ) -> None:
         self.query = query
+        self.changes = changes
         self._writer = writer
 
     @property
@@ -261,14 +274,6 @@ def _own_errors(writer: BatchWriter) -> Iterator[None]:
 
 def _name_of(source: DataFrame | Place) -> str:
     return "the stream" if isinstance(source, DataFrame) else source.name
-
-
-def _refuse_other(known: Mapping[str, Any], meanings: Mapping[str, str], kept: Checkpoint) -> None:
-    if known["queries"] != dict(meanings):
-        raise StateError(
-            f"The checkpoint '{kept.folder}' is of other queries: "
-            f"{', '.join(known['queries'])}. Name another folder, or the workload that it is of."
-        )
 
 
 def _pack_frame(payload: bytes) -> MapInArrow:

@@ -7,16 +7,17 @@ driver; tasks and buckets receive it pickled.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from elsinore.connectors.rejects import REJECTS, rejected_rows
 from elsinore.runtime.columnar import Packing
-from elsinore.runtime.live import EventReader, LiveSetup, UsableEvents
+from elsinore.runtime.live import EventReader, PassSetup, PlannedGeneration, UsableEvents
 from elsinore.runtime.rejects import REASON_COLUMN
 from elsinore.spark.compiled import look_among_received
 from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
@@ -26,45 +27,47 @@ LATE = "late: its time is before the watermark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedGeneration:
-    """Queries that were planned together.
-
-    number: of the generation, unique in a checkpoint. begin: events before it are not for the
-    generation; None: all are.
-    """
-
-    number: int
-    setup: LiveSetup
-    begin: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
     """A live stream on Spark.
 
+    generations: by their numbers, which are unique in a checkpoint; the last one is the workload's.
     buckets: how many each pass with a key has. lateness, ahead: in ticks; `ahead` is how far
     beyond the machine's clock a time may be, None: any distance. idle_timeout: in seconds.
-    per_second: ticks. source: what rejected records are said to come from.
+    per_second: ticks. source: what rejected records are said to come from. ended: buckets of former
+    generations, whose state is cleared. query_names: of all queries, former ones included.
     """
 
-    generations: tuple[PlannedGeneration, ...]
+    generations: Mapping[int, PlannedGeneration]
     buckets: int
     lateness: int
     per_second: int
     source: str
     idle_timeout: float | None = None
     ahead: int | None = None
+    ended: tuple[str, ...] = ()
+    query_names: frozenset[str] = frozenset()
 
-    def bucket_count(self, of_pass: int, generation: PlannedGeneration) -> int:
+    def bucket_count(self, of_pass: PassSetup) -> int:
         """Return how many buckets a pass has: one where no key spreads its events."""
-        return self.buckets if len(generation.setup.passes[of_pass].layout.keys) else 1
+        return self.buckets if len(of_pass.layout.keys) else 1
 
-    def names(self) -> Iterator[BucketName]:
-        """Yield the names of all buckets."""
-        for generation in self.generations:
-            for number in range(len(generation.setup.passes)):
-                for bucket in range(self.bucket_count(number, generation)):
-                    yield BucketName(generation.number, number, bucket)
+    def bucket_names(self, number: int) -> list[str]:
+        """Return the names of a generation's buckets."""
+        return [
+            str(BucketName(number, key_of(of_pass), bucket))
+            for of_pass in self.generations[number].setup.passes
+            for bucket in range(self.bucket_count(of_pass))
+        ]
+
+    def pass_of(self, name: BucketName) -> tuple[int, PassSetup]:
+        """Return the pass of a bucket, and its place in its generation."""
+        passes = self.generations[name.generation].setup.passes
+        return next((n, one) for n, one in enumerate(passes) if key_of(one) == name.key)
+
+
+def key_of(of_pass: PassSetup) -> str:
+    """Return what tells a pass from others, in whatever order they are planned: its key."""
+    return repr(of_pass.units[0].partition)
 
 
 @lru_cache(maxsize=4)
@@ -92,41 +95,40 @@ class EventPacker:
     wall: int | None = None
     watermark: int | None = None
     tick: Tick = field(default_factory=Tick)
-    _reader: EventReader = field(init=False)
-    _packings: list[list[Packing]] = field(init=False)
-    _readers: list[EventReader] = field(init=False)
+    _readers: dict[int, EventReader] = field(init=False)
+    _usable: EventReader = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make a reader for each generation."""
-        self._readers = [generation.setup.reader() for generation in self.plan.generations]
-        self._packings = [
-            [
-                Packing(layout=of_pass.layout, partitions=self.plan.bucket_count(n, generation))
-                for n, of_pass in enumerate(generation.setup.passes)
-            ]
-            for generation in self.plan.generations
-        ]
+        """Make a reader for each generation whose windows have not all ended.
+
+        Those of the last one never have.
+        """
+        self._readers = {
+            number: generation.setup.reader()
+            for number, generation in self.plan.generations.items()
+            if self.watermark is None or not generation.is_over(self.watermark)
+        }
+        self._usable = self._readers[max(self.plan.generations)]
 
     def pack(self, table: pa.Table, partition: str) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some events of a partition of the source."""
         if not table.num_rows:
             return
-        events = self._readers[0].usable(table)
+        events = self._usable.usable(table)
         usable, ahead = self._without_those_ahead(events)
         self._count(usable, table.num_rows, partition)
         usable, late = self._without_late(usable)
         for rejected in (events.rejected, ahead, late):
             if rejected is not None and rejected.num_rows:
                 yield self._set_aside(self._as_rejects(rejected))
-        for generation, reader, packings in zip(
-            self.plan.generations, self._readers, self._packings, strict=True
-        ):
-            wanted = usable
+        for number, reader in self._readers.items():
+            generation, wanted = self.plan.generations[number], usable
             if generation.begin is not None:
                 wanted = usable.filter(usable.times >= generation.begin)
-            travelling = reader.travelling(wanted)
-            for number, (packing, pass_events) in enumerate(zip(packings, travelling, strict=True)):
-                yield from self._packed(generation.number, number, packing, pass_events)
+            for of_pass, travelling in zip(
+                generation.setup.passes, reader.travelling(wanted), strict=True
+            ):
+                yield from self._packed(number, of_pass, travelling)
 
     def reject(self, rejects: pa.Table) -> pa.RecordBatch:
         """Return the row of records that the source rejects."""
@@ -140,7 +142,8 @@ class EventPacker:
 
     def ticks(self) -> pa.RecordBatch:
         """Return the rows that tell all buckets what the task has read."""
-        names = [str(name) for name in self.plan.names()]
+        names = [name for number in self._readers for name in self.plan.bucket_names(number)]
+        names += self.plan.ended
         return _rows(names, pa.nulls(len(names), pa.binary()), [self.tick.dump()] * len(names))
 
     def _count(self, events: UsableEvents, rows: int, partition: str) -> None:
@@ -178,13 +181,14 @@ class EventPacker:
         return rejected_rows(rows, reasons, self.plan.source)
 
     def _packed(
-        self, generation: int, number: int, packing: Packing, events: pa.Table
+        self, generation: int, of_pass: PassSetup, events: pa.Table
     ) -> Iterator[pa.RecordBatch]:
+        buckets = self.plan.bucket_count(of_pass)
+        packing = Packing(layout=of_pass.layout, partitions=buckets)
+        key = key_of(of_pass)
+        names = np.array([str(BucketName(generation, key, number)) for number in range(buckets)])
         for batch in packing(events.combine_chunks().to_batches()):
-            filled = batch.filter(pa.compute.greater(pa.compute.binary_length(batch["blob"]), 0))
-            names = np.array(
-                [str(BucketName(generation, number, n)) for n in range(packing.partitions)]
-            )
+            filled = batch.filter(pc.greater(pc.binary_length(batch["blob"]), 0))
             yield _rows(
                 names[filled.column("pid").to_numpy()].tolist(),
                 filled.column("blob"),

@@ -1,0 +1,178 @@
+"""Generations: queries of a live run that were planned together, and the windows they answer.
+
+A run has one generation, unless it was continued with another workload (`changes`). Both drivers
+keep what `described` returns beside the state of the buckets, and plan again with `planned_again`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.errors import ElsinoreError, StateError
+from elsinore.kernels.saved import reading_state
+from elsinore.language import parse_workload, render
+from elsinore.model import PythonQuery, Query
+from elsinore.operators import kind_for
+from elsinore.plan import Unit
+from elsinore.runtime.live.changes import Span
+from elsinore.runtime.live.options import LiveOptions
+from elsinore.runtime.live.planner import Planner
+from elsinore.runtime.live.setup import LiveSetup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedGeneration:
+    """Queries that were planned together.
+
+    queries, exact: what the setup was planned from. spans: for each query that the generation
+    answers, the windows that it answers; queries of the setup that are not among them have been
+    removed from the workload. begin: events before it are not for the generation.
+    """
+
+    setup: LiveSetup
+    queries: tuple[Query, ...]
+    spans: Mapping[str, Span]
+    exact: bool = False
+    begin: int | None = None
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units of all passes."""
+        return [unit for of_pass in self.setup.passes for unit in of_pass.units]
+
+    def windowed(self) -> set[str]:
+        """Return the queries whose results are of windows, each of its window's events alone."""
+        return {
+            name
+            for unit in self.units
+            if not isinstance(kind_for(unit).windows(unit), str)
+            for name in unit.names
+        }
+
+    def is_over(self, watermark: int) -> bool:
+        """Return whether all windows that the generation answers have ended."""
+        for unit in self.units:
+            windows = kind_for(unit).windows(unit)
+            for place, name in enumerate(unit.names):
+                span = self.spans.get(name)
+                if span is None:
+                    continue
+                if span.stop is None or isinstance(windows, str):
+                    return False
+                window = windows[place]
+                if window.bounds(window.last(span.stop - 1))[1] > watermark:
+                    return False
+        return True
+
+    def described(self) -> dict[str, Any]:
+        """Return the generation as JSON values, the schema aside.
+
+        Queries are texts, from which they are planned again; None for those written in Python.
+        """
+        return {
+            "texts": {query.name: _text(query) for query in self.queries},
+            "exact": self.exact,
+            "spans": {name: [span.start, span.stop] for name, span in self.spans.items()},
+            "begin": self.begin,
+        }
+
+
+def first_generation(
+    planner: Planner, schema: pa.Schema, options: LiveOptions
+) -> PlannedGeneration:
+    """Return the generation of a run that has seen no event."""
+    setup = planner.plan(planner.queries, planner.exact, schema, options, False)
+    spans = {name: Span() for name in setup.names}
+    queries = tuple(planner.queries)
+    return PlannedGeneration(setup=setup, queries=queries, spans=spans, exact=planner.exact)
+
+
+def planned_again(
+    owner: str,
+    planner: Planner,
+    kept: Mapping[str, Query],
+    described: Mapping[str, Any],
+    schema: pa.Schema,
+    options: LiveOptions,
+    *,
+    fine: bool,
+) -> PlannedGeneration | None:
+    """Return a generation that was described; None if it answers no query that is kept.
+
+    owner: whose state it is. kept: unchanged queries; the others are planned from their text.
+    Raises StateError if that is not possible.
+    """
+    queries: list[Query] = []
+    with reading_state(owner):
+        exact, begin = bool(described["exact"]), described["begin"]
+        for name, text in described["texts"].items():
+            if name in kept:
+                queries.append(kept[name])
+            elif text is not None:  # the others are units of their own, which are dropped
+                queries += parse_workload(text).queries
+        spans = {name: Span(*span) for name, span in described["spans"].items() if name in kept}
+    if not spans:
+        return None
+    try:
+        setup = planner.plan(queries, exact, schema, options, fine)
+    except ElsinoreError as error:
+        raise StateError(
+            f"The plan of the saved state cannot be made again: {error} Queries that were removed "
+            "belong to it until their windows have ended: what they need must be at hand."
+        ) from error
+    return PlannedGeneration(
+        setup=setup, queries=tuple(queries), spans=spans, exact=exact, begin=begin
+    )
+
+
+def handed_over(
+    generations: Sequence[PlannedGeneration],
+    planner: Planner,
+    unchanged: set[str],
+    schema: pa.Schema,
+    options: LiveOptions,
+    *,
+    fine: bool,
+    begin: int | None,
+) -> list[PlannedGeneration]:
+    """Return generations with a new one, for added queries and for windows to come.
+
+    begin: the new generation answers windows that begin then or later. Without queries for a new
+    one, the generations are returned as they are.
+    """
+    windowed: set[str] = set()
+    ending = []
+    for generation in generations:
+        of_windows = generation.windowed() & set(generation.spans)
+        windowed |= of_windows
+        spans = {
+            name: Span(span.start, begin) if name in of_windows and span.stop is None else span
+            for name, span in generation.spans.items()
+        }
+        ending.append(replace(generation, spans=spans))
+    queries = [q for q in planner.queries if q.name not in unchanged or q.name in windowed]
+    if not queries:
+        return ending
+    setup = planner.plan(queries, planner.exact, schema, options, fine)
+    if setup.options.clock.per_microsecond > 1 and not fine and begin is not None:
+        raise StateError(
+            "A query's window needs nanoseconds, and the times of the saved state are in "
+            "microseconds. Start anew, or use windows of whole microseconds."
+        )
+    new = PlannedGeneration(
+        setup=setup,
+        queries=tuple(queries),
+        spans={query.name: Span(begin) for query in queries},
+        exact=planner.exact,
+        begin=begin,
+    )
+    return [*ending, new]
+
+
+def _text(query: Query) -> str | None:
+    """Return the text of a query; None for one that is written in Python."""
+    return None if isinstance(query, PythonQuery) else render(query)

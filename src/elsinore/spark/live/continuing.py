@@ -1,0 +1,173 @@
+"""Starting a stream, or continuing it from its checkpoint with the same workload or a changed one.
+
+See `elsinore.runtime.live.changes` for what a changed workload means.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.connectors.checkpoint import Checkpoint
+from elsinore.errors import StateError
+from elsinore.kernels.saved import reading_state
+from elsinore.runtime.live import (
+    Change,
+    LiveOptions,
+    PlannedGeneration,
+    Planner,
+    changes_between,
+    first_generation,
+    handed_over,
+    planned_again,
+)
+
+OWNER = "the checkpoint of a stream"
+ENGINE = "spark"
+# They say how the events that are in the state were read.
+FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "order_by")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """The generations of a stream, by their numbers.
+
+    buckets: into how many parts keys are split. changes: what happened to each query, by name;
+    empty for a new stream. ended: generations that are over, with how many buckets each key had.
+    former: names of queries that are no longer in the workload.
+    """
+
+    generations: Mapping[int, PlannedGeneration]
+    buckets: int
+    changes: Mapping[str, Change] = field(default_factory=dict)
+    ended: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    former: frozenset[str] = frozenset()
+
+
+def begun_or_continued(
+    planner: Planner,
+    schema: pa.Schema,
+    options: LiveOptions,
+    checkpoint: Checkpoint,
+    buckets: int,
+) -> Continuation:
+    """Return what the checkpoint says, for the planner's workload; keep it there.
+
+    Raises StateError for a checkpoint of another engine or version, or that cannot be continued.
+    """
+    known = checkpoint.stream(ENGINE)
+    if known is None:
+        generations = {0: first_generation(planner, schema, options)}
+        begun = Continuation(generations=generations, buckets=buckets)
+    else:
+        begun = _continued(planner, schema, options, checkpoint, known)
+    _keep(begun, planner, options, checkpoint)
+    return begun
+
+
+def _continued(
+    planner: Planner,
+    schema: pa.Schema,
+    options: LiveOptions,
+    checkpoint: Checkpoint,
+    known: Mapping[str, Any],
+) -> Continuation:
+    progress = checkpoint.progress()
+    watermark, greatest = progress.get("watermark"), progress.get("greatest")
+    with reading_state(OWNER):
+        before = {str(name): str(meaning) for name, meaning in known["queries"].items()}
+        saved = {int(number): dict(one) for number, one in known["generations"].items()}
+        ended = {int(number): dict(keys) for number, keys in known["ended"].items()}
+        buckets, reading = int(known["buckets"]), dict(known["reading"])
+    _refuse_other_reading(reading, options)
+    what = changes_between(before, planner.meanings)
+    if greatest is None:  # no event has come
+        what = {name: change for name, change in what.items() if name in planner.meanings}
+        before = {}
+    unchanged = {
+        name for name, change in what.items() if change is Change.UNCHANGED and greatest is not None
+    }
+    kept = {query.name: query for query in planner.queries if query.name in unchanged}
+    generations: dict[int, PlannedGeneration] = {}
+    fine = False
+    for number, described in saved.items():
+        with reading_state(OWNER):
+            content = base64.b64decode(described["schema"])
+            old_schema = pa.ipc.read_schema(pa.py_buffer(content))
+            fine = int(described["per_microsecond"]) > 1
+        generation = planned_again(OWNER, planner, kept, described, old_schema, options, fine=fine)
+        if (
+            greatest is None
+            or generation is None
+            or (watermark is not None and generation.is_over(watermark))
+        ):
+            ended[number] = described["buckets"]
+        else:
+            generations[number] = generation
+    if len(unchanged) < len(what) or not generations:
+        begin = None if greatest is None else max(greatest + 1, watermark or greatest + 1)
+        numbers = list(generations)
+        planned = handed_over(
+            list(generations.values()),
+            planner,
+            unchanged if generations else set(),
+            schema,
+            options,
+            fine=fine,
+            begin=begin,
+        )
+        numbers.append(max([*saved, *ended], default=-1) + 1)
+        generations = dict(zip(numbers, planned, strict=False))
+    return Continuation(
+        generations=generations,
+        buckets=buckets,
+        changes=what,
+        ended=ended,
+        former=frozenset(before) - frozenset(planner.meanings),
+    )
+
+
+def _keep(
+    begun: Continuation, planner: Planner, options: LiveOptions, checkpoint: Checkpoint
+) -> None:
+    described = {}
+    for number, generation in begun.generations.items():
+        setup = generation.setup
+        described[number] = {
+            **generation.described(),
+            "schema": base64.b64encode(setup.schema.serialize().to_pybytes()).decode(),
+            "per_microsecond": setup.options.clock.per_microsecond,
+            "buckets": {
+                repr(of_pass.units[0].partition): begun.buckets if len(of_pass.layout.keys) else 1
+                for of_pass in setup.passes
+            },
+        }
+    checkpoint.keep_stream(
+        ENGINE,
+        {
+            "queries": planner.meanings,
+            "buckets": begun.buckets,
+            "generations": described,
+            "ended": begun.ended,
+            "reading": _reading(options),
+        },
+    )
+
+
+def _reading(options: LiveOptions) -> dict[str, Any]:
+    saved = options.saved()
+    return {name: repr(saved[name]) for name in FIXED}
+
+
+def _refuse_other_reading(before: Mapping[str, Any], options: LiveOptions) -> None:
+    for name, value in _reading(options).items():
+        if before.get(name) != value:
+            raise StateError(
+                f"The checkpoint was made with {name}={before.get(name)}, and this run has "
+                f"{name}={value}: it says how the events that are in the state were read. Use the "
+                "same, or a new checkpoint."
+            )
