@@ -9,7 +9,7 @@ import pytest
 
 from elsinore.errors import OutputError
 from elsinore.runtime.destinations import LONGEST_NAME, Destination, check_destinations
-from elsinore.runtime.drafts import draft
+from elsinore.runtime.drafts import LONGEST_PREFIX, draft
 
 
 @pytest.fixture(autouse=True)
@@ -126,13 +126,25 @@ def test_what_is_nobodys_may_be_written_beside_inputs() -> None:
 
 @pytest.mark.parametrize("name", ["q" * 250, "größe" * 40])
 def test_a_name_that_no_file_can_have_is_refused_before_anything_is_read(name: str) -> None:
-    with pytest.raises(OutputError, match=r"at most 228 can be had"):
+    with pytest.raises(OutputError, match=r"at most 255 can be had"):
         check(f"out/{name}.parquet")
 
 
-def test_the_longest_name_can_be_written() -> None:
-    place = Path("out") / ("q" * LONGEST_NAME)
+@pytest.mark.parametrize("size", range(LONGEST_PREFIX - 1, LONGEST_NAME + 1, 6))
+def test_the_longest_names_can_be_written_with_drafts_by_any_process(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getpid", lambda: 2**64 - 1)
+    monkeypatch.setattr("threading.get_native_id", lambda: 2**64 - 1)
+    place = Path("out") / ("q" * size)
     check(place)
     with draft(place) as beside:
         beside.write_text("trends")
     assert place.read_text() == "trends"
+    with draft(place, overwrite=True) as beside:
+        beside.mkdir()
+    with draft(place, overwrite=True) as beside:
+        beside.mkdir()
+        (beside / "part-0").write_text("more")
+    assert [path.name for path in place.iterdir()] == ["part-0"]
+    assert list(Path("out").iterdir()) == [place]

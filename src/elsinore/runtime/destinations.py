@@ -21,8 +21,7 @@ Identity: TypeAlias = tuple[int, int]
 # What a data set of several files consists of, ours and Spark's: nothing else is deleted with it.
 PART_PREFIXES = ("part-", "_", ".")
 
-# Bytes of a name that file systems take, less those that a draft's name has besides (`drafts`).
-LONGEST_NAME = 255 - 27
+LONGEST_NAME = 255  # bytes that the name of a file may have
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elsinore.errors import OutputError
-from elsinore.runtime.destinations import refuse_foreign_folder
+from elsinore.runtime.destinations import LONGEST_NAME, refuse_foreign_folder
+
+# Bytes of a name that a draft's name can contain: beside it stand a machine (12) and two numbers of
+# up to 64 bits (20 each), a role (4) and dots (5).
+LONGEST_PREFIX = LONGEST_NAME - 61
 
 
 @contextmanager
@@ -59,7 +63,18 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 def _beside(path: Path, role: str) -> Path:
     """Return where this thread writes (part) or sets aside (old) what is to be at `path`."""
     writer = f"{os.getpid()}.{threading.get_native_id()}"
-    return path.with_name(f".{path.name}.{_machine()}.{writer}.{role}")
+    return path.with_name(f"{_prefix(path)}{writer}.{role}")
+
+
+def _prefix(path: Path) -> str:
+    """Return the beginning of the names of all drafts of `path` by processes of this machine.
+
+    It contains the name of `path`, or a digest of a name that leaves no room for the rest.
+    """
+    name = path.name
+    if len(os.fsencode(name)) > LONGEST_PREFIX:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return f".{name}.{_machine()}."
 
 
 @functools.cache
@@ -82,8 +97,9 @@ def _clear_up(path: Path) -> bool:
     Return whether something was put back.
     """
     put_back = False
-    for left in path.parent.glob(f".{glob.escape(path.name)}.{_machine()}.*"):
-        writer = left.name.removeprefix(f".{path.name}.{_machine()}.").split(".")
+    prefix = _prefix(path)
+    for left in path.parent.glob(f"{glob.escape(prefix)}*"):
+        writer = left.name.removeprefix(prefix).split(".")
         process, role = writer[0], writer[-1]
         if not process.isdecimal() or role not in {"part", "old"} or _lives(int(process)):
             continue
