@@ -138,9 +138,11 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
     keep_freed()
-    table, no_events = guess_again(as_table(data), options)
+    table, no_events, unusable = guess_again(as_table(data), options)
     schema = schema_with_numbers(table, options.time)
     bind(plan.workload, schema_of(schema).with_ticks(dict(options.clock.numeric_times)))
+    if unusable is not None:
+        raise unusable
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, dict(zip(schema.names, schema.types, strict=True)), declared=False)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))

@@ -11,8 +11,9 @@ import io
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from elsinore.errors import InputError
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import set_aside, unusable_reasons
+from elsinore.runtime.rejects import set_aside, unusable_error, unusable_reasons
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_times import usual_times
 from elsinore.runtime.times import to_ticks
@@ -40,26 +41,30 @@ def guessed_columns(table: pa.Table) -> list[str]:
     return [field.name for field in table.schema if field.metadata == GUESSED]
 
 
-def guess_again(table: pa.Table, options: RunOptions) -> tuple[pa.Table, pa.Table | None]:
-    """Return events with types guessed without unusable rows, and these rows, if there are any.
+def guess_again(
+    table: pa.Table, options: RunOptions
+) -> tuple[pa.Table, pa.Table | None, InputError | None]:
+    """Return events with types guessed without unusable rows, these rows, and the error of them.
 
-    A table without guessed columns, or without unusable rows, is returned as it is. Raise
-    InputError for unusable rows unless they are allowed.
+    A table without guessed columns, or without unusable rows, is returned as it is. There is an
+    error unless unusable rows are allowed. It is to be raised after what is wrong with the query:
+    that may be a column that is text because of usable rows.
     """
     names = guessed_columns(table)
     if not names:
-        return table, None
+        return table, None, None
     time, types = evaluate_sql(options.time, table, "time"), types_of(table, options.type)
     clock = options.clock.per_microsecond
     ticks, _ = to_ticks(time, options.time_unit, clock, options.largest_time)
     if not ticks.null_count and not types.null_count:
-        return table, None
+        return table, None, None
     reasons = unusable_reasons(time, ticks, types)
-    usable, rejected = set_aside(table, reasons, allowed=options.allow_rejects, time=options.time)
+    error = None if options.allow_rejects else unusable_error(table, reasons, options.time)
+    usable, rejected = set_aside(table, reasons, allowed=True, time=options.time)
     for name in names if usable.num_rows else []:
         place = usable.schema.get_field_index(name)
         usable = usable.set_column(place, name, guessed(usable.column(place)))
-    return usable, rejected
+    return usable, rejected, error
 
 
 def guessed(texts: pa.ChunkedArray) -> pa.ChunkedArray:

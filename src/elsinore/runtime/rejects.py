@@ -85,7 +85,7 @@ def set_aside(
     """
     unusable = reasons.is_valid()
     if not allowed and pc.any(unusable).as_py():
-        raise InputError(_refusal(table, reasons, time))
+        raise unusable_error(table, reasons, time)
     rejected = table.filter(unusable)
     name, number = REASON_COLUMN, 1
     while name in table.column_names:
@@ -95,8 +95,11 @@ def set_aside(
     return table.filter(pc.invert(unusable)), rejected
 
 
-def _refusal(table: pa.Table, reasons: pa.Array, time: str) -> str:
-    """Render what is wrong: how many events, why, and the first of them (rows count from 1)."""
+def unusable_error(table: pa.Table, reasons: pa.Array, time: str) -> InputError:
+    """Return the error of unusable events: their number, reasons and first rows, counted from 1.
+
+    `reasons` [row] are null for usable events; `time` is the column, or SQL expression, of times.
+    """
     rows = np.flatnonzero(_mask(reasons.is_valid()))
     why = reasons_text(reasons)
     lines = [f"{count(len(rows), 'event')} of {table.num_rows:,} cannot be used ({why})."]
@@ -109,7 +112,7 @@ def _refusal(table: pa.Table, reasons: pa.Array, time: str) -> str:
             shown = shown[: SHOWN_WIDTH - 3] + "..."
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
     lines.append(mend_or_reject(set(reasons.drop_null().to_pylist()), time))
-    return "\n".join(lines)
+    return InputError("\n".join(lines))
 
 
 def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:

@@ -74,8 +74,12 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     columns. Unusable events (null time or type) make Spark stop with an error when results are
     computed, unless `options.allow_rejects`; they are then in `rejected`.
     """
-    given, frame = frame, with_numbers(guess_again(frame, options), options)
+    given = frame
+    frame, unusable = guess_again(frame, options)
+    frame = with_numbers(frame, options)
     bind(plan.workload, schema_of(frame).with_ticks(dict(options.clock.numeric_times)))
+    if unusable is not None:
+        raise unusable
     use_own_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))

@@ -33,15 +33,16 @@ def mark_guessed(frame: DataFrame, names: list[str]) -> DataFrame:
     return frame
 
 
-def guess_again(frame: DataFrame, options: RunOptions) -> DataFrame:
-    """Return events whose guessed columns have the types that usable rows have.
+def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, InputError | None]:
+    """Return events whose guessed columns have the types of usable rows, and the unusables' error.
 
     One job looks at the guessed columns, if there are any. Rows that cannot be used have null where
-    a text does not fit. Raise InputError for such rows unless they are allowed.
+    a text does not fit. There is an error unless such rows are allowed, to be raised after what is
+    wrong with the query: that may be a column that is text because of usable rows.
     """
     names = [field.name for field in frame.schema.fields if GUESSED_KEY in field.metadata]
     if not names:
-        return frame
+        return frame, None
     usable = Events(frame, options).reason.isNull()
     counts = frame.select(
         F.count_if(~usable),
@@ -50,17 +51,14 @@ def guess_again(frame: DataFrame, options: RunOptions) -> DataFrame:
     ).collect()[0]
     unusable, misfits, values = counts[0], counts[1 : -len(names)], counts[-len(names) :]
     if not unusable:
-        return frame
-    if not options.allow_rejects:
-        report = unusable_report(frame, options)
-        assert report is not None  # there are such events
-        raise InputError(report)
+        return frame, None
+    report = None if options.allow_rejects else unusable_report(frame, options)
     for place, name in enumerate(names):
         of_name = misfits[place * len(_TYPES) : (place + 1) * len(_TYPES)]
         kind = next((kind for kind, odd in zip(_TYPES, of_name, strict=True) if not odd), None)
         if kind is not None and values[place]:
             frame = frame.withColumn(name, F.trim(F.col(quoted(name))).try_cast(kind))
-    return frame
+    return frame, None if report is None else InputError(report)
 
 
 def _misfits(name: str, form: str, usable: Column) -> Column:
