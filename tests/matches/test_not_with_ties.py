@@ -50,3 +50,23 @@ def test_a_not_at_the_end_changes_no_event_that_a_run_must_take() -> None:
     )
     assert sorted(with_not) == sorted(without)
     assert [0, 1, 2, 3, 5] not in with_not  # the A can follow the third B
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+def test_events_of_either_round_are_skipped_by_neither(evaluation: str) -> None:
+    """Two A are one round or two: only as two can a D follow, so it is not skipped."""
+    text = (
+        "QUERY m RETURN EVENT_IDS(n) AS ids PATTERN SEQ((SEQ(A a{1,2}, NOT C c)){2}, D d) "
+        "STRATEGY SKIP TILL NEXT MATCH; "
+        "QUERY t RETURN COUNT(*) AS n PATTERN SEQ((SEQ(A a{1,2}, NOT C c)){2}, D d) "
+        "STRATEGY SKIP TILL NEXT MATCH"
+    )
+    workload = el.Workload.parse(text)
+    for kinds, expected in (
+        ("AADAD", [[0, 1, 2], [1, 3, 4]]),
+        ("ACADAD", [[0, 2, 4, 5], [2, 4, 5]]),  # the C leaves the first two A one round
+    ):
+        events = [{"time": n, "type": kind, "n": n} for n, kind in enumerate(kinds)]
+        results = workload.run(events, evaluation=evaluation)
+        assert sorted(results["m"]["ids"].to_pylist()) == expected, kinds
+        assert results["t"]["n"].to_pylist() == [len(expected)]

@@ -45,7 +45,9 @@ class _Patterns:
 
     def part(self, depth: int) -> pt.Pattern:
         """Draw a member of a SEQ: an event or a group, with or without a quantifier."""
-        choice = self._drawn.number(0, 9)
+        choice = self._drawn.number(0, 10)
+        if choice == 10 and self._negations > 0:
+            return self.repetition(depth)
         if depth >= DEEPEST or self._left <= 1 or choice <= 6:
             return self._quantified(self.event(), 0.5)
         if choice <= 7:
@@ -53,6 +55,18 @@ class _Patterns:
             return self._quantified(pt.Disjunction(branches), 0.4)
         group = self.sequence(depth + 1)
         return self._quantified(group, 1.0) if isinstance(group, pt.Sequence) else group
+
+    def repetition(self, depth: int) -> pt.Pattern:
+        """Draw rounds of a repeated event with a NOT at one side.
+
+        An event may belong to the round before or begin a new one, and NOT decides which.
+        """
+        event = pt.Kleene(self.event(), *self._drawn.one(((1, 2), (1, 3), (1, None), (0, 2))))
+        parts = [event, self.negation(depth)]
+        if self._drawn.whether():
+            parts.reverse()
+        rounds = self._drawn.one(((2, 2), (1, 3), (2, None)))
+        return pt.Kleene(pt.Sequence(tuple(parts)), *rounds)
 
     def negation(self, depth: int) -> pt.Negation:
         """Draw a NOT: its pattern may begin and end with NOT, and have NOT between its events."""

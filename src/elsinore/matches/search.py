@@ -39,7 +39,7 @@ from elsinore.matches.select import give_out, give_out_with, select
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
 ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
-DUPLICATES = 28
+DUPLICATES, UNLESS_AT = 28, 38
 PAIR_AT, LEAF_AT, LOOKS_AT = 25, 26, 27
 
 TIME, MOMENT = 0, 2  # rows of `integers`
@@ -163,6 +163,12 @@ def are_neighbours(
         way = tables[tables[WAY_AT] + edge]
         if way >= 0 and not is_free(
             tables, way, rules.negatives, values.integers[MOMENT, previous],
+            last_before(values.integers, current, first),
+        ):  # fmt: skip
+            return False
+        unless = tables[tables[UNLESS_AT] + edge]
+        if tables[unless] > 0 and is_free(
+            tables, unless, rules.negatives, values.integers[MOMENT, previous],
             last_before(values.integers, current, first),
         ):  # fmt: skip
             return False

@@ -63,7 +63,8 @@ class Header(IntEnum):
     ADDEND_AT = 35  # [register of a number]: kind, row of the layout or -1, is it of integers
     KEPT_AT = 36  # a list of the registers of events that no row of a match tells
     OVERFLOWED = 37  # 1 where a condition had a whole number beyond 64 bits
-    SIZE = 38
+    UNLESS_AT = 38  # [edge]: ways that no edge may have free, 0 of them where nothing is asked
+    SIZE = 39
 
 
 MOST_MOVES = 2**20  # of states and classes together

@@ -136,6 +136,7 @@ def _put_edges(table: _Table, template: MatchTemplate, near: Sequence[bool]) -> 
     table[Header.FINAL_AT] = table.put_list(template.final)
     table[Header.LOOKS_AT] = table.put([_looks(edge, near) for edge in edges])
     table[Header.WAY_AT] = table.put_lists(len(edges), lambda n: _ways(edges[n].ways))
+    table[Header.UNLESS_AT] = table.put_lists(len(edges), lambda n: _ways(edges[n].unless))
     ways = {end.state: _ways(end.ways) for end in template.ends}
     table[Header.END_AT] = table.put_lists(states, lambda n: ways.get(n, -2))
     sources = {edge.source for edge in edges}
@@ -306,7 +307,9 @@ def _put_sets(table: _Table, template: MatchTemplate) -> None:
     table[Header.BEFORE_AT] = table.put(before)
     table[Header.ENDING] = sum({1 << bit_of(end.state) for end in template.ends})
     fits = len(template.states) <= LAST_BIT
-    plain = {edge for edge in template.edges if not edge.checks and edge.ways == FREE}
+    plain = {
+        edge for edge in template.edges if not edge.checks and edge.ways == FREE and not edge.unless
+    }
     table[Header.IS_PLAIN] = int(fits and len(plain) == len(template.edges))
     table[Header.DUPLICATES] = int(template.duplicates)
     late = template.final or any(edge.late for edge in template.edges)
@@ -323,7 +326,7 @@ def _put_sets(table: _Table, template: MatchTemplate) -> None:
 
 
 def _looks(edge: Edge, near: Sequence[bool]) -> int:
-    is_near = any(near[c] for c in edge.checks) or _ways(edge.ways) != -1
+    is_near = any(near[c] for c in edge.checks) or edge.ways != FREE or bool(edge.unless)
     return int(is_near) + 2 * any(not near[c] for c in edge.checks)
 
 

@@ -25,6 +25,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.guards import (
     FREE,
+    NO_WAY,
     GuardedPositions,
     Ways,
     either,
@@ -51,8 +52,9 @@ class State:
 class Edge:
     """An event that fits `target` may follow one in `source`, or begin a match (START).
 
-    Some of `ways` must be free of negative matches; `checks` (numbers of conditions) are looked at
-    when the event is selected, `late` for this event when the match is complete.
+    Some of `ways` must be free of negative matches, and none of `unless`; `checks` (numbers of
+    conditions) are looked at when the event is selected, `late` for this event when the match is
+    complete.
     """
 
     source: int
@@ -60,6 +62,7 @@ class Edge:
     ways: Ways
     checks: tuple[int, ...] = ()
     late: tuple[int, ...] = ()
+    unless: Ways = NO_WAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,15 +341,21 @@ def _template(
             order.append(spot)
         return spots[spot]
 
+    # which events a run may skip depends on every position that its assignment may stand at
+    exactly = query.strategy is Strategy.NEXT and not is_negative
     moves = [
-        (START, enter(spot), ways) for spot, ways in entered_at(positions.first.items(), sites)
+        (START, enter(entry.positions), entry)
+        for entry in entered_at(positions.first.items(), sites, whole)
     ]
     onward: dict[int, list[tuple[int, Ways]]] = {}
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
         onward.setdefault(p, []).append((q, ways))
     for number, spot in enumerate(order):  # it grows while it is gone through
         steps = [step for p in sorted(spot) for step in onward.get(p, ())]
-        moves += [(number, enter(entered), ways) for entered, ways in entered_at(steps, sites)]
+        moves += [
+            (number, enter(entry.positions), entry)
+            for entry in entered_at(steps, sites, whole, exactly=exactly)
+        ]
     states = tuple(_state(positions, spot, local) for spot in order)
     ends = tuple(
         End(number, either(*ending))
@@ -358,10 +367,10 @@ def _template(
         query, whole, frozenset(pairs), is_negative=is_negative, aggregates=aggregates
     )
     edges = []
-    for source, target, ways in moves:
+    for source, target, entry in moves:
         before = None if source == START else states[source].variable
         checks, late = conditions.of_edge(before, states[target].variable)
-        edges.append(Edge(source, target, ways, checks, late))
+        edges.append(Edge(source, target, entry.ways, checks, late, entry.unless))
     final = conditions.of_match()
     conditions.refuse_unread()
     columns = () if is_negative else returned(query, conditions.registers, attributes)

@@ -188,17 +188,18 @@ def _assembled(
 
     first = [(p, ways) for p, ways in sorted(positions.first.items()) if p + 1 in useful]
     starts = tuple(
-        Start(enter(frozenset(), entered), ways) for entered, ways in entered_at(first, sites)
+        Start(enter(frozenset(), entry.positions), entry.ways)
+        for entry in entered_at(first, sites, query.pattern)
     )
     moves: list[Move] = []
     for number, spot in enumerate(order):  # it grows while it is gone through
         before = variable[next(iter(spot.positions))]
         steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
-        for entered, ways in entered_at(steps, sites):
+        for entered, ways, unless in entered_at(steps, sites, query.pattern, exactly=is_next):
             later = variable[next(iter(entered))]
             conditions = numbered.between(before, later, spot.seen)
             checks = numbered.checks(later, spot.seen)
-            moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks))
+            moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks, unless))
     states = tuple(
         GuardedState(types[name], name, local[name], numbered.anchors.get(name))
         for name in (variable[next(iter(spot.positions))] for spot in order)
@@ -280,6 +281,7 @@ def _joined(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
                     (anchors.index(part.anchors[a]), conditions.index(part.conditions[n]))
                     for a, n in move.checks
                 ),
+                ways_of(part, move.unless),
             )
             for move in part.moves
         ]

@@ -13,7 +13,7 @@ from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation
-from elsinore.plan.guards import Ways
+from elsinore.plan.guards import NO_WAY, Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Move:
     """An event that fits state `target` may follow one in state `source`.
 
     All of `conditions` must hold between the two, all of `checks` (anchor, condition) between the
-    anchor's event, if the trend has one, and the later event, and some way must be free of
-    negative matches that lie strictly between.
+    anchor's event, if the trend has one, and the later event. Some of `ways` must be free of
+    negative matches that lie strictly between, and none of `unless`.
     """
 
     source: int
@@ -51,6 +51,7 @@ class Move:
     ways: Ways
     conditions: frozenset[int] = frozenset()
     checks: frozenset[tuple[int, int]] = frozenset()
+    unless: Ways = NO_WAY
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ events can be neighbours in several ways, each with NOTs of its own: it is enoug
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from elsinore.automata.positions import FOLLOW_LIMIT, POSITION_LIMIT, too_large
 from elsinore.errors import QuerySemanticError
@@ -138,27 +139,27 @@ class _Positions:
         return _Part(empty, parts[0].first if parts else {}, last)
 
     def _join(self, left: _Part, right: _Part) -> _Part:
-        both = self._both
+        pattern = self._pattern
         self._link(left.last, right.first)
         return _Part(
-            both(left.empty, right.empty),
-            _merged(left.first, {p: both(left.empty, ways) for p, ways in right.first.items()}),
-            _merged({p: both(ways, right.empty) for p, ways in left.last.items()}, right.last),
+            _both(left.empty, right.empty, pattern),
+            _merged(
+                left.first, {p: _both(left.empty, ways, pattern) for p, ways in right.first.items()}
+            ),
+            _merged(
+                {p: _both(ways, right.empty, pattern) for p, ways in left.last.items()}, right.last
+            ),
         )
 
     def _link(self, before: dict[int, Ways], after: dict[int, Ways]) -> None:
         if len(before) * len(after) > FOLLOW_LIMIT:
             raise too_large(self._pattern)
         for (p, out), (q, into) in itertools.product(before.items(), after.items()):
-            self.follow[p, q] = either(self.follow.get((p, q), NO_WAY), self._both(out, into))
+            self.follow[p, q] = either(
+                self.follow.get((p, q), NO_WAY), _both(out, into, self._pattern)
+            )
         if len(self.follow) > FOLLOW_LIMIT:
             raise too_large(self._pattern)
-
-    def _both(self, left: Ways, right: Ways) -> Ways:
-        """Return the ways of one after the other."""
-        if len(left) * len(right) > WAYS_LIMIT:
-            raise _too_many_ways(self._pattern)
-        return either(frozenset(a | b for a in left for b in right), NO_WAY)
 
 
 def either(*several: Ways) -> Ways:
@@ -167,12 +168,36 @@ def either(*several: Ways) -> Ways:
     return frozenset(way for way in ways if not any(less < way for less in ways))
 
 
+class Entry(NamedTuple):
+    """Positions of one site that an event may take, and the NOTs that decide whether it does.
+
+    It takes exactly these if some of `ways` is free and none of `unless`.
+    """
+
+    positions: frozenset[int]
+    ways: Ways
+    unless: Ways = NO_WAY
+
+
 def entered_at(
-    steps: Iterable[tuple[int, Ways]], sites: Sequence[int]
-) -> list[tuple[frozenset[int], Ways]]:
+    steps: Iterable[tuple[int, Ways]],
+    sites: Sequence[int],
+    pattern: pt.Pattern,
+    *,
+    exactly: bool = False,
+) -> list[Entry]:
     """Put positions of one site together that are entered by the same ways.
 
-    A run stands at all of them or at none: they cannot be told apart by what is bound.
+    A run stands at all of them or at none: they cannot be told apart by what is bound. With
+    `exactly`, an event makes one entry for each site: the positions of it that NOT allows.
+
+    Raises QuerySemanticError if these are more than `WAYS_LIMIT` sets.
+
+    >>> either_or = [(1, FREE), (2, frozenset({frozenset({0})}))]
+    >>> for entry in entered_at(either_or, (0, 0, 0), pt.Event("A", "a"), exactly=True):
+    ...     print(sorted(entry.positions), entry.ways == FREE, entry.unless == NO_WAY)
+    [1] True False
+    [1, 2] False True
     """
     entered: dict[int, Ways] = {}
     for position, ways in steps:
@@ -180,7 +205,38 @@ def entered_at(
     together: dict[tuple[int, Ways], list[int]] = {}
     for position, ways in entered.items():
         together.setdefault((sites[position], ways), []).append(position)
-    return [(frozenset(places), ways) for (_, ways), places in together.items()]
+    if not exactly:
+        return [Entry(frozenset(places), ways) for (_, ways), places in together.items()]
+    by_site: dict[int, list[Entry]] = {}
+    for (site, ways), places in together.items():
+        by_site.setdefault(site, []).append(Entry(frozenset(places), ways))
+    return [entry for entries in by_site.values() for entry in _combinations(entries, pattern)]
+
+
+def _combinations(entries: Sequence[Entry], pattern: pt.Pattern) -> Iterator[Entry]:
+    """Yield the sets of positions, of one site, that NOT may allow together and no others."""
+    if 2 ** len(entries) > WAYS_LIMIT:
+        raise _too_many_ways(pattern)
+    for chosen in itertools.product((False, True), repeat=len(entries)):
+        ways, unless = FREE, NO_WAY
+        for entry, is_taken in zip(entries, chosen, strict=True):
+            if is_taken:
+                ways = _both(ways, entry.ways, pattern)
+            else:
+                unless = either(unless, entry.ways)
+        possible = frozenset(way for way in ways if not any(other <= way for other in unless))
+        places = frozenset().union(
+            *(e.positions for e, taken in zip(entries, chosen, strict=True) if taken)
+        )
+        if places and possible:
+            yield Entry(places, possible, unless)
+
+
+def _both(left: Ways, right: Ways, pattern: pt.Pattern) -> Ways:
+    """Return the ways of one after the other."""
+    if len(left) * len(right) > WAYS_LIMIT:
+        raise _too_many_ways(pattern)
+    return either(frozenset(a | b for a in left for b in right), NO_WAY)
 
 
 def _merged(left: dict[int, Ways], right: dict[int, Ways]) -> dict[int, Ways]:

@@ -94,6 +94,9 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     if exact:
         why = f"trends built one by one in exact integers: {guard or 'conditions compare events'}"
         return Routed(Path.SETS, why, guarded)
+    if any(move.unless for move in guarded.moves):
+        why = "trends built one by one: NOT decides which repetition an event continues"
+        return Routed(Path.SETS, why, guarded)
     whole = guarded if guarded.sides > 1 else with_steps(guarded)
     form = _patterns_of(whole)
     guard, parts = (form, (whole,)) if isinstance(form, str) else (guard, form)

@@ -172,6 +172,7 @@ class Arrival:
             self._ground.automaton.entered(run, move.target, self.place.row)
             for move in self.moves(run, last)
             if self._ground.is_free(move.ways, last.moment, self.place.moment)
+            and not self._ground.is_free(move.unless, last.moment, self.place.moment)
         )
 
     def moves(self, run: Run, last: Place) -> Iterator[Move]:
