@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,8 +91,7 @@ class StreamJob:
     def tell(self, progress: StreamProgress) -> None:
         """Say on the standard error what a micro-batch did."""
         if self.log == "json":
-            facts = {**asdict(progress), "rows": dict(progress.rows)}
-            sys.stderr.write(json.dumps(facts, default=str) + "\n")
+            sys.stderr.write(json.dumps(progress.facts(), default=str) + "\n")
             sys.stderr.flush()
         elif self.log == "text":
             say(progress_line(progress))

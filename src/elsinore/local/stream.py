@@ -22,8 +22,14 @@ from elsinore.connectors.places import Place
 from elsinore.connectors.rejects import rejected_rows
 from elsinore.kernels.saved import reading_state
 from elsinore.local.live import Live, resume, start
-from elsinore.operators import OperatorStatistics
-from elsinore.runtime.live import LiveOptions, Planner, ProgressLog, StreamProgress
+from elsinore.operators import BurstCounts, OperatorStatistics
+from elsinore.runtime.live import (
+    LiveOptions,
+    Planner,
+    ProgressLog,
+    StreamProgress,
+    bursts_since,
+)
 from elsinore.runtime.live.state import pack_state, unpack_state
 from elsinore.runtime.rejects import REASON_COLUMN
 
@@ -158,7 +164,7 @@ class LocalStream:
         self._write_early(begun, ends=ends)
         self._sink.flush()
         blob = self._keep(end, ends=ends)
-        after = self._live.statistics
+        after, reached = self._live.statistics, self._live.watermark_seconds
         progress = StreamProgress(
             batch=self._batch,
             events=events,
@@ -174,8 +180,8 @@ class LocalStream:
             finished=time.time(),
             lag=sum(self._source.lag(end).values()),
             open_windows=after.open_windows,
-            bursts=_difference(before.operators, after.operators, 0),
-            shared=_difference(before.operators, after.operators, 1),
+            sharing=bursts_since(_bursts(before.operators), _bursts(after.operators)),
+            watermark_delay=None if reached is None else time.time() - reached,
         )
         self.progress.add(progress)
         self._offset, self._batch = end, self._batch + 1
@@ -232,9 +238,5 @@ def _as_rejects(left_out: pa.Table, source: str) -> pa.Table:
     return rejected_rows(left_out.drop_columns([REASON_COLUMN]), reasons, source)
 
 
-def _difference(
-    before: Sequence[OperatorStatistics], after: Sequence[OperatorStatistics], place: int
-) -> int:
-    """Return by how much a count of bursts has grown; plans may have been dropped in between."""
-    counts = [sum(one.shared_bursts[place] for one in some) for some in (before, after)]
-    return max(0, counts[1] - counts[0])
+def _bursts(statistics: Sequence[OperatorStatistics]) -> list[BurstCounts]:
+    return [bursts for of_unit in statistics for bursts in of_unit.shared_bursts]

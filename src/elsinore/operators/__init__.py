@@ -4,10 +4,11 @@ from elsinore.operators.kind import Kind, Rehearsal, ResultForm, Sample
 from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.planning import bind, fitted, gathered, plan
 from elsinore.operators.registry import kind_for, kind_in, module_for, registered
-from elsinore.operators.statistics import Detail, OperatorStatistics
+from elsinore.operators.statistics import BurstCounts, Detail, OperatorStatistics
 from elsinore.operators.summed import SummedKind
 
 __all__ = [
+    "BurstCounts",
     "Detail",
     "Kind",
     "Operator",

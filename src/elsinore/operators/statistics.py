@@ -14,6 +14,16 @@ class Detail(NamedTuple):
     rows: Sequence[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class BurstCounts:
+    """How many bursts of a Kleene sub-pattern its queries could share, and how many they did."""
+
+    pattern: str  # such as Travel+
+    queries: tuple[str, ...]
+    bursts: int
+    shared: int
+
+
 @dataclass(slots=True)
 class OperatorStatistics:
     """What an operator has done so far. Kinds of query may count more, in a class of their own."""
@@ -56,9 +66,9 @@ class OperatorStatistics:
         )
 
     @property
-    def shared_bursts(self) -> tuple[int, int]:
-        """How many bursts queries could share, and how many they shared."""
-        return 0, 0
+    def shared_bursts(self) -> Sequence[BurstCounts]:
+        """The bursts of each sub-pattern that queries can share."""
+        return ()
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - for kinds that tell more
         """Return what there is to tell beside these counts, in a run of so many seconds."""

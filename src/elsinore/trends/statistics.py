@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Self
 
-from elsinore.operators.statistics import Detail, OperatorStatistics
+from elsinore.operators.statistics import BurstCounts, Detail, OperatorStatistics
 from elsinore.words import listed
 
 if TYPE_CHECKING:
@@ -130,10 +130,12 @@ class TrendStatistics(OperatorStatistics):
         return both
 
     @property
-    def shared_bursts(self) -> tuple[int, int]:
-        """How many bursts queries could share, and how many graphlets they shared."""
-        bursts = sum(one.bursts for one in self.sharing)
-        return bursts, sum(one.shared_graphlets for one in self.sharing)
+    def shared_bursts(self) -> Sequence[BurstCounts]:
+        """The bursts of each sharing set; those that were shared are its shared graphlets."""
+        return [
+            BurstCounts(shared.name, shared.queries, shared.bursts, shared.shared_graphlets)
+            for shared in self.sharing
+        ]
 
     def details(self, seconds: float) -> Sequence[Detail]:
         """Return a table for each sharing set, in a run of so many seconds."""

@@ -46,7 +46,7 @@ def events(rows: int = 600, *, seed: int = 1) -> pa.Table:
 
 
 def write_files(table: pa.Table, folder: Path, files: int, first: int = 0) -> None:
-    """Write a table as files of a folder."""
+    """Write a table as files of a folder; sources read them in the order of their times."""
     folder.mkdir(exist_ok=True)
     size = -(-table.num_rows // files)
     for number in range(files):
@@ -81,6 +81,11 @@ def test_a_folder_is_read_in_runs_that_continue_one_another(
     run = stream(folder, spark, batch_rows=100).start(out, checkpoint=checkpoint, trigger=ALL)
     assert run.await_termination(300)
     assert [progress.events for progress in run.recent_progress] == [100, 100, 100]
+    assert [progress.lag for progress in run.recent_progress] == [200, 100, 0]
+    live = WORKLOAD.live(table, order_by="seq", lateness=LATENESS)
+    live.push(table.slice(0, 300))
+    assert live.statistics.open_windows == {"sums": 2, "counts": 1, "pairs": None}
+    assert run.recent_progress[-1].open_windows == live.statistics.open_windows
     before = sum(path.stat().st_size for path in out.rglob("*.parquet"))
     assert before > 0
     write_files(table.slice(300), folder, 2, first=2)

@@ -9,7 +9,7 @@ from itertools import chain
 import pyarrow as pa
 
 from elsinore.arrow import no_table
-from elsinore.operators import OperatorStatistics, kind_for
+from elsinore.operators import OperatorStatistics
 from elsinore.runtime.live import (
     Bucket,
     EventReader,
@@ -83,14 +83,7 @@ class Generation:
 
     def open_windows(self, time: int) -> dict[str, int | None]:
         """Return how many windows of each query contain a time; None if that is unknown."""
-        return {
-            name: number
-            for unit, statistics in zip(self.planned.units, self.statistics(), strict=True)
-            for name, number in zip(
-                unit.names, kind_for(unit).open_windows(unit, time, statistics), strict=True
-            )
-            if name in self.planned.spans
-        }
+        return self.planned.open_windows(time)
 
     def show_times_as(self, time: TimeKind) -> None:
         """Let results have times of some kind."""

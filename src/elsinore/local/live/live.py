@@ -177,6 +177,13 @@ class Live:
         return None if self._reached is None else self._shown(self._reached)[0].as_py()
 
     @property
+    def watermark_seconds(self) -> float | None:
+        """The watermark in seconds since the epoch; None before the first event."""
+        if self._reached is None:
+            return None
+        return self._reached / (1_000_000 * self.clock.per_microsecond)
+
+    @property
     def greatest_time(self) -> Any:
         """The greatest time of all events, as a time of the input; None before the first one."""
         return None if self.greatest is None else self._shown(self.greatest)[0].as_py()

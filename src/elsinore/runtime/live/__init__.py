@@ -18,7 +18,12 @@ from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
 from elsinore.runtime.live.options import LiveOptions, options_of, schema_from
 from elsinore.runtime.live.planner import Planner
 from elsinore.runtime.live.planning import setup_for
-from elsinore.runtime.live.progress import ProgressLog, StreamProgress
+from elsinore.runtime.live.progress import (
+    ProgressLog,
+    StreamProgress,
+    bursts_since,
+    summed_bursts,
+)
 from elsinore.runtime.live.results import PassResults
 from elsinore.runtime.live.setup import LiveSetup, PassSetup, layout_of, plan_live
 from elsinore.runtime.live.shares import split_by_key
@@ -40,6 +45,7 @@ __all__ = [
     "StreamProgress",
     "UsableEvents",
     "Watermark",
+    "bursts_since",
     "changes_between",
     "first_generation",
     "handed_over",
@@ -51,5 +57,6 @@ __all__ = [
     "seconds_of",
     "setup_for",
     "split_by_key",
+    "summed_bursts",
     "ticks_of",
 ]

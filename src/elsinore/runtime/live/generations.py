@@ -53,6 +53,20 @@ class PlannedGeneration:
             for name in unit.names
         }
 
+    def open_windows(self, time: int) -> dict[str, int | None]:
+        """Return how many windows of each query that is answered contain a time in ticks.
+
+        None if windows begin with events: operators count these at the end of a run alone.
+        """
+        return {
+            name: number
+            for unit in self.units
+            for name, number in zip(
+                unit.names, kind_for(unit).open_windows(unit, time, None), strict=True
+            )
+            if name in self.spans
+        }
+
     def is_over(self, watermark: int) -> bool:
         """Return whether all windows that the generation answers have ended."""
         for unit in self.units:

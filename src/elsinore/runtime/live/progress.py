@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from elsinore.operators import BurstCounts
+
 RECENT = 100  # micro-batches that are remembered
+RATE_SECONDS = 10.0  # over which events per second are counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +21,8 @@ class StreamProgress:
     watermark, greatest: as times of the input; None before the first event. waiting: events that
     the watermark has not passed. keys, state_bytes: of all buckets. lag: rows of the source that
     are unread; None if unknown. open_windows: for each query, how many windows contain the time of
-    the last event; None if unknown. bursts, shared: bursts that could be shared, and that were.
+    the last event; None if unknown. sharing: the bursts of each sub-pattern that queries can share.
+    watermark_delay: seconds by which the watermark is behind the machine's clock.
     seconds: from reading to the end of writing, as far as the driver's process sees it.
     """
 
@@ -36,8 +40,60 @@ class StreamProgress:
     finished: float
     lag: int | None = None
     open_windows: Mapping[str, int | None] = field(default_factory=dict)
-    bursts: int = 0
-    shared: int = 0
+    sharing: tuple[BurstCounts, ...] = ()
+    watermark_delay: float | None = None
+
+    @property
+    def bursts(self) -> int:
+        """How many bursts queries could share."""
+        return sum(one.bursts for one in self.sharing)
+
+    @property
+    def shared(self) -> int:
+        """How many bursts queries shared."""
+        return sum(one.shared for one in self.sharing)
+
+    def facts(self) -> dict[str, Any]:
+        """Return all that is known as a dict, for logs."""
+        return asdict(self) | {"bursts": self.bursts, "shared": self.shared}
+
+
+def summed_bursts(parts: Iterable[BurstCounts]) -> tuple[BurstCounts, ...]:
+    """Return the bursts of each sub-pattern and its queries, added up.
+
+    >>> summed_bursts([BurstCounts("T+", ("a", "b"), 3, 1), BurstCounts("T+", ("a", "b"), 2, 2)])
+    (BurstCounts(pattern='T+', queries=('a', 'b'), bursts=5, shared=3),)
+    """
+    sums: dict[tuple[str, tuple[str, ...]], BurstCounts] = {}
+    for part in parts:
+        place = (part.pattern, part.queries)
+        before = sums.get(place, BurstCounts(*place, 0, 0))
+        sums[place] = replace(
+            before, bursts=before.bursts + part.bursts, shared=before.shared + part.shared
+        )
+    return tuple(sums.values())
+
+
+def bursts_since(
+    before: Iterable[BurstCounts], after: Iterable[BurstCounts]
+) -> tuple[BurstCounts, ...]:
+    """Return by how much the counts have grown; a plan may have been dropped in between.
+
+    >>> bursts_since([BurstCounts("T+", ("a", "b"), 3, 1)], [BurstCounts("T+", ("a", "b"), 5, 2)])
+    (BurstCounts(pattern='T+', queries=('a', 'b'), bursts=2, shared=1),)
+    """
+    was = {(one.pattern, one.queries): one for one in summed_bursts(before)}
+    grown = []
+    for one in summed_bursts(after):
+        old = was.get((one.pattern, one.queries), BurstCounts(one.pattern, one.queries, 0, 0))
+        grown.append(
+            replace(
+                one,
+                bursts=max(0, one.bursts - old.bursts),
+                shared=max(0, one.shared - old.shared),
+            )
+        )
+    return tuple(grown)
 
 
 @dataclass(slots=True)
@@ -49,8 +105,8 @@ class ProgressLog:
     events: int = 0
     rejected: int = 0
     late: int = 0
-    bursts: int = 0
-    shared: int = 0
+    seconds: float = 0.0
+    sharing: tuple[BurstCounts, ...] = ()
     rows: dict[str, int] = field(default_factory=dict)
 
     def add(self, progress: StreamProgress) -> None:
@@ -60,15 +116,18 @@ class ProgressLog:
         self.events += progress.events
         self.rejected += progress.rejected
         self.late += progress.late
-        self.bursts += progress.bursts
-        self.shared += progress.shared
+        self.seconds += progress.seconds
+        self.sharing = summed_bursts((*self.sharing, *progress.sharing))
         for name, rows in progress.rows.items():
             self.rows[name] = self.rows.get(name, 0) + rows
 
     def events_per_second(self) -> float:
-        """Return the rate at which events were read in the last micro-batches; 0.0 before two."""
+        """Return the rate at which events were read in the last RATE_SECONDS; 0.0 if unknown."""
         if len(self.recent) < 2:
             return 0.0
-        seconds = self.recent[-1].finished - self.recent[0].finished
-        events = sum(progress.events for progress in list(self.recent)[1:])
-        return events / seconds if seconds > 0 else 0.0
+        last = self.recent[-1].finished
+        batches = [one for one in self.recent if one.finished >= last - RATE_SECONDS]
+        if len(batches) < 2:
+            batches = list(self.recent)[-2:]
+        seconds = last - batches[0].finished
+        return sum(one.events for one in batches[1:]) / seconds if seconds > 0 else 0.0

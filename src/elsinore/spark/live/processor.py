@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from elsinore.operators import kind_for
+from elsinore.operators import BurstCounts, kind_for
 from elsinore.runtime.chunks import plain, same_floats
 from elsinore.runtime.columnar.hashing import hash_rows
-from elsinore.runtime.live import Bucket, PassResults, PassSetup, Watermark
+from elsinore.runtime.live import Bucket, PassResults, PassSetup, Watermark, bursts_since
 from elsinore.spark.live.rows import (
     ASIDE,
     COUNTS,
@@ -90,7 +90,7 @@ class BucketRun:
             answers += self._finished(self._bucket.advance(until), RESULT, PARTIAL)
             if any(tick.early for tick in ticks):
                 answers += self._finished(self._bucket.early(), EARLY, EARLY_PARTIAL)
-        bursts = _bursts(self._bucket)
+        sharing = bursts_since(bursts_before, _bursts(self._bucket))
         if any(tick.end for tick in ticks):
             self._bucket = Bucket(self._setup)
         blob = self._bucket.save()
@@ -101,11 +101,11 @@ class BucketRun:
             rejected=sum(tick.rejected for tick in ticks),
             task_late=sum(tick.late for tick in ticks),
             late=0 if late is None else late.num_rows,
-            bursts=bursts[0] - bursts_before[0],
-            shared=bursts[1] - bursts_before[1],
             waiting=self._bucket.waiting,
             keys=self._bucket.keys,
             state_bytes=len(blob),
+            lag=next((tick.lag for tick in ticks), None),
+            sharing=sharing,
         )
         answers.append(self._answer(COUNTS, self._place, 0, counts.dump()))
         return answers, BucketState(json.dumps(self._watermark.saved()), blob)
@@ -140,10 +140,9 @@ class BucketRun:
         return Answer(kind, self._name.generation, number, share, blob)
 
 
-def _bursts(bucket: Bucket) -> tuple[int, int]:
-    """Return how many bursts could be shared so far, and how many were."""
-    pairs = [statistics.shared_bursts for statistics in bucket.statistics]
-    return sum(bursts for bursts, _ in pairs), sum(shared for _, shared in pairs)
+def _bursts(bucket: Bucket) -> list[BurstCounts]:
+    """Return the bursts that queries could share so far."""
+    return [bursts for statistics in bucket.statistics for bursts in statistics.shared_bursts]
 
 
 class BucketProcessor(StatefulProcessor):

@@ -19,6 +19,8 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from elsinore.operators import BurstCounts
+
 EVENTS = pa.schema([("bucket", pa.string()), ("blob", pa.binary()), ("tick", pa.string())])
 ANSWERS = pa.schema(
     [
@@ -72,6 +74,7 @@ class Tick:
     the watermark waits for. now: seconds for which the stream has run, as the micro-batch has
     recorded it. end: the stream ends with this micro-batch. early: values of open windows are
     wanted. events, rejected, late: how many were read, could not be used, and were late.
+    lag: rows of the source that are unread after the micro-batch; None if unknown.
     """
 
     greatest: dict[str, int] = field(default_factory=dict)
@@ -82,6 +85,7 @@ class Tick:
     events: int = 0
     rejected: int = 0
     late: int = 0
+    lag: int | None = None
 
     def dump(self) -> str:
         """Return the tick as JSON, for `load`."""
@@ -103,9 +107,8 @@ class BucketCounts:
     """What a bucket counted in a micro-batch, and what it holds after it.
 
     watermark: in ticks; None before the first event. events, rejected, task_late: of the whole
-    micro-batch, the same in all buckets. late: events that only the bucket knew to be late.
-    bursts, shared: of this bucket in this micro-batch.
-    waiting, keys, state_bytes: what it holds.
+    micro-batch, the same in all buckets; so is lag. late: events that only the bucket knew to be
+    late. sharing: of this bucket in this micro-batch. waiting, keys, state_bytes: what it holds.
     """
 
     watermark: int | None
@@ -114,11 +117,11 @@ class BucketCounts:
     rejected: int
     task_late: int
     late: int
-    bursts: int
-    shared: int
     waiting: int
     keys: int
     state_bytes: int
+    lag: int | None
+    sharing: tuple[BurstCounts, ...]
 
     def dump(self) -> bytes:
         """Return the counts as JSON."""
@@ -127,7 +130,11 @@ class BucketCounts:
     @classmethod
     def load(cls, text: bytes) -> BucketCounts:
         """Return what `dump` returned the text of."""
-        return cls(**json.loads(text))
+        facts = json.loads(text)
+        sharing = tuple(
+            BurstCounts(**one | {"queries": tuple(one["queries"])}) for one in facts["sharing"]
+        )
+        return cls(**facts | {"sharing": sharing})
 
 
 class Answer(NamedTuple):

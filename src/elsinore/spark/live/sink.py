@@ -12,7 +12,12 @@ from pyspark.sql import DataFrame
 
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Sink
-from elsinore.runtime.live import PassResults, ProgressLog, StreamProgress
+from elsinore.runtime.live import (
+    PassResults,
+    ProgressLog,
+    StreamProgress,
+    summed_bursts,
+)
 from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.spark.live.rows import (
     COUNTS,
@@ -103,28 +108,36 @@ class BatchWriter:
         late = first.task_late + late_events(counts)
         reached = [one.watermark for _, one in counts if one.watermark is not None]
         times = [one.greatest for _, one in counts if one.greatest is not None]
-        kind = self.plan.generations[max(self.plan.generations)].setup.time
+        newest = self.plan.generations[max(self.plan.generations)]
+        kind = newest.setup.time
+        greatest = max(times, default=None)
+        reached_all = min(reached, default=None)
+        now = time.time()
         progress = StreamProgress(
             batch=batch,
             events=first.events,
             rejected=first.rejected,
             late=late,
             rows=rows,
-            watermark=_shown(min(reached, default=None), kind),
-            greatest=_shown(max(times, default=None), kind),
+            watermark=_shown(reached_all, kind),
+            greatest=_shown(greatest, kind),
             waiting=sum(one.waiting for _, one in counts),
             keys=sum(one.keys for _, one in counts),
             state_bytes=sum(one.state_bytes for _, one in counts),
             seconds=time.monotonic() - begun,
-            finished=time.time(),
-            bursts=sum(one.bursts for _, one in counts),
-            shared=sum(one.shared for _, one in counts),
+            finished=now,
+            lag=first.lag,
+            open_windows={} if greatest is None else newest.open_windows(greatest),
+            sharing=summed_bursts(bursts for _, one in counts for bursts in one.sharing),
+            watermark_delay=None
+            if reached_all is None
+            else now - reached_all / self.plan.per_second,
         )
         self.checkpoint.keep_progress(
             {
                 "batch": batch,
-                "watermark": min(reached, default=None),
-                "greatest": max(times, default=None),
+                "watermark": reached_all,
+                "greatest": greatest,
             }
         )
         self.progress.add(progress)

@@ -167,8 +167,14 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         source = self._opened()
         splits = source.splits(start["source"], end["source"])
         early = end["early"] > start["early"]
-        expected = tuple(source.lag(end["source"]))
-        tick = Tick(now=end["now"], end=end["end"], early=early, expected=expected)
+        lag = source.lag(end["source"])
+        tick = Tick(
+            now=end["now"],
+            end=end["end"],
+            early=early,
+            expected=tuple(lag),
+            lag=sum(lag.values()),
+        )
         pieces = balanced(splits, self._task.tasks) or [[]]
         return [Piece(piece, end["wall"], end["watermark"], tick) for piece in pieces]
 
