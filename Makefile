@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. PYTHON=... picks the interpreter (3.11 to 3.13).
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench docs clean
+.PHONY: browser help demo test fuzz lint bench docs clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -20,6 +20,11 @@ UNCOMPRESSED = --config-settings=--build-option=--compression=stored
 # Whether there is a Java that Spark can use: the demonstration brings none along then.
 HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
 	| grep -Eq '^ *java\.specification\.version = (1[7-9]|[2-9][0-9])$$'
+
+# The browser that shows the page of a stream in tests. Who is root on Debian, as in a container, gets
+# one; elsewhere these tests are skipped unless there is one. BROWSER= installs none.
+HAS_BROWSER := (command -v chromium || command -v chromium-browser || command -v google-chrome) >/dev/null
+BROWSER ?= browser
 
 # A process for each core, up to four: each may start a Spark of its own. Neighbours in the order of
 # tests stay together, and who has nothing left takes over.
@@ -43,7 +48,7 @@ demo: $(or $(wildcard $(STAMP)),$(SHOWN))  ## run the demonstration
 
 # Sources are compiled first: each of the tests' processes would do it for itself where Python is told
 # to write no bytecode.
-test: $(STAMP)  ## run every test, those of the documents included
+test: $(STAMP) $(BROWSER)  ## run every test, those of the documents included
 	@$(BIN)/python -m compileall -q src tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
@@ -60,6 +65,13 @@ fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a 
 		$(BIN)/python -m pytest -q --hypothesis-seed=$(SEED) tests/matches/test_against_brute_force.py
 	@test -z "$(IN)" || ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 19 $(BIN)/python -m pytest $(PARALLEL) \
 		--hypothesis-seed=$(SEED) $$(grep -rl ELSINORE_EXAMPLES $(IN) --include='test_*.py')
+
+browser:
+	@$(HAS_BROWSER) || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+		echo 'Installing Chromium, for tests of the page of a stream'; \
+		apt-get update -qq >/dev/null 2>&1; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
+			>/dev/null 2>&1 || echo 'Chromium cannot be installed; these tests are skipped.'; }
 
 lint: $(STAMP)  ## check style, types and the floors
 	@$(BIN)/ruff check

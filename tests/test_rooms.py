@@ -15,7 +15,9 @@ OPTIONS = {
     "cli/explain.py:explain",
     "cli/report.py:report",
     "cli/run.py:run",
+    "cli/stream.py:stream",
     "workload.py:run",
+    "workload.py:stream",
 }
 PASSED_ON = {
     "local/events.py:part_rows",  # four columns are read, and four are written

@@ -55,7 +55,7 @@ class Beginning(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How progress is told on the standard error."""
+    """How progress is shown on the standard error."""
 
     text = "text"
     json = "json"
@@ -185,8 +185,24 @@ def stream(
     sharing: SharingOption = SharingMode.dynamic,
     log: Annotated[
         LogFormat,
-        typer.Option("--log", help="How to tell of progress.", **one_of(LogFormat)),
+        typer.Option("--log", help="How to show progress.", **one_of(LogFormat)),
     ] = LogFormat.text,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics",
+            metavar="[HOST:]PORT",
+            help="Serve metrics for Prometheus there; without HOST to this machine alone.",
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "--page",
+            metavar="[HOST:]PORT",
+            help="Serve a web page that shows the stream; without HOST to this machine alone.",
+        ),
+    ] = None,
 ) -> None:
     """Run the queries of a workload over events as they come, until it is stopped.
 
@@ -232,6 +248,8 @@ def stream(
         buckets=buckets,
         batch_rows=batch_rows,
         log=log.value,
+        metrics=metrics,
+        page=page,
     )
     if engine is Engine.local:
         from elsinore.cli.stream_local import stream_local  # noqa: PLC0415 - loads engines

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from elsinore.cli.console import say
+from elsinore.cli.monitoring import Monitoring, monitored
 from elsinore.cli.streaming import StreamJob
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit
@@ -16,7 +17,12 @@ from elsinore.runtime.live import options_of
 
 def stream_local(job: StreamJob) -> None:
     """Run the stream until it ends or is stopped."""
-    sink = job.sink()
+    with monitored(job) as monitoring:
+        _run(job, monitoring)
+
+
+def _run(job: StreamJob, monitoring: Monitoring) -> None:
+    sink = monitoring.watched(job.sink())
     early: Callable[..., Any] | None = None if job.early is None else early_to(sink)
     stream = LocalStream(
         job.workload.live_planner(),
@@ -36,4 +42,4 @@ def stream_local(job: StreamJob) -> None:
     )
     for name, change in stream.changes.items():
         say(f"{name} is {change.value}.")
-    stream.run(job.tell)
+    stream.run(monitoring.progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from elsinore.cli.monitoring import monitored
 from elsinore.cli.streaming import StreamJob
 from elsinore.connectors.targets import early_to
 from elsinore.spark.session import local_session
@@ -11,9 +12,13 @@ from elsinore.spark.session import local_session
 
 def stream_spark(job: StreamJob, master: str) -> None:
     """Run the stream until it ends or is stopped."""
-    sink, place = job.sink(), job.place()
+    place = job.place()
     trigger: dict[str, Any] = {"processingTime": f"{job.every} seconds"}
-    with local_session(master, name="elsinore stream") as spark:
+    with (
+        monitored(job) as monitoring,
+        local_session(master, name="elsinore stream") as spark,
+    ):
+        sink = monitoring.watched(job.sink())
         planned = job.workload.stream(
             place,
             **job.reading,
@@ -29,6 +34,6 @@ def stream_spark(job: StreamJob, master: str) -> None:
             rejects=job.rejects,
             early=None if job.early is None else early_to(sink),
             trigger={"availableNow": True} if job.once else trigger,
-            on_progress=job.tell,
+            on_progress=monitoring.progress,
         )
         running.await_termination()

@@ -1,21 +1,17 @@
-"""What both engines of `elsinore stream` share: the job, its places, and telling of progress."""
+"""What both engines of `elsinore stream` share: the job and its places."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elsinore.cli.console import ArgumentError, say
-from elsinore.words import count
 
 if TYPE_CHECKING:
     from elsinore.connectors.contract import Sink
     from elsinore.connectors.places import Place
-    from elsinore.runtime.live import StreamProgress
     from elsinore.workload import Workload
 
 ONCE = "once"
@@ -43,6 +39,8 @@ class StreamJob:
     buckets: int | None
     batch_rows: int
     log: str
+    metrics: str | None
+    page: str | None
 
     @property
     def once(self) -> bool:
@@ -87,34 +85,3 @@ class StreamJob:
         return sink_of(
             self.out, file_format=self.form, keys=self.keys, kafka_options=self.kafka_options
         )
-
-    def tell(self, progress: StreamProgress) -> None:
-        """Say on the standard error what a micro-batch did."""
-        if self.log == "json":
-            sys.stderr.write(json.dumps(progress.facts(), default=str) + "\n")
-            sys.stderr.flush()
-        elif self.log == "text":
-            say(progress_line(progress))
-
-
-def progress_line(progress: StreamProgress) -> str:
-    """Return what a micro-batch did in one line."""
-    rate = progress.events / progress.seconds if progress.seconds else 0.0
-    parts = [
-        f"batch {progress.batch}",
-        f"{count(progress.events, 'event')} ({rate:,.0f}/s)",
-        f"{count(sum(progress.rows.values()), 'row')}",
-        f"watermark {progress.watermark}",
-    ]
-    if progress.lag is not None:
-        parts.append(f"lag {progress.lag:,}")
-    if progress.late:
-        parts.append(f"{progress.late:,} late")
-    if progress.rejected:
-        parts.append(f"{progress.rejected:,} rejected")
-    windows = sum(number or 0 for number in progress.open_windows.values())
-    if windows:
-        parts.append(f"{windows:,} open windows")
-    if progress.bursts:
-        parts.append(f"{progress.shared:,} of {progress.bursts:,} bursts shared")
-    return ", ".join(parts)
