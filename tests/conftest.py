@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from support.broker import Broker
+    from support.topics import Topics
 
 
 # Tests have few events each, and are to test what many events are worked on by: compiled kernels.
@@ -53,3 +54,13 @@ def kafka(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> "Iterator
     base = tmp_path_factory.getbasetemp()
     with broker(base if worker_id == "master" else base.parent) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def topics(kafka: "Broker") -> "Iterator[Topics]":
+    """Give what makes topics of the test run's broker."""
+    from support.topics import Topics
+
+    made = Topics(kafka)
+    yield made
+    made.close()

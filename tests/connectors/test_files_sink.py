@@ -108,3 +108,12 @@ def test_rejects_are_replaced_with_their_batch(tmp_path):
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(InputError, match="Did you mean 'parquet'"):
         FilesSink(tmp_path, "parket")
+
+
+def test_a_micro_batch_is_discarded(tmp_path):
+    sink = FilesSink(tmp_path)
+    for batch in (1, 2):
+        sink.write("q", batch, pa.table({"v": [batch]}))
+    sink.discard("q", 2)
+    sink.discard("other", 2)
+    assert [path.name for path in tmp_path.glob("*/*")] == ["batch=1"]

@@ -80,6 +80,13 @@ def drawn_events(drawn: Drawn, rows: int = 150) -> pa.Table:
     return table.take(pa.array(arrival))
 
 
+def check_files(out: Path, table: pa.Table) -> None:
+    for name, result in Workload.parse(TEXT).run(table, order_by="seq").items():
+        expected = result.to_arrow()
+        rows = ds.dataset(out / name).to_table().select(expected.column_names)
+        assert_same_rows(rows.to_pylist(), expected.to_pylist(), name)
+
+
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_each_result_is_there_once_wherever_a_stream_is_killed(
@@ -100,10 +107,31 @@ def test_each_result_is_there_once_wherever_a_stream_is_killed(
         break
     else:
         stream_of(folder, FilesSink(folder / "out")).run()
-    for name, result in Workload.parse(TEXT).run(table, order_by="seq").items():
-        expected = result.to_arrow()
-        rows = ds.dataset(folder / "out" / name).to_table().select(expected.column_names)
-        assert_same_rows(rows.to_pylist(), expected.to_pylist(), name)
+    check_files(folder / "out", table)
+
+
+class KilledAtFlush(FilesSink):
+    """Writes files, until it is killed behind the writes of a micro-batch."""
+
+    def __init__(self, folder: Path, batches: int) -> None:
+        super().__init__(folder)
+        self._left = batches
+
+    def flush(self) -> None:
+        self._left -= 1
+        if not self._left:
+            raise Killed
+
+
+def test_rows_that_a_crash_left_go_if_other_events_come_after_it(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    table = drawn_events(Drawn(4))
+    pq.write_table(table.slice(0, 75), tmp_path / "in" / "0.parquet")
+    with pytest.raises(Killed):  # it has written what windows have if the stream ends here
+        stream_of(tmp_path, KilledAtFlush(tmp_path / "out", 2)).run()
+    pq.write_table(table.slice(75), tmp_path / "in" / "1.parquet", row_group_size=1)
+    stream_of(tmp_path, FilesSink(tmp_path / "out"), rows=1).run()
+    check_files(tmp_path / "out", table)
 
 
 def test_progress_says_what_each_micro_batch_did(tmp_path: Path) -> None:

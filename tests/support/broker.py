@@ -197,7 +197,7 @@ def _run(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, int]]:
 def _launch(
     home: Path, prepared: Path, folder: Path, options: list[str]
 ) -> tuple[subprocess.Popen[bytes], dict[str, int]]:
-    controller, port, sasl_port = _free_ports(3)
+    controller, port, sasl_port = free_ports(3)
     shutil.copytree(prepared / "formatted", folder / "data")
     (folder / "log4j2.xml").write_text(LOGGING)
     (folder / "server.properties").write_text(_settings(folder, controller, port, sasl_port))
@@ -259,7 +259,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:

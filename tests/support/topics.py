@@ -21,6 +21,9 @@ from confluent_kafka.admin import (
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     NewPartitions,
     NewTopic,
     OffsetSpec,
@@ -84,6 +87,15 @@ class Topics:
         """Delete the messages before an offset of each partition, as retention does."""
         places = [TopicPartition(name, number, offset) for number, offset in before.items()]
         for answer in self.admin.delete_records(places).values():
+            answer.result()
+
+    def limit(self, name: str, size: int) -> None:
+        """Have the broker refuse batches of messages above a size in bytes."""
+        entry = ConfigEntry(
+            "max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET
+        )
+        place = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
+        for answer in self.admin.incremental_alter_configs([place]).values():
             answer.result()
 
     def permit(self, user: str, name: str, *, allow: bool = True) -> None:
@@ -155,6 +167,10 @@ class Topics:
         place = {TopicPartition(name, 0): OffsetSpec.latest()}
         (answer,) = self.admin.list_offsets(place, isolation_level=level).values()
         return int(answer.result().offset)
+
+    def read_all(self, name: str) -> list[Any]:
+        """Return the messages that partition 0 has now."""
+        return self.read(name, self._end(name, IsolationLevel.READ_UNCOMMITTED))
 
     def read(self, name: str, count: int) -> list[Any]:
         """Return the first messages of partition 0."""

@@ -218,7 +218,7 @@ def stream(
             "Name where events come from: a topic with --source kafka:TOPIC@HOST:PORT, or a folder "
             "with --events DIR."
         )
-    _refuse_inputs(events, out, rejects, checkpoint)
+    _refuse_inputs(source or str(events), out, rejects, checkpoint)
     job = StreamJob(
         workload=queries,
         source=source or str(events),
@@ -271,11 +271,20 @@ def _keys(workload: Workload) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _refuse_inputs(events: str | None, out: str, rejects: str | None, checkpoint: Path) -> None:
-    """Refuse a folder that is both an input and an output, or two outputs."""
-    from elsinore.connectors.kafka import is_kafka  # noqa: PLC0415 - loads Arrow
+def _refuse_inputs(source: str, out: str, rejects: str | None, checkpoint: Path) -> None:
+    """Refuse a topic or folder that is both an input and an output, or two outputs."""
+    from elsinore.connectors.kafka import KafkaAddress, is_kafka  # noqa: PLC0415 - loads Arrow
 
-    places = {"--events": events, "--out": out, "--rejects": rejects, "--checkpoint": checkpoint}
+    if is_kafka(source) and is_kafka(out):
+        read, written = KafkaAddress.parse(source), KafkaAddress.parse(out)
+        if read.topic == written.topic and set(read.servers) & set(written.servers):
+            raise ArgumentError(
+                f"--out '{out}' is the topic that --source reads: results would be read again as "
+                "events. Name another topic."
+            )
+    if rejects is not None and is_kafka(rejects):
+        raise ArgumentError(f"--rejects '{rejects}' is a topic. Name a folder.")
+    places = {"--events": source, "--out": out, "--rejects": rejects, "--checkpoint": checkpoint}
     folders = {
         name: Path(place).resolve()
         for name, place in places.items()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,14 @@ class Checkpoint:
         try:
             self._own.mkdir(parents=True, exist_ok=True)
             probe = self._own / f".probe-{os.getpid()}"
-            probe.write_bytes(b"x")
-            probe.unlink()
+            try:
+                probe.write_bytes(b"x")
+            finally:
+                probe.unlink(missing_ok=True)
         except OSError as error:
             raise OutputError(
-                f"Cannot write the checkpoint '{self.folder}': {error.strerror or error}. Name a "
-                "folder that this user may write."
+                f"Cannot write the checkpoint '{self.folder}': {error.strerror or error}. Give "
+                "access or make room, or name a folder that this user may write."
             ) from error
 
     def stream(self, engine: str) -> dict[str, Any] | None:
@@ -129,6 +132,8 @@ class Checkpoint:
             os.replace(draft, path)
             sync_folder(self._own)
         except OSError as error:
+            with suppress(OSError):
+                draft.unlink()  # it may take the room that is missing
             raise OutputError(
                 f"Cannot write '{path}' of the checkpoint: {error.strerror or error}. The "
                 "checkpoint is valid: make room or give access, and start the stream again."

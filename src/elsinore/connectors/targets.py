@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from elsinore.connectors.contract import Sink
-from elsinore.connectors.files_sink import FileFormat, FilesSink
+from elsinore.connectors.files_sink import FileFormat, FilesSink, RejectsSink
 from elsinore.errors import InputError
 
 ForeachBatch = Callable[[dict[str, pa.Table], int], object]
@@ -43,7 +43,16 @@ class EachBatch:
 
 def early_to(sink: Sink) -> EarlyWrite:
     """Return what writes values of open windows to a sink, beside the results: as QUERY.early."""
-    return lambda name, batch, table: sink.write(f"{name}.early", batch, table)
+    return lambda name, batch, table: sink.write(early_name(name), batch, table)
+
+
+def early_name(query: str) -> str:
+    """Return the name under which values of open windows are written.
+
+    >>> early_name("trips")
+    'trips.early'
+    """
+    return f"{query}.early"
 
 
 def target_of(
@@ -70,6 +79,4 @@ def target_of(
 
 def rejects_to(folder: str | Path) -> Callable[[int, pa.Table], object]:
     """Return what writes rejected records to a folder, as files of the micro-batches."""
-    place = Path(folder)
-    sink = FilesSink(place.parent, "ndjson")
-    return lambda batch, table: sink.write(place.name, batch, table)
+    return RejectsSink(folder).write

@@ -19,7 +19,8 @@ from elsinore.arrow import no_table
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit, Offset, Sink, StreamSource
 from elsinore.connectors.places import Place
-from elsinore.connectors.rejects import rejected_rows
+from elsinore.connectors.rejects import no_rejects, rejected_rows
+from elsinore.connectors.targets import early_name
 from elsinore.kernels.saved import reading_state
 from elsinore.local.live import Live, resume, start
 from elsinore.operators import BurstCounts, OperatorStatistics
@@ -97,6 +98,7 @@ class LocalStream:
                 planner, blob, self._source.schema, options
             )
             checkpoint.keep_stream(ENGINE, {"queries": planner.meanings})
+        self._is_first = True  # micro-batch since the start
         self._early_at = self._idle_since = time.monotonic()
 
     @property
@@ -159,7 +161,9 @@ class LocalStream:
             self._sink.write(name, self._batch, table)
         for name in self._names - results.keys():
             self._sink.discard(name, self._batch)
-        if self._rejects is not None and any(table.num_rows for table in rejects):
+        if self._is_first:
+            self._discard_rest()
+        if any(table.num_rows for table in rejects) and self._rejects is not None:
             self._rejects(self._batch, pa.concat_tables(rejects))
         self._write_early(begun, ends=ends)
         self._sink.flush()
@@ -186,6 +190,15 @@ class LocalStream:
         self.progress.add(progress)
         self._offset, self._batch = end, self._batch + 1
         return progress
+
+    def _discard_rest(self) -> None:
+        """Remove what a crash may have left beside the results of the micro-batch."""
+        self._is_first = False
+        if self._early is not None:
+            for name in self._names:
+                self._sink.discard(early_name(name), self._batch)
+        if self._rejects is not None:
+            self._rejects(self._batch, no_rejects())
 
     def _keep(self, end: Offset, *, ends: bool) -> int:
         """Keep the state after a micro-batch; return its size in bytes."""

@@ -11,13 +11,14 @@ import threading
 LAST_WORDS = 20  # lines kept for the message, should the JVM die
 PATIENCE = 5  # seconds that a dead JVM's children may hold its stderr open
 
-# What a healthy JVM says at its start and nobody needs to read.
+# What a healthy JVM and Spark's own Python processes print, and nobody needs to read.
 _NOISE = re.compile(
     r"WARNING: Using incubator modules"
     r"|WARNING: A (restricted|terminally deprecated) method"
     r"|WARNING: (java\.lang\.|sun\.misc\.Unsafe|Restricted methods will|Use --enable-native)"
     r"|WARNING: (Please consider reporting this to the maintainers of|package sun\.)"
     r"|Picked up (_JAVA_OPTIONS|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS)"
+    r"|(Starting )?Streaming TransformWithStateInPandas Python worker"
 )
 _STACK = re.compile(r"\s+(at \S+\(|\.\.\. \d+ more)")
 
@@ -53,9 +54,14 @@ class JvmStderr:
 
     def _read(self, reading: int) -> None:
         with open(reading, encoding="utf-8", errors="replace") as lines:
+            after_noise = False
             for line in lines:
-                if _NOISE.match(line):
+                # Noise of Spark's Python processes is followed by an empty line.
+                is_noise = _NOISE.match(line) is not None
+                if is_noise or (after_noise and not line.strip()):
+                    after_noise = is_noise
                     continue
+                after_noise = False
                 with self._lock:
                     if self._held is None:
                         _write(line)

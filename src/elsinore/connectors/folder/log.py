@@ -10,7 +10,7 @@ import base64
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from elsinore.connectors.durable import sync_folder
 from elsinore.connectors.folder.listing import FolderFile, Ready
-from elsinore.errors import StateError
+from elsinore.errors import OutputError, StateError
 
 try:
     import fcntl
@@ -35,7 +35,8 @@ class FileLog:
     the schema of the events, or a file. A last line without an end was cut by a crash, was never
     used, and is removed.
 
-    Raise StateError where the log is damaged, of another version or of another folder.
+    Raise StateError where the log is damaged, of another version or of another folder, and
+    OutputError where it cannot be written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "files"
@@ -52,7 +53,8 @@ class FileLog:
         self.schema: pa.Schema | None = None
         self._folder = str(folder)
         self._read_to = 0
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._writing():
+            path.parent.mkdir(parents=True, exist_ok=True)
         with self.locked():
             if not self._read_to:
                 self._write([{"version": VERSION, "folder": self._folder}])
@@ -60,10 +62,12 @@ class FileLog:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Read what other processes appended, and keep them from appending meanwhile."""
-        with self.path.open("a+b") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
-            self._catch_up(file)
+        with ExitStack() as stack:
+            with self._writing():
+                file = stack.enter_context(self.path.open("a+b"))
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                self._catch_up(file)
             yield
 
     def append(self, files: Sequence[Ready]) -> None:
@@ -90,13 +94,25 @@ class FileLog:
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:
         new = not self._read_to
-        with self.path.open("ab") as file:
-            file.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-            file.flush()
-            os.fsync(file.fileno())
-            self._read_to = file.tell()
-        if new:
-            sync_folder(self.path.parent)
+        with self._writing():
+            with self.path.open("ab") as file:
+                file.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+                file.flush()
+                os.fsync(file.fileno())
+                self._read_to = file.tell()
+            if new:
+                sync_folder(self.path.parent)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raise OutputError for what the system refuses."""
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(
+                f"Cannot write '{self.path}' of the checkpoint: {error.strerror or error}. The "
+                "checkpoint is valid: make room or give access, and start the stream again."
+            ) from error
 
     def _catch_up(self, file: BinaryIO) -> None:
         file.seek(self._read_to)
