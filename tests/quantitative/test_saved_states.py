@@ -33,10 +33,11 @@ from elsinore.quantitative import decoding
 from elsinore.quantitative.decoding import decode
 from elsinore.quantitative.encoded_classes import UnsupportedValueError
 from elsinore.quantitative.encoding import MOST_NESTED, encode, varint
+from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.operator import Spec
 from elsinore.quantitative.query import Query
-from elsinore.quantitative.stream import SAVED_BY, fingerprint
+from elsinore.quantitative.stream import SAVED_BY
 from elsinore.quantitative.versions import Bag, Counts
 from elsinore.runtime.classify import classify, type_numbers
 from quantitative.test_kind import MODULE, unit_and_batch

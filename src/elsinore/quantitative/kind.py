@@ -206,7 +206,7 @@ class Quantitative(Kind):
 
     def meaning(self, query: Query) -> str:
         """Return the query's combinators, predicates and functions by name, and its keys."""
-        from elsinore.quantitative.stream import fingerprint  # noqa: PLC0415 - the engine
+        from elsinore.quantitative.fingerprint import fingerprint  # noqa: PLC0415 - the engine
 
         spec = spec_of(self._unit(0, query))
         return f"{fingerprint(spec.query)} by {', '.join(spec.by)}"

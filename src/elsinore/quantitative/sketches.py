@@ -55,7 +55,7 @@ class Sketch:
         return sketch_of, self.parts()
 
     def __repr__(self) -> str:
-        return f"Sketch of {len(self)} values"
+        return f"Sketch of {len(self)} values (k={self._base.k})"
 
     def add(self, value: float) -> Sketch:
         """Return the sketch with one more value. Raises ValueError for NaN, which has no rank."""

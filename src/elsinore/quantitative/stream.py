@@ -15,6 +15,7 @@ from elsinore.kernels.saved import reading_state, seal, unseal
 from elsinore.quantitative.decoding import Reader, decode
 from elsinore.quantitative.encoded_classes import UnsupportedValueError
 from elsinore.quantitative.encoding import encode, varint
+from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import UNDEFINED, as_item
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.program import Bits, ItemError, bits_of, compile_query
@@ -22,7 +23,7 @@ from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.query import Query, described, shortly
 from elsinore.quantitative.runnable import Runnable
 
-SAVED_BY = "quantitative stream 2"  # the number is that of the layout of its states
+SAVED_BY = "quantitative stream 3"  # the number is that of the layout of its states
 SHOWN = 200  # characters of an item in a message
 
 
@@ -404,11 +405,6 @@ class Stream:
         """Take the state that `save_bare` appended."""
         for stage in self.stages:
             _read(reader, stage, value=False)
-
-
-def fingerprint(query: Runnable) -> str:
-    """Return what says whether a state is one of a query's."""
-    return " >> ".join(f"{described(part)} : {part.rate}" for part in stages_of(query))
 
 
 def _programs(program: Program) -> list[Program]:
