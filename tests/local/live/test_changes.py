@@ -191,6 +191,22 @@ def test_the_old_plan_is_dropped_when_its_windows_have_ended() -> None:
     assert len(live.generations) == 1
 
 
+def test_a_query_that_was_changed_is_planned_as_it_was_where_it_was() -> None:
+    other = "QUERY other RETURN COUNT(*) PATTERN SEQ({}) WITHIN 10 SLIDE 5;"
+    stays = MATCH.format("stays") + MATCH.format("changes")
+    first = Workload.parse(stays + other.format("A, B"))
+    live = first.live(SCHEMA)
+    live.push(rows_between(range(12)))
+    changed = MATCH.format("stays") + COUNT.format("changes") + other.format("B, A")
+    second = Workload.parse(changed)
+    live = second.resume(live.save())
+    live.push(rows_between(range(12, 14)))
+    live = second.resume(live.save())  # the first plan still has the former queries
+    assert set(live.changes.values()) == {Change.UNCHANGED}
+    rows = live.push(rows_between(range(14, 40)))
+    assert {name for name, _ in rows} == {"stays", "changes", "other"}
+
+
 def test_a_changed_query_of_python_starts_anew() -> None:
     def build(query: qre.Query) -> Workload:
         return Workload(el.query("q").from_python(lambda: query))

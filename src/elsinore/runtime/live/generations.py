@@ -123,12 +123,12 @@ def planned_again(
     queries: list[Query] = []
     with reading_state(owner):
         exact, begin = bool(described["exact"]), described["begin"]
+        spans = {name: Span(*span) for name, span in described["spans"].items() if name in kept}
         for name, text in described["texts"].items():
-            if name in kept:
+            if name in spans:  # a query that it does not answer may have meant something else then
                 queries.append(kept[name])
             elif text is not None:  # the others are units of their own, which are dropped
                 queries += parse_workload(text).queries
-        spans = {name: Span(*span) for name, span in described["spans"].items() if name in kept}
     if not spans:
         return None
     try:
