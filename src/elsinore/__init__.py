@@ -4,6 +4,8 @@ import elsinore as el
 
 workload = el.Workload.parse(text)          # or el.Workload(query, ...)
 results = workload.run(events, time="ts")   # a Spark DataFrame, or a table in this process
+live = workload.live(schema, time="ts")     # the same over batches of events, as they come
+stream = workload.stream(source, time="ts")  # the same on Spark, from a folder or a Kafka topic
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
         same,
         seq,
     )
+    from elsinore.local.live import AsyncLive, Live
     from elsinore.runtime.files import read_events
+    from elsinore.runtime.live import Change
     from elsinore.runtime.results import Results
     from elsinore.runtime.warnings import NoRowsWarning
     from elsinore.workload import Workload
@@ -48,9 +52,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncLive",
+    "Change",
     "ElsinoreError",
     "InputError",
     "InvalidWorkloadError",
+    "Live",
     "NoRowsWarning",
     "OutputError",
     "QueryError",
@@ -78,6 +85,9 @@ __all__ = [
 
 _ERRORS = {name for name in __all__ if name.endswith("Error")}
 _HOMES = {
+    "AsyncLive": "elsinore.local.live",
+    "Change": "elsinore.runtime.live",
+    "Live": "elsinore.local.live",
     "NoRowsWarning": "elsinore.runtime.warnings",
     "Results": "elsinore.runtime.results",
     "Workload": "elsinore.workload",

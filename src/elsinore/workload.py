@@ -60,6 +60,7 @@ from elsinore.plan.modes import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from elsinore.connectors.places import Messages, Start
     from elsinore.local.live import Live
     from elsinore.runtime.live import Length, LiveOptions, LiveSetup, Planner
     from elsinore.runtime.options import RunOptions
@@ -362,8 +363,8 @@ class Workload:
     ) -> Live:
         """Start a live run in this process: batches of events in, rows as soon as they are final.
 
-        schema          the columns of the events: a pyarrow Schema, a dict of names and types, or
-                        events that have these columns
+        schema          the columns of the events: a pyarrow Schema, a dict of names and types, a
+                        text ("time TIMESTAMP, type STRING"), or events that have these columns
         time, type      columns, or SQL expressions over the columns
         lateness        by how much events may be out of order, such as "10 seconds". Later ones are
                         counted, and change no result
@@ -389,7 +390,7 @@ class Workload:
         [('q', [1.0])]
         """
         from elsinore.local import live as in_process  # noqa: PLC0415 - engines load on first use
-        from elsinore.runtime.live import options_of, schema_from  # noqa: PLC0415
+        from elsinore.runtime.live import options_of  # noqa: PLC0415
 
         chosen = options_of(
             time=time,
@@ -401,7 +402,7 @@ class Workload:
             buckets=buckets,
             **options,
         )
-        return in_process.start(self.live_planner(), schema_from(schema), chosen)
+        return in_process.start(self.live_planner(), _columns(schema), chosen)
 
     def resume(self, state: bytes, *, schema: Any = None, **changes: Any) -> Live:
         """Continue the live run that was saved as `state` (`Live.save`).
@@ -424,9 +425,8 @@ class Workload:
         [('q', [1.0])]
         """
         from elsinore.local import live as in_process  # noqa: PLC0415 - engines load on first use
-        from elsinore.runtime.live import schema_from  # noqa: PLC0415
 
-        given = None if schema is None else schema_from(schema)
+        given = None if schema is None else _columns(schema)
         return in_process.resume(self.live_planner(), state, given, changes)
 
     def stream(
@@ -443,14 +443,18 @@ class Workload:
         buckets: int | None = None,
         batch_rows: int = 1_000_000,
         schema: Any = None,
+        messages: Messages = "json",
+        start: Start = "earliest",
+        kafka_options: Sequence[str] | Mapping[str, str] = (),
         spark: Any = None,
         **options: Any,
     ) -> LiveStream:
         """Plan a live run on Spark; `start` of what is returned starts it.
 
-        source          a streaming DataFrame (`spark.readStream`), the folder of files that grows,
-                        or a place of `elsinore.connectors`. Tasks read folders and Kafka topics by
-                        themselves, which takes a fraction of the time
+        source          a streaming DataFrame (`spark.readStream`); a folder to which files are
+                        added; kafka:TOPIC@HOST:PORT; or a place of `elsinore.connectors.places`.
+                        Tasks read folders and Kafka topics by themselves, which takes a fraction
+                        of the time
         time, type, lateness, ahead
                         as in `live`; `ahead` and `idle_timeout` are not for DataFrames, of which
                         Spark does not tell the partitions
@@ -459,7 +463,14 @@ class Workload:
         buckets         into how many parts the keys, and the state, are split: 16 by default. A
                         checkpoint keeps the number that it was made with
         batch_rows      how many events a micro-batch takes at most
-        schema          the columns of a folder's events; by default those of its first file
+        schema          the columns of the events: as in `live`, or as text ("time TIMESTAMP, type
+                        STRING") or the name of a file with such a text; of messages in Avro, their
+                        schema's file. By default, those of a folder's first file, or what a
+                        topic's last messages in JSON contain
+        messages        what a topic's messages are: "json", "avro", or "confluent-avro" (behind the
+                        header of a schema registry)
+        start           where a new stream begins to read a topic: "earliest" or "latest"
+        kafka_options   options of the Kafka client, by librdkafka's names
         spark           the Spark session; by default that of the DataFrame, or the active one
 
         Other options are those of `live`. Raises QueryError if a query does not fit the columns or
@@ -484,8 +495,9 @@ class Workload:
             end_on_idle=end_on_idle,
             buckets=buckets,
             batch_rows=batch_rows,
-            schema=None if schema is None else schema_from(schema),
+            schema=schema if schema is None or isinstance(schema, str) else schema_from(schema),
             spark=spark,
+            kafka={"messages": messages, "start": start, "kafka_options": kafka_options},
         )
 
     def live_planner(self) -> Planner:
@@ -673,6 +685,19 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({', '.join(query.name for query in self)})"
+
+
+def _columns(schema: Any) -> pa.Schema:
+    """Return the columns of events from whatever `Workload.live` takes for them."""
+    from elsinore.connectors.records.schema_text import read_schema  # noqa: PLC0415 - loads Arrow
+    from elsinore.runtime.live import schema_from  # noqa: PLC0415 - engines load on first use
+
+    if is_spark_frame(schema):
+        raise InputError(
+            "live() takes batches of events in this process, and this is a DataFrame of Spark. "
+            "Workload.stream answers queries over a streaming DataFrame."
+        )
+    return read_schema(schema) if isinstance(schema, str) else schema_from(schema)
 
 
 def _with_targets(queries: Queries, modules: Modules) -> Queries:

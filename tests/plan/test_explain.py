@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from elsinore import Workload
 from elsinore.errors import SetupError
 from elsinore.language import parse_workload
 from elsinore.operators import plan
@@ -180,3 +181,23 @@ def test_without_a_program_to_lay_it_out_the_remedy_is_told(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SetupError, match=r"pip install 'elsinore\[report\]'"):
         explain_svg(planned)
+
+
+def test_queries_that_cannot_run_live_are_listed_with_the_reason() -> None:
+    workload = Workload.parse("""
+        QUERY all_a RETURN COUNT(*) PATTERN SEQ(A, B+);
+        QUERY all_b RETURN COUNT(*) PATTERN SEQ(B, A);
+        QUERY few RETURN a.time PATTERN SEQ(A a, B b) WITHIN 5 LIMIT 3;
+        QUERY live RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 5;
+    """)
+    _, found, lines = workload.explain().partition("\nLive streams\n")
+    assert found
+    first, second = lines.splitlines()
+    assert first.startswith("  all_a and all_b cannot run live: without WITHIN ")
+    assert second.startswith("  few cannot run live: LIMIT ")
+    assert list(json.loads(workload.explain("json"))["not_live_because"]) == [
+        "all_a",
+        "all_b",
+        "few",
+    ]
+    assert "Live streams" not in Workload(workload["live"]).explain()

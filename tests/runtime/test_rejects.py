@@ -73,7 +73,7 @@ def test_without_a_place_for_rejects_the_count_and_the_first_five_are_shown():
     lines = str(caught.value).splitlines()
     assert lines[0] == "1,200 events of 1,201 cannot be used (1,200 with null time)."
     assert lines[2:7] == [f"  row {n} (null time): time=null, type={n - 1}" for n in range(2, 7)]
-    assert lines[7].endswith("(rejects=True): results.rejected has them.")
+    assert lines[7].endswith("rejects=True, which sets them aside.")
     assert len(lines) == 8
 
 

@@ -185,10 +185,12 @@ def test_a_stream_is_refused_as_each_micro_batch_would_be_answered_by_itself(
     spark: SparkSession,
 ) -> None:
     stream = spark.readStream.format("rate").load().selectExpr("timestamp AS time", "'A' AS type")
-    with pytest.raises(InputError, match=r"a stream \(spark.readStream\)"):
+    with pytest.raises(InputError, match=r"workload\.stream\(events\)\.start\("):
         Workload.parse("QUERY q RETURN COUNT(*) PATTERN A WITHIN 1 hour;").run(stream)
-    with pytest.raises(InputError, match=r"a stream \(spark.readStream\)"):
+    with pytest.raises(InputError, match="FROM module:query"):
         qre.iterate(qre.atom(qre.event("A")), qre.count()).run(stream)
+    with pytest.raises(InputError, match="Workload.stream answers"):
+        Workload.parse("QUERY q RETURN COUNT(*) PATTERN A WITHIN 1 hour;").live(stream)
 
 
 def test_no_events_give_empty_results_with_the_same_columns(spark: SparkSession) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,10 +25,6 @@ from elsinore.cli.arguments import (
 )
 from elsinore.cli.console import ArgumentError, reported, say, warn
 from elsinore.cli.streaming import StreamJob
-from elsinore.model.kinds import Kind
-
-if TYPE_CHECKING:
-    from elsinore.workload import Workload
 
 
 class StreamFormat(StrEnum):
@@ -235,7 +231,6 @@ def stream(
             "idle_timeout": idle_timeout,
             "ahead": ahead,
         },
-        keys=_keys(queries),
         schema=schema,
         messages=messages.value,
         start=start.value,
@@ -260,15 +255,6 @@ def stream(
 
         stream_spark(job, master)
     say("The stream has ended.")
-
-
-def _keys(workload: Workload) -> dict[str, tuple[str, ...]]:
-    """Return the columns that identify a row of each query; those of matches are all columns."""
-    return {
-        query.name: (*query.group_by, *(("window_start",) if query.window is not None else ()))
-        for query in workload
-        if query.kind is Kind.TRENDS
-    }
 
 
 def _refuse_inputs(source: str, out: str, rejects: str | None, checkpoint: Path) -> None:

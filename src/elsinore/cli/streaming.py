@@ -26,7 +26,6 @@ class StreamJob:
     out: str
     checkpoint: Path
     reading: Mapping[str, Any]
-    keys: Mapping[str, Sequence[str]]
     schema: str | None
     messages: Any
     start: Any
@@ -81,7 +80,11 @@ class StreamJob:
     def sink(self) -> Sink:
         """Return where results go."""
         from elsinore.connectors.places import sink_of  # noqa: PLC0415 - loads Arrow
+        from elsinore.connectors.targets import key_columns  # noqa: PLC0415 - loads Arrow
 
         return sink_of(
-            self.out, file_format=self.form, keys=self.keys, kafka_options=self.kafka_options
+            self.out,
+            file_format=self.form,
+            keys=key_columns(self.workload),
+            kafka_options=self.kafka_options,
         )

@@ -85,7 +85,7 @@ class KafkaPlace:
 def place_of(
     text: str,
     *,
-    schema: str | None = None,
+    schema: str | pa.Schema | None = None,
     messages: Messages = "json",
     start: Start = "earliest",
     order: FileOrder = "modified",
@@ -95,15 +95,16 @@ def place_of(
 ) -> Place:
     """Return the source that a text names: kafka:TOPIC@HOST:PORT, or a folder.
 
-    schema: the columns of the events, as `read_schema` takes them; of Avro, its schema. If it is
-    absent, that of JSON messages is inferred from the last ones of the topic, and that of files is
-    the first file's. tell: receives what was inferred. The others are those of the sources.
+    schema: the columns of the events, as Arrow's schema or as `read_schema` takes them; of Avro,
+    its own schema or that schema's file. If it is absent, that of JSON messages is inferred from
+    the last ones of the topic, and that of files is the first file's. tell: receives what was
+    inferred. The others are those of the sources.
 
     Raises InputError for an address or a schema that cannot be read, a topic that cannot be reached
     and a schema that fits no message.
     """
     if not is_kafka(text):
-        declared = None if schema is None else read_schema(schema)
+        declared = read_schema(schema) if isinstance(schema, str) else schema
         return FolderPlace(folder=text, schema=declared, order=order, rejects=rejects)
     from elsinore.connectors.kafka import sample_messages  # noqa: PLC0415 - an extra
 
@@ -116,11 +117,11 @@ def place_of(
             tell(f"The columns of '{address}' were inferred: {print_schema(inferred)}")
             records = JsonRecords(inferred)
         else:
-            records = JsonRecords(read_schema(schema))
+            records = JsonRecords(read_schema(schema) if isinstance(schema, str) else schema)
     else:
-        if schema is None:
+        if not isinstance(schema, str):
             raise InputError(
-                f"Messages in Avro need their schema: name its file with {option('schema')}."
+                f"Messages in Avro need Avro's schema: name its file with {option('schema')}."
             )
         from elsinore.connectors.records.avro_records import AvroRecords  # noqa: PLC0415 - extra
 

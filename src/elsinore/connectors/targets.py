@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
 
 from elsinore.connectors.contract import Sink
-from elsinore.connectors.files_sink import FileFormat, FilesSink, RejectsSink
+from elsinore.connectors.files_sink import FileFormat, RejectsSink
+from elsinore.connectors.places import sink_of
 from elsinore.errors import InputError
+from elsinore.model import Query
+from elsinore.model.kinds import Kind
 
 ForeachBatch = Callable[[dict[str, pa.Table], int], object]
 EarlyWrite = Callable[[str, int, pa.Table], object]
@@ -55,16 +58,34 @@ def early_name(query: str) -> str:
     return f"{query}.early"
 
 
+def key_columns(queries: Iterable[Query]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that identify a row of each query, for the keys of Kafka messages.
+
+    They are the group and the window of trend queries, also for the values of open windows. Of
+    other queries all columns are the key, and the query is absent.
+    """
+    return {
+        name: (*query.group_by, *(("window_start",) if query.window is not None else ()))
+        for query in queries
+        if query.kind is Kind.TRENDS
+        for name in (query.name, early_name(query.name))
+    }
+
+
 def target_of(
     path: str | Path | None,
     file_format: FileFormat,
     sink: Sink | None,
     foreach_batch: ForeachBatch | None,
+    queries: Iterable[Query] = (),
 ) -> Sink:
-    """Return the one sink that is named. Raises InputError for none or several."""
+    """Return the one sink that is named. Raises InputError for none or several.
+
+    path: a folder, or kafka:TOPIC@HOST:PORT. queries: those whose results are written.
+    """
     targets: list[Sink] = []
     if path is not None:
-        targets.append(FilesSink(path, file_format))
+        targets.append(sink_of(str(path), file_format=file_format, keys=key_columns(queries)))
     if sink is not None:
         targets.append(sink)
     if foreach_batch is not None:

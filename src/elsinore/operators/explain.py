@@ -68,6 +68,7 @@ def explain_text(
     for kind, units, of_kind in _kinds(plan, sample, sharing):
         lines += kind.summary_lines(units, of_kind, sharing)
     lines += _between_kinds(plan)
+    lines += _not_live_lines(plan)
     if any(look.read + look.skipped > 1 for look in row_groups):
         lines.append("")
         for number, look in enumerate(row_groups, start=1):
@@ -97,6 +98,7 @@ def facts(
     }
     for kind, units, of_kind in _kinds(plan, sample, sharing):
         of_plan |= kind.summary(units, of_kind, sharing)
+    of_plan["not_live_because"] = not_live(plan)
     return of_plan
 
 
@@ -163,6 +165,27 @@ def _between_kinds(plan: Plan) -> list[str]:
         for first, second in itertools.combinations(kinds, 2)
     ]
     return ["", "Sharing between kinds of query", *lines] if lines else []
+
+
+def not_live(plan: Plan) -> dict[str, str]:
+    """Return the queries that cannot run over a live stream, each with the reason and a remedy."""
+    reasons: dict[str, list[str]] = {}
+    for unit in plan.units:
+        for place, why in kind_for(unit).streams(unit):
+            reasons.setdefault(unit.names[place], []).append(why)
+    names = [query.name for query in plan.workload if query.name in reasons]
+    return {name: " ".join(reasons[name]) for name in names}
+
+
+def _not_live_lines(plan: Plan) -> list[str]:
+    """Return lines on queries that cannot run over a live stream, one for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in not_live(plan).items():
+        names.setdefault(why, []).append(name)
+    lines = [
+        f"  {listed(queries, MOST_NAMES)} cannot run live: {why}" for why, queries in names.items()
+    ]
+    return ["", "Live streams", *lines] if lines else []
 
 
 def _kinds(

@@ -147,7 +147,7 @@ def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
     if is_on_the_command_line():
         where = option("rejects", "PATH")
         return f"Correct them, or name a place for them with {where}, and the run goes on."
-    return "Correct them, or run without them (rejects=True): results.rejected has them."
+    return "Correct them, or run with rejects=True, which sets them aside."
 
 
 def _quoted(text: str) -> str:

@@ -215,16 +215,21 @@ def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:
     return frame.withColumn(time, numbers)
 
 
-def refuse_stream(frame: DataFrame) -> None:
+LIVE_WORKLOAD = (
+    "workload.stream(events).start(path, checkpoint=...) returns results while events arrive"
+)
+
+
+def refuse_stream(frame: DataFrame, live: str = LIVE_WORKLOAD) -> None:
     """Raise InputError for a data frame of Structured Streaming.
 
-    Spark would run it, and answer each micro-batch as if it were all events.
+    Spark would run it, and answer each micro-batch as if it were all events. live: how the queries
+    are answered over a stream instead.
     """
     if frame.isStreaming:
         raise InputError(
-            "The events are a stream (spark.readStream), and queries run over events that are "
-            "there: each micro-batch would be answered by itself. Read them with spark.read, for "
-            "example from the table or the files that the stream is written to."
+            "The events are a stream (spark.readStream), and run() answers queries over events "
+            f"that are complete. {live}. Or read the events with spark.read."
         )
 
 

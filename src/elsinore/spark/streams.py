@@ -34,6 +34,10 @@ from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.workers import modules_of_users, ship_by_value, use_own_interpreter
 
+LIVE_QUERY = (
+    "A workload that names the query (QUERY q FROM module:query) answers it while events "
+    "arrive: workload.stream(events).start(path, checkpoint=...)"
+)
 SAMPLE = 10_000  # rows that tell the type of values that the query's functions do not
 
 
@@ -59,7 +63,7 @@ def run(
     InputError for times that are text and for streams. Events without a time, or a type that is
     asked for, fail the job.
     """
-    refuse_stream(data)
+    refuse_stream(data, LIVE_QUERY)
     for name in (time, *([type] if type != TYPE else [])):
         if name not in data.columns:
             raise unknown(name, data.columns, "column")

@@ -250,7 +250,7 @@ def test_options_that_are_wrong_are_told() -> None:
         PAIRS.live({"time": pa.timestamp("us"), "type": pa.string()}, lateness=5)
     with pytest.raises(InputError, match="buckets"):
         PAIRS.live(SCHEMA, buckets=0)
-    with pytest.raises(TypeError, match=r"live.. has no option 'late'"):
+    with pytest.raises(TypeError, match="no option 'late'. Did you mean 'lateness'"):
         PAIRS.live(SCHEMA, late=5)
     with pytest.raises(QuerySemanticError, match="cannot run over a live stream"):
         Workload.parse("QUERY q RETURN COUNT(*) PATTERN A;").live(SCHEMA)
@@ -380,3 +380,11 @@ def test_simultaneous_events_of_one_key_are_warned_of_once() -> None:
         live.push([event(4, "A", 1.0), event(4, "B", 1.0)])
         ordered = workload.live(SCHEMA, order_by="v")
         ordered.push([event(3, "A", 1.0), event(3, "B", 1.0), event(9, "A", 1.0)])
+
+
+def test_columns_can_be_declared_as_text() -> None:
+    live = PAIRS.live("time BIGINT, type STRING, v DOUBLE")
+    live.push([event(1, "A"), event(2, "B")])
+    assert counts(live.end()) == [("q", 0, 1.0)]
+    with pytest.raises(InputError, match="Columns are declared as in"):
+        PAIRS.live("time BIGINT, type")

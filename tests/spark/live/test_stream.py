@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from pyspark.sql import SparkSession
 
 from elsinore import Workload
 from elsinore.errors import InputError, OutputError, StateError
+from support.broker import Broker
 from support.live import assert_same_rows
+from support.topics import Topics
 
 WORKLOAD = Workload.parse("""
     QUERY sums RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g
@@ -203,3 +206,35 @@ def test_an_event_that_cannot_be_used_stops_the_stream(spark: SparkSession, tmp_
     )
     with pytest.raises(InputError, match="null type"):
         run.await_termination(300)
+
+
+def test_outputs_need_what_the_stream_was_planned_with(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(events(20), tmp_path / "in", 1)
+    planned, checkpoint = stream(tmp_path / "in", spark), tmp_path / "checkpoint"
+    with pytest.raises(InputError, match=r"stream\(..., rejects=True\)"):
+        planned.start(tmp_path / "out", checkpoint=checkpoint, rejects=tmp_path / "rejected")
+    with pytest.raises(InputError, match=r'stream\(..., early="10 seconds"\)'):
+        planned.start(tmp_path / "out", checkpoint=checkpoint, early=print)
+    with pytest.raises(InputError, match="Workload.live takes batches"):
+        stream([{"time": 1, "type": "A"}], spark)
+    assert not checkpoint.exists()
+
+
+def test_topics_are_named_as_on_the_command_line(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    topics, table = Topics(kafka), events(60)
+    source, results = topics.make(), topics.make()
+    topics.fill(source, [(0, None, json.dumps(row).encode()) for row in table.to_pylist()])
+    run = stream(kafka.address(source), spark, end_on_idle="1 second").start(
+        kafka.address(results), checkpoint=tmp_path / "checkpoint", trigger=ALL
+    )
+    assert run.await_termination(300)
+    messages = topics.read(results, sum(run.progress.rows.values()))
+    topics.close()
+    keys = {tuple(json.loads(message.key())) for message in messages}
+    for name in ("sums", "counts"):
+        expected = WORKLOAD.run(table, order_by="seq")[name].to_pylist()
+        windows = {(name, row["g"], row["window_start"]) for row in expected}
+        assert windows
+        assert windows == {key for key in keys if key[0] == name}

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.arrow import no_table
-from elsinore.errors import InputError, option
+from elsinore.errors import InputError, did_you_mean, option
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.live.lengths import Length
 from elsinore.runtime.request import RunRequest
@@ -87,7 +87,10 @@ def options_of(**options: Any) -> LiveOptions:
     own = {name: options.pop(name) for name in _own_names() if name in options}
     unknown = [name for name in options if name not in READING]
     if unknown:
-        raise TypeError(f"live() has no option '{unknown[0]}'.")
+        names = (*_own_names(), *READING)
+        raise TypeError(
+            f"Live runs have no option '{unknown[0]}'.{did_you_mean(unknown[0], names)}"
+        )
     return LiveOptions(request=RunRequest(**options), **own)
 
 

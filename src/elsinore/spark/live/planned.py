@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from elsinore.connectors.contract import Limit
-from elsinore.connectors.places import FolderPlace, Place
-from elsinore.errors import InputError, option
+from elsinore.connectors.places import Place, place_of
+from elsinore.errors import InputError, kind_of_value, option
 from elsinore.runtime.live import Length, LiveOptions, Planner, seconds_of, ticks_of
-from elsinore.spark.live.stream import BUCKETS, LiveStream, StreamOptions
+from elsinore.spark.live.stream import BUCKETS, LOG, LiveStream, StreamOptions
 
 
 def planned_stream(
@@ -26,21 +27,24 @@ def planned_stream(
     end_on_idle: Length | None,
     buckets: int | None,
     batch_rows: int,
-    schema: pa.Schema | None,
+    schema: str | pa.Schema | None,
     spark: SparkSession | None,
+    kafka: Mapping[str, Any],
 ) -> LiveStream:
-    """Return the stream that `Workload.stream` describes."""
+    """Return the stream that `Workload.stream` describes.
+
+    kafka: the arguments of `place_of` that describe a topic.
+    """
     if isinstance(source, str | Path):
-        source = FolderPlace(folder=str(source), schema=schema, rejects=options.request.rejects)
-    is_frame = isinstance(source, DataFrame)
-    if is_frame:
+        source = place_of(
+            str(source), schema=schema, rejects=options.request.rejects, tell=LOG.info, **kafka
+        )
+    if isinstance(source, DataFrame):
         _check_frame(source, options, early, end_on_idle)
         session = source.sparkSession
         schema = frame_schema(source)
     else:
-        session = spark or SparkSession.getActiveSession()
-        if session is None:
-            raise InputError("There is no Spark session. Name one: stream(..., spark=session).")
+        session = _session(source, spark)
         schema = _source_schema(source)
     # also refuses, before anything is started, what cannot run
     clock = planner.plan(planner.queries, planner.exact, schema, options, False).options.clock
@@ -60,6 +64,24 @@ def planned_stream(
         source,
         session,
     )
+
+
+def _session(source: Any, spark: SparkSession | None) -> SparkSession:
+    """Return the session that runs a stream. Raises InputError where there is none."""
+    if not hasattr(source, "open"):
+        raise InputError(
+            f"stream() reads a streaming DataFrame, a folder or kafka:TOPIC@HOST:PORT, and this is "
+            f"{kind_of_value(source)}. Workload.run answers queries over events that are complete, "
+            "and Workload.live takes batches of events in this process."
+        )
+    session = spark or SparkSession.getActiveSession()
+    if session is None:
+        raise InputError(
+            "There is no Spark session. Name one: stream(..., spark=session). Without Spark, "
+            "Workload.live takes batches of events, and `elsinore stream --engine local` reads "
+            "folders and topics."
+        )
+    return session
 
 
 def frame_schema(frame: DataFrame) -> pa.Schema:

@@ -19,7 +19,7 @@ from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit, Sink
 from elsinore.connectors.files_sink import FileFormat
 from elsinore.connectors.places import Place
-from elsinore.connectors.targets import EarlyWrite, ForeachBatch, rejects_to, target_of
+from elsinore.connectors.targets import EarlyWrite, ForeachBatch, early_to, rejects_to, target_of
 from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
@@ -97,24 +97,32 @@ class LiveStream:
         """Start the stream; return a handle on it.
 
         path, format    results are files `path/QUERY/batch=N/part-00000.FORMAT`: parquet, csv or
-                        ndjson. A batch that is replayed after a crash replaces its files
-        sink            or any sink of `elsinore.connectors`
+                        ndjson. A batch that is replayed after a crash replaces its files. If path
+                        is kafka:TOPIC@HOST:PORT, they are messages of that topic, which are sent
+                        again when a batch is replayed, with equal keys
+        sink            or any sink of `elsinore.connectors`, such as
+                        `connectors.places.sink_of(text, kafka_options=...)`
         foreach_batch   or a function of (results by the queries' names, number of the batch); it
                         is called again with the same results if a batch is replayed
-        early           a function of (query, number of the batch, rows) for values of windows that
-                        are still open
+        early           if the stream was planned with `early`: a function of (query, number of the
+                        batch, rows) for values of windows that are still open. By default they go
+                        where results go, as those of QUERY.early
         on_progress     a function that receives the progress of each micro-batch
         checkpoint      a folder for the state; a stream is continued from it
-        rejects         a folder for rejected and late records, if they are not to stop the stream
+        rejects         a folder for rejected and late records, for a stream that was planned with
+                        `rejects=True`
         trigger         what Spark's `trigger` takes: {"processingTime": "1 second"} (by default),
                         {"availableNow": True}
 
         Raises OutputError for a checkpoint that cannot be written, StateError for one of another
         stream.
         """
+        self._check_outputs(rejects, early)
         kept = Checkpoint(checkpoint)
         kept.prepare()
-        target = target_of(path, format, sink, foreach_batch)
+        target = target_of(path, format, sink, foreach_batch, self._planner.queries)
+        if early is None and self._options.early is not None:
+            early = early_to(target)
         begun = begun_or_continued(
             self._planner, self._schema, self._reading, kept, self._options.buckets
         )
@@ -141,6 +149,24 @@ class LiveStream:
                 .start()
             )
         return RunningStream(query, writer, begun.changes)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the events."""
+        return self._schema
+
+    def _check_outputs(self, rejects: str | Path | None, early: EarlyWrite | None) -> None:
+        """Raise InputError for an output of something that the stream was not planned with."""
+        if rejects is not None and not self._reading.request.rejects:
+            raise InputError(
+                "start(rejects=FOLDER) needs workload.stream(..., rejects=True): without that, an "
+                "event that cannot be used stops the stream."
+            )
+        if early is not None and self._options.early is None:
+            raise InputError(
+                'start(early=FUNCTION) needs workload.stream(..., early="10 seconds"), which says '
+                "how often values of open windows are returned."
+            )
 
     def _planned(self, begun: Continuation) -> StreamPlan:
         options = self._options
