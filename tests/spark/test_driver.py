@@ -189,7 +189,7 @@ def test_a_stream_is_refused_as_each_micro_batch_would_be_answered_by_itself(
         Workload.parse("QUERY q RETURN COUNT(*) PATTERN A WITHIN 1 hour;").run(stream)
     with pytest.raises(InputError, match="FROM module:query"):
         qre.iterate(qre.atom(qre.event("A")), qre.count()).run(stream)
-    with pytest.raises(InputError, match="Workload.stream answers"):
+    with pytest.raises(InputError, match=r"Workload\.stream answers"):
         Workload.parse("QUERY q RETURN COUNT(*) PATTERN A WITHIN 1 hour;").live(stream)
 
 

@@ -57,22 +57,21 @@ def monitored(job: StreamJob) -> Iterator[Monitoring]:
 
     Raises ArgumentError for an address that cannot be listened at.
     """
-    from elsinore.monitor import (  # noqa: PLC0415 - loads Arrow
-        StreamMonitor,
-        listening_at,
-        serve_metrics,
-        serve_page,
-    )
+    from elsinore import monitor as watch  # noqa: PLC0415 - loads Arrow
 
     texts = {query.name: render(query) for query in job.workload}
-    monitor = StreamMonitor(texts, job.source)
+    monitor = watch.StreamMonitor(texts, job.source)
     with ExitStack() as stack:
         try:
             if job.metrics is not None:
-                address = stack.enter_context(serve_metrics(monitor, listening_at(job.metrics)))
+                address = stack.enter_context(
+                    watch.serve_metrics(monitor, watch.listening_at(job.metrics))
+                )
                 say(f"Metrics: {address}")
             if job.page is not None:
-                address = stack.enter_context(serve_page(monitor, listening_at(job.page)))
+                address = stack.enter_context(
+                    watch.serve_page(monitor, watch.listening_at(job.page))
+                )
                 say(f"Page: {address}")
         except InputError as error:
             raise ArgumentError(str(error)) from error

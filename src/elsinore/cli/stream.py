@@ -92,14 +92,19 @@ def stream(
     time_unit: TimeUnitOption = Unit.s,
     order_by: OrderByOption = None,
     lateness: Annotated[
-        str, typer.Option("--lateness", metavar="LENGTH", help="By how much events are late.")
+        str,
+        typer.Option(
+            "--lateness",
+            metavar="LENGTH",
+            help="By how much events may be out of order; later ones are left out.",
+        ),
     ] = "0 seconds",
     idle_timeout: Annotated[
         str | None,
         typer.Option(
             "--idle-timeout",
             metavar="LENGTH",
-            help="A partition without events for longer holds no result back.",
+            help="A partition without events for longer does not hold results back.",
         ),
     ] = None,
     ahead: Annotated[
@@ -127,7 +132,8 @@ def stream(
         typer.Option(
             "--end-on-idle",
             metavar="LENGTH",
-            help="End the stream, and all windows, when no event has come for so long.",
+            help="End the stream, and all windows, when no event has come for so long; with "
+            "--trigger once: at once.",
         ),
     ] = None,
     form: Annotated[

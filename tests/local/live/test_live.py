@@ -250,7 +250,7 @@ def test_options_that_are_wrong_are_told() -> None:
         PAIRS.live({"time": pa.timestamp("us"), "type": pa.string()}, lateness=5)
     with pytest.raises(InputError, match="buckets"):
         PAIRS.live(SCHEMA, buckets=0)
-    with pytest.raises(TypeError, match="no option 'late'. Did you mean 'lateness'"):
+    with pytest.raises(TypeError, match=r"no option 'late'\. Did you mean 'lateness'"):
         PAIRS.live(SCHEMA, late=5)
     with pytest.raises(QuerySemanticError, match="cannot run over a live stream"):
         Workload.parse("QUERY q RETURN COUNT(*) PATTERN A;").live(SCHEMA)

@@ -215,7 +215,7 @@ def test_outputs_need_what_the_stream_was_planned_with(spark: SparkSession, tmp_
         planned.start(tmp_path / "out", checkpoint=checkpoint, rejects=tmp_path / "rejected")
     with pytest.raises(InputError, match=r'stream\(..., early="10 seconds"\)'):
         planned.start(tmp_path / "out", checkpoint=checkpoint, early=print)
-    with pytest.raises(InputError, match="Workload.live takes batches"):
+    with pytest.raises(InputError, match=r"Workload\.live takes batches"):
         stream([{"time": 1, "type": "A"}], spark)
     assert not checkpoint.exists()
 
