@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -168,7 +169,7 @@ def _last(last: StreamProgress) -> dict[str, Any]:
     return {
         "finished": last.finished,
         "lag": last.lag,
-        "watermark": None if last.watermark is None else str(last.watermark),
+        "watermark": None if last.watermark is None else _to_seconds(last.watermark),
         "delay": last.watermark_delay,
         "windows": sum(windows) if windows else None,
         "keys": last.keys,
@@ -176,6 +177,10 @@ def _last(last: StreamProgress) -> dict[str, Any]:
         "state_bytes": last.state_bytes,
         "seconds": last.seconds,
     }
+
+
+def _to_seconds(time: Any) -> str:
+    return time.isoformat(" ", "seconds") if isinstance(time, datetime) else str(time)
 
 
 def _of_batch(

@@ -41,6 +41,10 @@ function length(seconds) {
   return `${number(seconds, 1)} s`;
 }
 
+function clock(seconds) {
+  return new Date(seconds * 1000).toLocaleTimeString("en-GB");
+}
+
 function showFigures(state) {
   const now = state.now || {};
   const bursts = state.sharing.reduce((sum, one) => sum + one.bursts, 0);
@@ -81,7 +85,10 @@ function chart(spec) {
       legend: { show: false },
       cursor: { drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-      axes: [axis, { ...axis, size: 70, values: (_, ticks) => ticks.map((tick) => number(tick, 3)) }],
+      axes: [
+        { ...axis, space: 90, values: (_, ticks) => ticks.map(clock) },
+        { ...axis, size: 70, values: (_, ticks) => ticks.map((tick) => number(tick, 3)) },
+      ],
       series: [{}, { stroke: spec.color, fill: `${spec.color}22`, width: 2, points: { show: false } }],
     },
     [[], []],
