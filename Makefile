@@ -1,11 +1,12 @@
 # Everything runs in .venv, made on first use. PYTHON=... picks the interpreter (3.11 to 3.13).
 .DEFAULT_GOAL := help
-.PHONY: browser help demo test fuzz lint bench docs clean
+.PHONY: browser help demo demo-live test fuzz lint bench docs clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 SHOWN  := $(VENV)/.for-demo
+LIVE   := $(VENV)/.for-demo-live
 PYTHON ?=
 
 # Of what is installed a small part is ever imported: that is compiled to bytecode then, and the rest
@@ -37,14 +38,24 @@ SEED     ?= 1
 IN       ?= tests
 
 help:  ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
-		| while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+		| while IFS='|' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
 
 # Without what development needs, which takes longer to install than the rest. Bytecode is written in
 # any case: of what the demonstration imports, which takes a third of compiling all that is installed.
 demo: export PYTHONDONTWRITEBYTECODE :=
 demo: $(or $(wildcard $(STAMP)),$(SHOWN))  ## run the demonstration
 	@$(BIN)/elsinore demo --overwrite
+
+# A broker, a stream of events and a page. Ctrl-C ends it, or SECONDS=.
+RATE     ?= 2000
+PAGE     ?= 8080
+SECONDS  ?=
+SHARING  ?= dynamic
+demo-live: export PYTHONDONTWRITEBYTECODE :=
+demo-live: $(or $(wildcard $(STAMP)),$(LIVE))  ## run a live stream with its page (RATE=2000 PAGE=8080)
+	@$(BIN)/python examples/live/demo.py --rate $(RATE) --page $(PAGE) --sharing $(SHARING) \
+		$(if $(SECONDS),--seconds $(SECONDS))
 
 # Sources are compiled first: each of the tests' processes would do it for itself where Python is told
 # to write no bytecode.
@@ -91,7 +102,7 @@ clean:  ## remove the environment and all caches
 # A candidate counts only if it runs: version managers leave commands on PATH that fail when called.
 # The pip that comes with a Python may be older than 25.1: it may not know --group, and takes twice as
 # long. That Python's own pip brings a new one, where it has one; else the one that comes with it does.
-$(STAMP) $(SHOWN): pyproject.toml
+$(STAMP) $(SHOWN) $(LIVE): pyproject.toml
 	@found=; usable='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; \
 	for python in $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3); do \
 		if "$$python" -c "$$usable" >/dev/null 2>&1; then found="$$python"; break; fi; \
@@ -109,7 +120,8 @@ $(STAMP) $(SHOWN): pyproject.toml
 	"$$found" -m pip --python $(BIN)/python $(INSTALL) 'pip>=25.1' 2>/dev/null || { \
 		"$$found" -m venv $(VENV) && $(BIN)/python -m pip $(INSTALL) 'pip>=25.1'; }
 	@echo 'Installing what Elsinore needs into $(VENV) (the first time takes a minute or two)'
-	@extras=spark,demo; $(if $(filter $(SHOWN),$@),$(HAS_JAVA) ||) extras=$$extras,java; \
+	@case $@ in $(LIVE)) extras=spark,kafka,monitor;; *) extras=spark,demo;; esac; \
+	$(if $(filter $(STAMP),$@),,$(HAS_JAVA) ||) extras=$$extras,java; \
 	$(BIN)/python -m pip $(INSTALL) $(UNCOMPRESSED) pyspark --editable ".[$$extras]" \
 		$(if $(filter $(STAMP),$@),--group dev)
 	@touch $@
