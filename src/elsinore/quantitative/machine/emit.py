@@ -260,18 +260,11 @@ class Emitter:
                     return
                 depth = self._places[id(parent)].depth
                 outer, values = stack[:depth], iter(stack[depth:])
-                if op is unit:
-                    result = "None"
-                elif op is right:
-                    result = value
-                elif op is left:
-                    result = next(values, "None")
-                else:
-                    given = [
-                        next(values) if self.is_kept(op, n, piece) else "None"
-                        for n, piece in enumerate(parts[:-1])
-                    ]
-                    result = self._call(parent, "op", op, [*given, value])
+                given = [
+                    next(values) if self.is_kept(op, n, piece) else "None"
+                    for n, piece in enumerate(parts[:-1])
+                ]
+                result = self._call(parent, "op", op, [*given, value])
                 self._end(parent, result, outer)
             case Iterate(body, _, step):
                 if step is unit:
