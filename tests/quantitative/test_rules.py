@@ -4,7 +4,6 @@ import itertools
 import os
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
-from elsinore.errors import QuerySemanticError, UnsupportedError
-from elsinore.language import event
+from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.query import spread
 from elsinore.quantitative.regex import Regex, automaton
 from elsinore.quantitative.rules import check_contained, check_equivalent
@@ -36,11 +34,6 @@ def test_the_papers_ambiguous_expression_is_refused_with_its_witness() -> None:
 def test_the_papers_unambiguous_form_is_accepted() -> None:
     found = qre.split(qre.match(a.star()), qre.atom(b), qre.match((a | b).star()), lambda *_: None)
     assert str(found.rate) == "a* b (a | b)*"
-
-
-def test_a_predicate_on_lengths_of_time_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="on lengths of time"):
-        qre.atom(event("B").wait < timedelta(minutes=5), lambda item: item)
 
 
 def test_an_iteration_over_what_may_be_empty_is_refused() -> None:

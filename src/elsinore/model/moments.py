@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
 from elsinore.model.expression import Operator
 
 MICROSECOND = 1_000  # nanoseconds
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,6 +31,32 @@ class Span:
 
     nanoseconds: int
     fine: bool = field(default=False, compare=False)
+
+
+def operand(value: object) -> object:
+    """Return a date, datetime or timedelta as a `Moment` or `Span`; any other value as it is.
+
+    Datetimes without a zone are UTC. Those of pandas have nanoseconds.
+
+    >>> operand(timedelta(seconds=1)), operand(datetime(1970, 1, 1, 0, 0, 2)), operand(5)
+    (Span(nanoseconds=1000000000, fine=False), Moment(nanoseconds=2000000000, fine=False), 5)
+    """
+    if isinstance(value, timedelta):
+        fine = getattr(value, "value", None)  # the nanoseconds of a value of pandas
+        return Span(_nanoseconds(value)) if fine is None else Span(fine, fine=True)
+    if isinstance(value, datetime):
+        fine = getattr(value, "value", None)
+        if fine is not None:
+            return Moment(fine, fine=True)
+        zoned = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return Moment(_nanoseconds(zoned - EPOCH))
+    if isinstance(value, date):
+        return Moment(_nanoseconds(value - EPOCH.date()))
+    return value
+
+
+def _nanoseconds(length: timedelta) -> int:
+    return length // timedelta(microseconds=1) * MICROSECOND
 
 
 def computed(operator: Operator, left: object, right: object) -> Moment | Span | float | None:

@@ -27,6 +27,7 @@ from elsinore.plan import Carried, Partition, PlanOptions, Travel, Unit
 from elsinore.plan.classes import classes_of
 
 if TYPE_CHECKING:
+    from elsinore.model.expression import Expression
     from elsinore.quantitative.operator import Spec
     from elsinore.quantitative.runnable import Chain, Keyed, Runnable
 
@@ -191,6 +192,26 @@ class Quantitative(Kind):
             elif where == "by" and (reason := no_key(schema.kind(str(name)))) is not None:
                 yield QuerySemanticError(
                     f"by '{name}': {reason}",
+                    span=query.places.get("FROM", query.span),
+                    query=query.name,
+                )
+        yield from self._mistaken(query, spec.conditions.parts, schema)
+
+    def _mistaken(
+        self, query: Query, parts: Sequence[Expression], schema: Schema
+    ) -> Iterator[QueryError]:
+        """Yield an error for each condition without a type, as a number beside a length of time."""
+        from elsinore.language import render  # noqa: PLC0415
+        from elsinore.model.schema import AttributeKind  # noqa: PLC0415
+        from elsinore.model.types import mistakes  # noqa: PLC0415
+
+        kinds = dict(schema.attributes)
+        for part in parts:
+            for mistake in mistakes(
+                part, lambda read: kinds.get(read.name or ""), AttributeKind.BOOLEAN
+            ):
+                yield QuerySemanticError(
+                    f"The condition '{render(part)}': {mistake.message}",
                     span=query.places.get("FROM", query.span),
                     query=query.name,
                 )

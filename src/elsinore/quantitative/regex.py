@@ -14,7 +14,7 @@ from typing import Any, overload
 
 from elsinore.automata import Nfa, Symbol, glushkov
 from elsinore.automata.bisimilar import reduced
-from elsinore.errors import QuerySemanticError, UnsupportedError, kind_of_value
+from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.language import render
 from elsinore.language.patterns import EventTerm
 from elsinore.language.terms import Term
@@ -406,11 +406,6 @@ def _of_condition(node: Expression) -> Predicate:
     if len(variables) > 1:
         raise QuerySemanticError(
             f"A predicate is on one item, '{render(node)}' is on {' and '.join(sorted(variables))}."
-        )
-    if any(isinstance(part, ex.Duration) for part in ex.walk(node)):
-        raise UnsupportedError(
-            f"A predicate on lengths of time, '{render(node)}', is not supported yet. Compare a "
-            "number, such as seconds, or give a function of an item."
         )
     condition = ex.with_attributes(node, lambda read: Attribute(ITEM, read.name))
     for variable in variables - {ITEM}:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from elsinore.errors import InputError, did_you_mean
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression
+from elsinore.model.moments import operand
 from elsinore.quantitative.items import attribute_of
 from elsinore.quantitative.machine.emit import Emitter, Source, fresh
 from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, State
@@ -130,11 +132,14 @@ def lookup_of(item: Any) -> Callable[[Attribute], Any]:
     """Return how the attributes of an item are read; a plain value has one, `value`: itself."""
     if item is None or isinstance(item, bool | int | float | str):
         return lambda read: item if read.name == VALUE else None
+    if isinstance(item, date | timedelta):
+        plain = operand(item)
+        return lambda read: plain if read.name == VALUE else None
 
     def lookup(read: Attribute) -> Any:
         name = VALUE if read.name is None else read.name
         try:
-            return attribute_of(item, name)
+            return operand(attribute_of(item, name))
         except AttributeError:
             names = getattr(item, "_fields", ())
             has = f" It has: {', '.join(names)}.{did_you_mean(name, names)}" if names else ""
