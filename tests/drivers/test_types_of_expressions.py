@@ -58,7 +58,8 @@ def result_of(operator: str, left: str, right: str) -> str | None:
 
 
 FUNCTIONS = {  # of one value of each kind, what they give
-    "ABS": {"whole": "whole", "double": "double"},
+    "ABS": {"whole": "whole", "double": "double", "length": "length"},
+    "-": {"whole": "whole", "double": "double", "length": "length"},
     "LOG2": {"whole": "double", "double": "double"},
     "SUM": {"whole": "whole", "double": "double", "length": "length"},
     "AVG": {"whole": "double", "double": "double", "length": "length"},

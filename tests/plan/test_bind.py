@@ -92,7 +92,7 @@ def test_conditions_that_fit_the_attributes_pass(where: str) -> None:
         ("T.speed LIKE '1%'", "LIKE is for text, and this is a number"),
         ("T.at LIKE '2024%'", "LIKE is for text, and this is a time"),
         ("T.speed > (T.pool AND TRUE)", "a number beside a truth value"),
-        ("ABS(T.speed) = 'x'", "a number beside text"),
+        ("ABS(T.speed) = 'x'", "beside text"),
         ("T.length > 5", "a length of time beside a number"),
         ("T[i].length > T[i-1].at", "a length of time beside a time"),
         ("T.length - T.length > 5", "a length of time beside a number"),

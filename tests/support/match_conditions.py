@@ -155,6 +155,8 @@ def length(drawn: Drawn, scope: Scope, depth: int = 2) -> str:
             f"({inner}) {drawn.one(('*', '/'))} {drawn.one(('2', '3', '-7', '1.5', '0'))}",
             f"({inner}) {drawn.one(('*', '/'))} {one}.{drawn.one(NUMBERS)}",
             f"({one}.t + ({inner})) - {other}.t",
+            f"ABS({inner})",
+            f"-({inner})",
         ]
     return drawn.one(texts)
 

@@ -83,6 +83,8 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
             return lengths.constant(-nanoseconds)
         case Negative(operand):
             number = _wide(_evaluate(operand, columns))
+            if lengths.is_length(number.type):
+                return lengths.signed(pc.negate_checked, number)
             if number.type == pa.uint64():
                 return _compute(Operator.SUB, to_scalar(0), number)
             return pc.negate_checked(number)
@@ -93,7 +95,10 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Like(operand, pattern):
             return pc.match_like(_text(_evaluate(operand, columns)), pattern)
         case Call("ABS", (operand,)):
-            return pc.abs_checked(_wide(_evaluate(operand, columns)))
+            number = _wide(_evaluate(operand, columns))
+            if lengths.is_length(number.type):
+                return lengths.signed(pc.abs_checked, number)
+            return pc.abs_checked(number)
         case Call("LOG2", (operand,)):
             number = _nearest(_evaluate(operand, columns))
             positive = pc.greater(number, to_scalar(0))
@@ -133,6 +138,18 @@ def values(column: pa.Array) -> pa.Array:
     elif column.type == pa.float16():
         column = column.cast(pa.float64())
     return known(column)
+
+
+def doubles(column: pa.Array) -> pa.Array:
+    """Return a column as the nearest doubles; lengths of time as ticks (`lengths.unit_of`).
+
+    >>> doubles(pa.array([2, None], pa.duration("s"))).to_pylist()
+    [2000000.0, None]
+    """
+    column = values(column)
+    if lengths.is_length(column.type):
+        column = lengths.ticks(column, lengths.unit_of(column.type))
+    return pc.cast(column, pa.float64(), safe=False)
 
 
 def known(numbers: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:

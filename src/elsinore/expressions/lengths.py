@@ -7,6 +7,7 @@ the nearest tick, halves away from zero, as Spark does with day-time intervals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -88,6 +89,16 @@ def compute(operator: Operator, left: Value, right: Value) -> Value | None:
     return scaled(ticks(count, unit), number).cast(pa.duration(unit))
 
 
+def signed(function: Callable[[Value], Value], length: Value) -> Value:
+    """Return what a function of whole numbers, such as `abs`, makes of lengths of time.
+
+    >>> signed(pc.negate_checked, pa.array([2], pa.duration("us"))).cast(pa.int64()).to_pylist()
+    [-2]
+    """
+    unit = unit_of(length.type)
+    return function(ticks(length, unit)).cast(pa.duration(unit))
+
+
 def _time_type(kind: pa.DataType, unit: str) -> pa.DataType:
     return pa.timestamp(unit, kind.tz if pa.types.is_timestamp(kind) else None)
 
@@ -101,14 +112,14 @@ def _quotient(left: Value, right: Value) -> Value:
 def _product(count: Value, number: Value) -> Value:
     if pa.types.is_integer(number.type):
         return pc.multiply_checked(count, number.cast(pa.int64()))
-    return _rounded(pc.multiply(pc.cast(count, pa.float64(), safe=False), number))
+    return rounded(pc.multiply(pc.cast(count, pa.float64(), safe=False), number))
 
 
 def _share(count: Value, number: Value) -> Value:
     """Return a length divided by a number, null where that is 0."""
     if not pa.types.is_integer(number.type):
         number = pc.if_else(pc.equal(number, to_scalar(0.0)), to_scalar(None, number.type), number)
-        return _rounded(pc.divide(pc.cast(count, pa.float64(), safe=False), number))
+        return rounded(pc.divide(pc.cast(count, pa.float64(), safe=False), number))
     number = number.cast(pa.int64())
     zero = pc.equal(number, to_scalar(0))
     divisor = pc.if_else(zero, to_scalar(None, pa.int64()), number)
@@ -132,7 +143,7 @@ def _absolute(number: Value) -> Value:
     return pc.if_else(negative, turned, pc.cast(number, pa.uint64(), safe=False))
 
 
-def _rounded(doubles: Value) -> Value:
+def rounded(doubles: Value) -> Value:
     """Return doubles as the nearest whole numbers, null for NaN; halves away from zero."""
     nearest = pc.round(doubles, round_mode="half_towards_infinity")
     unknown = pc.or_kleene(pc.is_nan(nearest), pc.is_null(nearest))

@@ -118,7 +118,10 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
                 return None
             return re.fullmatch(like_regex(pattern), text, re.DOTALL) is not None
         case Call("ABS", (operand,)):
-            number = _number(evaluate(operand, lookup))
+            signed = evaluate(operand, lookup)
+            if isinstance(signed, Span):
+                return Span(abs(signed.nanoseconds), signed.fine)
+            number = _number(signed)
             return None if number is None else abs(number)
         case Call("LOG2", (operand,)):
             number = _number(evaluate(operand, lookup))

@@ -46,6 +46,7 @@ QUANTITY = AttributeKind.QUANTITY
 Kinds = Callable[[Attribute | Column], AttributeKind | None]  # None: not known
 
 _NUMBERS = (INTEGER, NUMBER)
+_SIGNED = (*_NUMBERS, DURATION, TICK_SPAN)  # what may be negative
 _QUANTITIES = (*_NUMBERS, TIME, DURATION, TICKS, TICK_SPAN)
 _UNKNOWN = {AttributeKind.NULL}  # may stand anywhere
 
@@ -96,7 +97,7 @@ COMPARABLE = frozenset(
 )
 # The kinds that functions of one argument take, with the kind that each gives.
 FUNCTIONS: dict[str, dict[AttributeKind, AttributeKind]] = {
-    "ABS": {INTEGER: INTEGER, NUMBER: NUMBER},
+    "ABS": {kind: kind for kind in _SIGNED},
     "LOG2": dict.fromkeys(_NUMBERS, NUMBER),
     "SUM": {kind: kind for kind in (*_NUMBERS, DURATION, TICK_SPAN)},
     "AVG": dict.fromkeys(_NUMBERS, NUMBER) | {DURATION: DURATION, TICK_SPAN: TICK_SPAN},
@@ -201,19 +202,11 @@ class _Inference:
 
     def _negative(self, operand: Expression) -> AttributeKind | None:
         kind = self.kind(operand)
-        if kind is None or kind in _NUMBERS or kind in _UNKNOWN:
-            return kind if kind in _NUMBERS else QUANTITY
-        if isinstance(operand, Duration):
-            return DURATION
-        if kind is QUANTITY:
+        if kind is None or kind in _UNKNOWN:
+            return QUANTITY
+        if kind in _SIGNED or kind is QUANTITY:
             return kind
-        why = misplaced(operand, kind, NUMBER) or ""
-        if kind in {DURATION, TICK_SPAN}:
-            why = (
-                "A minus sign stands before numbers and constant lengths of time: write the "
-                "difference the other way round, or multiply it by -1."
-            )
-        self._note(why, operand.span)
+        self._note(misplaced(operand, kind, NUMBER) or "", operand.span)
         return None
 
     def _computed(self, node: Binary, left: Expression, right: Expression) -> AttributeKind | None:
@@ -253,6 +246,8 @@ class _Inference:
             if may_be_time and isinstance(text, Literal) and isinstance(text.value, str):
                 if time_of(text.value) is not None:
                     return None  # a constant of text is read as a time
+                if other is QUANTITY:
+                    continue
                 message = f"'{text.value}' is not a time. Write one as in '2024-01-31T12:00:00'."
                 return Mistake(message, text.span)
         spans = [part.span for part in (left, right) if part.span is not None]
@@ -423,8 +418,9 @@ def _not_taken(name: str, argument: Expression, kind: AttributeKind | None) -> s
     if name in {"MIN", "MAX"}:
         return f"{name} is for numbers, times and truth values; {actual}."
     if kind in {TIME, TICKS}:
+        or_length = " or a length of time" if DURATION in FUNCTIONS[name] else ""
         return (
-            f"{name} needs a number{' or a length of time' if name in {'SUM', 'AVG'} else ''}; "
+            f"{name} needs a number{or_length}; "
             f"{actual}. Take the difference of two times, or MIN and MAX."
         )
     return f"{name} needs a number; {actual}."

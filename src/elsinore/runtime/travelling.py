@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.expressions.columns import evaluate, values
+from elsinore.expressions.columns import doubles, evaluate
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.chunks import plain
@@ -207,5 +207,5 @@ def _carried(carried: Carried, read: Read, rows: int) -> pa.Array:
         if isinstance(source, pa.Scalar):
             source = pa.repeat(source, rows)
     if carried.travel is Travel.DOUBLE:
-        return pc.cast(values(source), pa.float64(), safe=False)
+        return doubles(source)
     return plain(source)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow
-from elsinore.expressions.columns import evaluate, values
+from elsinore.expressions.columns import doubles, evaluate
 from elsinore.operators.ranks import to_ranks
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.chunks import plain
@@ -69,7 +69,7 @@ def _carried(column: Carried, read: Read, rows: int) -> pa.Array:
             source = pa.repeat(source, rows)
     match column.travel:
         case Travel.DOUBLE:
-            return values(source).cast(pa.float64(), safe=False)
+            return doubles(source)
         case Travel.RANK:
             return to_ranks(plain(source), column.quoted)
         case Travel.RAW:

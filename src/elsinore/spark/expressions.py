@@ -55,6 +55,12 @@ class Columns:
             return _known(column)
         return column
 
+    def double(self, name: str) -> Column:
+        """Return an attribute's column as doubles; lengths of time as microseconds."""
+        if isinstance(self._types[name], T.DayTimeIntervalType):
+            return ticks_of(F.col(quoted(name)), self._types[name]).cast("double")
+        return self.value(name).cast("double")
+
     def evaluate(self, expression: Expression) -> Column:
         """Return an expression over one event as a column."""
         match expression:
@@ -66,6 +72,8 @@ class Columns:
                 return self.value(name)
             case Not(operand):
                 return ~self.evaluate(operand)
+            case Negative() | Call("ABS") if self._kind(expression) is DURATION:
+                return self._from_ticks(expression)
             case Negative(operand):
                 return -self._number(operand)
             case IsNull(operand):
@@ -118,7 +126,9 @@ class Columns:
             case Duration(nanoseconds):
                 ticks = F.lit(nanoseconds * own // 1_000).cast("bigint")
             case Negative(operand):
-                ticks = -self._ticks(operand)
+                ticks = -self._ticks(operand, own)
+            case Call("ABS", (operand,)):
+                ticks = F.abs(self._ticks(operand, own))
             case Attribute(_, str(name)):
                 ticks = ticks_of(F.col(quoted(name)), self._types[name])
             case Binary(Operator.ADD | Operator.SUB as operator, left, right):

@@ -286,7 +286,7 @@ def _carried(column: Carried, columns: Columns) -> Column:
     """Return a column as it travels: doubles are made here, ranks in the worker."""
     if isinstance(column.source, str):
         if column.travel is Travel.DOUBLE:
-            return columns.value(column.source).cast("double")
+            return columns.double(column.source)
         return F.col(quoted(column.source))
     value = columns.evaluate(column.source)
     return value.cast("double") if column.travel is Travel.DOUBLE else value

@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
+from elsinore.expressions.lengths import is_length
 from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
 from elsinore.numeric import add, log2, ratio, to_double
@@ -31,6 +32,12 @@ from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, Re
 from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.placed import PLACE, placed
+from elsinore.trends.values.lengths import (
+    exact_length_averages,
+    exact_length_sums,
+    length_averages,
+    length_sums,
+)
 from elsinore.trends.values.shifts import Shifts
 from elsinore.trends.values.spread import exact_spread, spread, with_one_shift
 
@@ -289,11 +296,16 @@ def result_columns(
         elif exact:
             columns |= _exact_columns(column, totals, types)
         else:
-            columns[column.name] = _column(column, window, totals)
+            columns[column.name] = _column(column, window, totals, types)
     return columns
 
 
-def _column(column: ResultColumn, window: Window | None, totals: pa.Table) -> pa.Array:
+def _column(
+    column: ResultColumn,
+    window: Window | None,
+    totals: pa.Table,
+    types: Mapping[str, pa.DataType],
+) -> pa.Array:
     sums = [
         (to_numpy(totals.column(f"cell{field}")), to_numpy(totals.column(f"power{field}")))
         for field in column.fields
@@ -316,6 +328,13 @@ def _column(column: ResultColumn, window: Window | None, totals: pa.Table) -> pa
         return to_arrow(to_double(cells, powers))
     under, under_powers = below[0]
     nothing = under == 0.0
+    kind = types[column.attribute or ""]
+    if is_length(kind):
+        ticks, counts = to_double(cells, powers), to_double(under, under_powers)
+        if column.outcome is Outcome.SUM:
+            return length_sums(column.name, ticks, counts, kind)
+        quotients = ratio(cells, powers, under, under_powers)
+        return length_averages(ticks, counts, quotients, kind)
     if column.outcome is Outcome.SUM:
         return to_arrow(to_double(cells, powers), mask=nothing)
     return to_arrow(ratio(cells, powers, under, under_powers), mask=nothing)
@@ -351,6 +370,9 @@ def _exact_columns(
             exact_spread(column.outcome, *sums) for sums in zip(numbers, *below, strict=True)
         ]
         return {column.name: to_arrow(spreads, pa.float64())}
+    kind = types[column.attribute or ""] if column.attribute else pa.null()
+    if column.outcome is Outcome.AVG and is_length(kind):
+        return {column.name: exact_length_averages(numbers, below[0], kind)}
     if column.outcome is Outcome.AVG:
         averages = [
             _double(Fraction(over, under)) if under else None
@@ -360,7 +382,9 @@ def _exact_columns(
     known: list[Number | None] = list(numbers)
     if column.outcome is Outcome.SUM:
         known = [n if under else None for n, under in zip(known, below[0], strict=True)]
-        if not pa.types.is_integer(types[column.attribute or ""]):
+        if is_length(kind):
+            return exact_length_sums(column.name, known, kind)
+        if not pa.types.is_integer(kind):
             sums = [None if number is None else _double(number) for number in known]
             return {column.name: to_arrow(sums, pa.float64())}
     fits = [number is not None and -DECIMAL_LIMIT < number < DECIMAL_LIMIT for number in known]

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_arrow, to_numpy
+from elsinore.expressions.lengths import is_length
 from elsinore.model.expression import Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
@@ -115,7 +116,10 @@ def result_form(
     query = spec.members[number].query
     order = [group_column(query, name) for name in query.group_by]
     columns = spec.members[number].aggregation.columns
-    if spec.exact or any(column.outcome is Outcome.EXTREME for column in columns):
+    if spec.exact or any(
+        column.outcome is Outcome.EXTREME or is_length(types.get(column.attribute or "", pa.null()))
+        for column in columns
+    ):
         totals = no_table(totals_fields(spec, exact=spec.exact))
         groups = [pa.nulls(0, kind) for kind in group_types]
         schema = result_table(unit, spec, number, totals, groups, types).schema

@@ -294,7 +294,12 @@ def _keyed(unit: TrendUnit, read: Encoded, due: Due, shifts: Shifts) -> KeyedEve
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column's values as Python's, NaN as None, whole decimals as integers."""
+    """Return a column's values as Python's, NaN as None, whole decimals as integers.
+
+    Lengths of time are whole numbers of ticks (`elsinore.expressions.lengths.unit_of`).
+    """
+    if is_length(column.type):
+        column = ticks(column, unit_of(column.type))
     if pa.types.is_decimal(column.type) and column.type.scale <= 0:
         return [None if value is None else int(value) for value in column.to_pylist()]
     return [
