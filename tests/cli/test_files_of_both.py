@@ -414,3 +414,59 @@ def test_a_column_that_spark_cannot_read_is_named() -> None:
     done = call(*arguments)
     assert "Spark cannot read column 'id' of 'events.parquet'" in done.stderr
     assert "--engine local" in done.stderr
+
+
+def test_rows_with_too_few_or_too_many_cells_are_rejected() -> None:
+    header = "time,type,v"
+    rows = ["1,A,3", "2,B,5", "3,B,7"]
+    odd = ['2,B,4,"x"', "2,B", header]
+    Path("events.csv").write_text("\n".join([header, rows[0], *odd, *rows[1:]]) + "\n")
+    Path("usable.csv").write_text("\n".join([header, *rows]) + "\n")
+    query = "RETURN SUM(b.v) AS s PATTERN SEQ(A a, B b) WHERE b.v > a.v"
+    found = outputs("--events", "events.csv", "--rejects", "bad.csv", "--overwrite", query=query)
+    assert found == outputs("--events", "usable.csv", query=query)
+    for engine in ENGINES:
+        rejects = ["--rejects", f"{engine}.csv", "--engine", engine]
+        done = call("run", "-q", query, "--events", "events.csv", *rejects)
+        assert done.exit_code == 0, done.stderr
+        assert "3 events cannot be used" in done.stderr
+        reasons = pa.csv.read_csv(f"{engine}.csv").column("reject_reason").to_pylist()
+        assert sorted(reasons) == [
+            "2 cells where there are 3 columns, in row 3 of 'events.csv': 2,B",
+            "4 cells where there are 3 columns, in row 2 of 'events.csv': 2,B,4,\"x\"",
+            "unparseable time",
+        ]
+
+
+def test_a_quote_that_is_not_closed_is_no_row_to_reject() -> None:
+    Path("events.csv").write_text('time,type,v\n1,A,3\n2,"B,5\n3,B,7\n')
+    done = call("run", "-q", QUERY, "--events", "events.csv", "--rejects", "bad.csv")
+    assert done.exit_code == 1
+    assert "a quote is opened and not closed" in done.stderr
+    assert not Path("bad.csv").exists()
+
+
+def test_a_second_header_in_one_of_several_files_is_rejected() -> None:
+    header = "time,type,v,day"
+    Path("1.csv").write_text(f"{header}\n1,A,1.50,2024-01-01\n2,B,2.50,2024-01-02\n")
+    Path("2.csv").write_text(f"{header}\n3,A,3,2024-01-03\n{header}\n4,B,4,2024-01-04\n")
+    Path("usable.csv").write_text(Path("2.csv").read_text().replace(f"3\n{header}", "3"))
+    query = (
+        "RETURN SUM(b.v) AS s, MIN(b.day) AS d PATTERN SEQ(A a, B b) "
+        "WHERE b.v > a.v AND b.day >= '2024-01-02'"
+    )
+    rejects = ["--rejects", "bad.csv", "--overwrite"]
+    found = outputs("--events", "1.csv", "--events", "2.csv", *rejects, query=query)
+    assert found == outputs("--events", "1.csv", "--events", "usable.csv", query=query)
+    assert pa.csv.read_csv("bad.csv").column("v").to_pylist() == ["v"]
+
+
+def test_files_whose_events_have_different_types_do_not_fit_together() -> None:
+    Path("1.csv").write_text("time,type,v\n1,A,1\n2,B,2\n")
+    Path("2.csv").write_text("time,type,v\n3,A,x\nN/A,A,4\n4,B,y\n")
+    for engine in ENGINES:
+        rejects = ["--rejects", "bad.csv", "--engine", engine]
+        events = ["--events", "1.csv", "--events", "2.csv"]
+        done = call("run", "-q", "RETURN COUNT(*) PATTERN A a", *events, *rejects)
+        assert done.exit_code == 1
+        assert "do not fit together: column 'v' is" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -429,8 +429,9 @@ def source_of(
     nulls: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
     workload: Path | None = None,
+    reject: Callable[[str], None] | None = None,
 ) -> Source:
-    """Return where events are read from.
+    """Return where events are read from; see `Reading` for `reject`.
 
     Raises ArgumentError where nothing is there (naming the nearest there is), for formats that are
     unknown or several, and where the standard input is to be the queries too.
@@ -441,7 +442,12 @@ def source_of(
         raise ArgumentError("There is one standard input: name - once.")
     try:
         return find_source(
-            events, delimiter=delimiter, nulls=nulls or (), texts=texts or (), tell=warn
+            events,
+            delimiter=delimiter,
+            nulls=nulls or (),
+            texts=texts or (),
+            tell=warn,
+            reject=reject,
         )
     except InputError as error:
         raise ArgumentError(str(error)) from error

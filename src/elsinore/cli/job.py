@@ -30,11 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A workload, its events, and where results go: to a folder, a file, or the terminal."""
+    """A workload, its events, and where results go: to a folder, a file, or the terminal.
+
+    `ragged_rows` are filled when the events are read: why each row of CSV with too few or too many
+    cells is set aside.
+    """
 
     workload: Workload
     source: Source
     times: Times
+    ragged_rows: Sequence[str] = ()
     type: str = "type"
     order_by: tuple[str, ...] = ()
     out: Path | None = None

@@ -175,9 +175,12 @@ def run(
         time_distribution,
         time_sets,
     )
+    ragged_rows: list[str] = []
+    reject = None if rejects is None else ragged_rows.append
     job = Job(
         workload=queries,
-        source=source_of(events, delimiter, null, text, workload),
+        source=source_of(events, delimiter, null, text, workload, reject),
+        ragged_rows=ragged_rows,
         times=times,
         type=type,
         order_by=tuple(order_by or ()),

@@ -22,6 +22,7 @@ from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.runtime.files import read_source
 from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
+from elsinore.runtime.rejects import set_aside, with_ragged_rows
 from elsinore.runtime.result import shown_values
 from elsinore.words import count, listed
 
@@ -48,7 +49,10 @@ def run_local(job: Job) -> None:
         warn(warning)
     say_open_windows(results.open_windows)
     if job.rejects is not None and reject_format is not None:
-        rejected = results.rejected if results.rejected is not None else table.slice(0, 0)
+        rejected = results.rejected
+        if rejected is None:
+            _, rejected = set_aside(table.slice(0, 0), pa.nulls(0, pa.string()), allowed=True)
+        rejected = with_ragged_rows(rejected, job.ragged_rows)
         write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
         if rejected.num_rows:
             say(f"{count(rejected.num_rows, 'event')} cannot be used; written to {job.rejects}")

@@ -29,6 +29,7 @@ from elsinore.expressions.reasons import OVERFLOW, not_computed
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
+from elsinore.runtime.rejects import with_ragged_rows
 from elsinore.runtime.text_orders import LOOKED_AT, ordered_texts, text_orders
 from elsinore.spark.answers import LARGEST_LIMIT
 from elsinore.words import count
@@ -101,7 +102,7 @@ def run_spark(job: Job, master: str) -> None:
             if job.rejects is not None and reject_format is not None:
                 bad = job.run(frame).rejected
                 if bad is not None:
-                    table = arrow_table(bad)
+                    table = with_ragged_rows(arrow_table(bad), job.ragged_rows)
                     write_table(table, job.rejects, reject_format, overwrite=job.overwrite)
                     rejected = table.num_rows
     for warning in (*about_texts, *outcome.warnings):

@@ -193,7 +193,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
-        rejected=rejected if no_events is None else no_events,
+        rejected=_all_rejected(no_events, rejected),
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
         find_doubts=lambda: tuple(doubts(plan)),
@@ -201,6 +201,13 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             plan, options.last_time, [statistics[n] for n in range(len(plan.units))]
         ),
     )
+
+
+def _all_rejected(no_events: pa.Table | None, rejected: pa.Table | None) -> pa.Table | None:
+    """Return the rows that were set aside before types were guessed, and after it."""
+    if no_events is None or rejected is None:
+        return rejected if no_events is None else no_events
+    return pa.concat_tables([no_events, rejected.cast(no_events.schema)])
 
 
 def warnings_of_times(stream: Stream, options: RunOptions) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError, option
 from elsinore.runtime.column_types import stored
 from elsinore.runtime.contents import reading
-from elsinore.runtime.guessed import mark_guessed
+from elsinore.runtime.guessed import mark_guessed, refuse_misfits
 from elsinore.runtime.sources import (
     DataFile,
     FileFormat,
@@ -55,23 +56,32 @@ def read_events(
     """
     nulls = (null,) if isinstance(null, str) else tuple(null)
     texts = (text,) if isinstance(text, str) else tuple(text)
-    return read_source(find_source(names, delimiter=delimiter, nulls=nulls, texts=texts))
+    table = read_source(find_source(names, delimiter=delimiter, nulls=nulls, texts=texts))
+    refuse_misfits(table)
+    return table
 
 
 def read_source(source: Source) -> pa.Table:
-    """Return the events of a source as one table; InputError as `read_events` has it."""
+    """Return the events of a source as one table; InputError as `read_events` has it.
+
+    A column of CSV that is text in some files alone is text: rows that are no events may be the
+    reason, and a run sets these aside first (`runtime.guessed`).
+    """
     if source.streamed:
         raise InputError(
             f"{source.name} was written by a Spark stream, and its files may be incomplete; only "
             "Spark knows which count. Read it with --engine spark."
         )
     tables = [table for _, table in tables_of(source)]
+    misfits = misfits_of(source, [table.schema for table in tables])
+    if misfits:
+        tables = [table for _, table in tables_of(as_text(source, misfits))]
     schema = common_schema(source, [table.schema for table in tables])
     refuse_empty(source, sum(table.num_rows for table in tables))
     table = pa.concat_tables([fitted(table, schema) for table in tables])
     for name in source.reading.texts:
         table = meant_as_text(table, name)
-    return mark_guessed(table) if source.format == "csv" else table
+    return mark_guessed(table, misfits) if source.format == "csv" else table
 
 
 def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
@@ -91,6 +101,40 @@ def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
         yield file, table
 
 
+def misfits_of(source: Source, schemas: Sequence[pa.Schema]) -> dict[str, str]:
+    """Return the columns that are text in some files of CSV and not in others, each with an error.
+
+    schemas: of each file.
+    """
+    if source.format != "csv":
+        return {}
+    by_name: dict[str, dict[bool, tuple[pa.DataType, Path]]] = {}
+    for file, schema in zip(source.files, schemas, strict=True):
+        for column in schema:
+            if not pa.types.is_null(column.type):
+                types = by_name.setdefault(column.name, {})
+                types.setdefault(pa.types.is_string(column.type), (column.type, file.path))
+    return {
+        name: _misfit(source, name, *types.values())
+        for name, types in by_name.items()
+        if len(types) > 1
+    }
+
+
+def as_text(source: Source, names: Iterable[str]) -> Source:
+    """Return a source that reads columns as text, and reports nothing again of how it is read."""
+    reading = source.reading
+    return replace(
+        source,
+        reading=replace(
+            reading,
+            texts=(*reading.texts, *names),
+            tell=_ignore,
+            reject=None if reading.reject is None else _ignore,
+        ),
+    )
+
+
 def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
     """Return the schema that the files of a source have in common.
 
@@ -106,9 +150,7 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
             both = _common_type(kind, column.type, guessed=source.format != "parquet")
             if both is None:
                 raise InputError(
-                    f"The files do not fit together: column '{column.name}' is {_kind(kind)} in "
-                    f"'{first}' and {_kind(column.type)} in '{file.path}'. "
-                    + _one_type(column.name, source.format)
+                    _misfit(source, column.name, (kind, first), (column.type, file.path))
                 )
             known[column.name] = (both, first if both == kind else file.path)
     if source.format != "json":
@@ -122,6 +164,20 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
                         "columns, empty where nothing is known, or run over those that have them."
                     )
     return pa.schema([(name, kind) for name, (kind, _) in known.items()])
+
+
+def _misfit(
+    source: Source, name: str, first: tuple[pa.DataType, Path], second: tuple[pa.DataType, Path]
+) -> str:
+    """Say that a column has two types in two files."""
+    return (
+        f"The files do not fit together: column '{name}' is {_kind(first[0])} in '{first[1]}' and "
+        f"{_kind(second[0])} in '{second[1]}'. {_one_type(name, source.format)}"
+    )
+
+
+def _ignore(_: str) -> None:
+    """Do nothing with what was reported before."""
 
 
 def refuse_empty(source: Source, rows: int) -> None:

@@ -7,6 +7,7 @@ event, so its values have no say: where such rows are set aside, the types are g
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -20,15 +21,19 @@ from elsinore.runtime.times import to_ticks
 from elsinore.runtime.types import types_of
 
 GUESSED = {b"elsinore": b"guessed"}  # metadata of a column that is text only by its values
+MISFIT = b"misfit"  # metadata: the error for a column that is text in some files alone
 
 
-def mark_guessed(table: pa.Table) -> pa.Table:
-    """Return a table of a CSV file whose columns of text are known to be guessed.
+def mark_guessed(table: pa.Table, misfits: Mapping[str, str]) -> pa.Table:
+    """Return a table of CSV files whose columns of text are known to be guessed.
 
-    Columns with metadata, such as those that are asked to be text, stay as they are.
+    Columns with metadata, such as those that are asked to be text, stay as they are. misfits: the
+    columns that are text in some of the files alone, each with the error to raise if they stay so.
     """
     fields = [
-        field.with_metadata(GUESSED)
+        field.with_metadata(
+            GUESSED | ({MISFIT: misfits[field.name]} if field.name in misfits else {})
+        )
         if pa.types.is_string(field.type) and not field.metadata
         else field
         for field in table.schema
@@ -38,7 +43,16 @@ def mark_guessed(table: pa.Table) -> pa.Table:
 
 def guessed_columns(table: pa.Table) -> list[str]:
     """Return the names of a table's columns that are text only by their values."""
-    return [field.name for field in table.schema if field.metadata == GUESSED]
+    return [
+        field.name for field in table.schema if (field.metadata or {}).items() >= GUESSED.items()
+    ]
+
+
+def refuse_misfits(table: pa.Table) -> None:
+    """Raise InputError if a column is text because it is text in some of several files."""
+    for field in table.schema:
+        if field.metadata and MISFIT in field.metadata:
+            raise InputError(field.metadata[MISFIT].decode())
 
 
 def guess_again(
@@ -48,7 +62,8 @@ def guess_again(
 
     A table without guessed columns, or without unusable rows, is returned as it is. There is an
     error unless unusable rows are allowed. It is to be raised after what is wrong with the query:
-    that may be a column that is text because of usable rows.
+    that may be a column that is text because of usable rows. Raise InputError for columns that are
+    text in some of several files even without unusable rows.
     """
     names = guessed_columns(table)
     if not names:
@@ -57,13 +72,17 @@ def guess_again(
     clock = options.clock.per_microsecond
     ticks, _ = to_ticks(time, options.time_unit, clock, options.largest_time)
     if not ticks.null_count and not types.null_count:
+        refuse_misfits(table)
         return table, None, None
     reasons = unusable_reasons(time, ticks, types)
     error = None if options.allow_rejects else unusable_error(table, reasons, options.time)
     usable, rejected = set_aside(table, reasons, allowed=True, time=options.time)
     for name in names if usable.num_rows else []:
         place = usable.schema.get_field_index(name)
-        usable = usable.set_column(place, name, guessed(usable.column(place)))
+        column = guessed(usable.column(place))
+        if not pa.types.is_string(column.type):
+            usable = usable.set_column(place, name, column)
+    refuse_misfits(usable)
     return usable, rejected, error
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from elsinore.runtime.contents import Content, not_utf8
 from elsinore.words import count
@@ -29,11 +30,28 @@ def refusal(path: Path, error: pa.ArrowInvalid) -> str:
     if match is None:
         return f"'{path}' is not CSV that can be read: {error}"
     text = match[4] or ""
-    first, *further = text.splitlines() or [""]
-    if further or text.count('"') % 2:
+    first = next(iter(text.splitlines()), "")
+    if is_unclosed(text):
         return unclosed(path, f"row {int(match[1]) - 1:,}", _shown(first))
     message = _unequal(path, int(match[1]) - 1, match)
     return f"{message} A cell with a delimiter in it goes in double quotes."
+
+
+def is_unclosed(row: str) -> bool:
+    """Return whether a row with a wrong number of cells has a quote that is not closed.
+
+    >>> is_unclosed('1,"A,2'), is_unclosed('1,"A",2,3')
+    (True, False)
+    """
+    return len(row.splitlines()) > 1 or row.count('"') % 2 == 1
+
+
+def rejected_row(path: Path, row: pa_csv.InvalidRow) -> str:
+    """Return why a row with a wrong number of cells is set aside, with its place and its text."""
+    return (
+        f"{count(row.actual_columns, 'cell')} where there are {row.expected_columns} columns, in "
+        f"row {row.number - 1:,} of '{path}': {row.text}"
+    )
 
 
 def refusal_of_log(

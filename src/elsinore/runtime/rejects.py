@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -113,6 +113,20 @@ def unusable_error(table: pa.Table, reasons: pa.Array, time: str) -> InputError:
         lines.append(f"  row {row + 1} ({reasons[row].as_py()}): {shown}")
     lines.append(mend_or_reject(set(reasons.drop_null().to_pylist()), time))
     return InputError("\n".join(lines))
+
+
+def with_ragged_rows(rejected: pa.Table, reasons: Sequence[str]) -> pa.Table:
+    """Return rejected events with rows that have too few or too many cells, for these reasons.
+
+    The attributes of such rows are null: which cell belongs to which column is unknown.
+
+    >>> rejected = pa.table({"time": [None], "reject_reason": ["null time"]})
+    >>> with_ragged_rows(rejected, ["1 cell where there are 2 columns"]).num_rows
+    2
+    """
+    columns = [pa.nulls(len(reasons), field.type) for field in rejected.schema]
+    columns[-1] = to_arrow(list(reasons), rejected.schema.types[-1])
+    return pa.concat_tables([rejected, pa.table(columns, schema=rejected.schema)])
 
 
 def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:

@@ -62,13 +62,15 @@ class Reading:
     """How text is read: what stands between the cells of CSV, and which cells are null.
 
     `texts` are columns of CSV that are text whatever they hold; `tell` is handed what may be a
-    mistake in how it was read.
+    mistake in how it was read. `reject` is handed each row of CSV that has too few or too many
+    cells, as the reason to set it aside; without it, such a row is an error.
     """
 
     delimiter: str | None = None
     nulls: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     tell: Callable[[str], None] = tell_by_warning
+    reject: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ def find_source(
     nulls: Sequence[str] = (),
     texts: Sequence[str] = (),
     tell: Callable[[str], None] = tell_by_warning,
+    reject: Callable[[str], None] | None = None,
 ) -> Source:
     """Return the source of names: files, folders, patterns with `*`, or `-` for standard input.
 
@@ -119,7 +122,7 @@ def find_source(
         ...
     elsinore.errors.InputError: 's3://bucket/trips.csv' is a URL, and events are read ...
     """
-    reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), tell)
+    reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), tell, reject)
     given = [path for name in names for path in _expanded(str(name))]
     data_files: list[DataFile] = []
     known: dict[Path, Path] = {}

@@ -18,7 +18,13 @@ from elsinore.runtime.iso8601 import parse_iso8601
 from elsinore.runtime.json_files import read_json
 from elsinore.runtime.lost_zeros import begins_with_zero, lost_zeros
 from elsinore.runtime.numbers_in_text import NUMBER, are_most
-from elsinore.runtime.ragged import refusal, rest_in_a_quote, unclosed
+from elsinore.runtime.ragged import (
+    is_unclosed,
+    refusal,
+    rejected_row,
+    rest_in_a_quote,
+    unclosed,
+)
 from elsinore.runtime.sources import Reading
 from elsinore.runtime.text_times import usual_times
 from elsinore.runtime.zeek_files import read_zeek
@@ -34,7 +40,8 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
 
     An empty cell is null, and so are those of `reading.nulls`. Types are found from all values, but
     for those of `reading.texts`; timestamps are in microseconds, or nanoseconds where one of them
-    needs these. It tells which columns lost zeros.
+    needs these. It tells which columns lost zeros. Rows with too few or too many cells are left out
+    and handed to `reading.reject`, if it is given.
 
     Raise InputError that names the place, or the delimiter that the file seems to have.
     """
@@ -48,6 +55,13 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
         quoted_strings_can_be_null=False,
     )
     whole = False
+    rejected: list[str] = []
+
+    def skip(row: pa_csv.InvalidRow) -> str:
+        if is_unclosed(row.text):
+            return "error"
+        rejected.append(rejected_row(path, row))
+        return "skip"
 
     def read(texts: Sequence[str], only: list[str] | None = None) -> pa.Table:
         convert.column_types = dict.fromkeys(texts, pa.string())
@@ -61,6 +75,9 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
                 ) as reader,
             ):
                 return reader.read_all()
+        if whole and reading.reject is not None:  # without threads rows have numbers
+            parse.invalid_row_handler = skip
+            rejected.clear()
         block = min(content.size(), LARGEST_BLOCK) if whole else None
         options = pa_csv.ReadOptions(block_size=block, use_threads=not whole)
         return pa_csv.read_csv(
@@ -86,6 +103,9 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
     if has_zeros:
         for sentence in lost_zeros(table, lambda names: read(names, names)):
             reading.tell(sentence)
+    for reason in rejected:
+        assert reading.reject is not None  # rows are left out on demand only
+        reading.reject(reason)
     for field in table.schema:
         if pa.types.is_binary(field.type):
             raise InputError(not_utf8(path, f" in column '{field.name}'"))

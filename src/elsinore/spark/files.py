@@ -26,7 +26,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from elsinore.errors import InputError
 from elsinore.runtime.drafts import draft
-from elsinore.runtime.files import common_schema, fitted, parquet_schema, refuse_empty, tables_of
+from elsinore.runtime.files import (
+    as_text,
+    common_schema,
+    fitted,
+    misfits_of,
+    parquet_schema,
+    refuse_empty,
+    tables_of,
+)
 from elsinore.runtime.outputs import OutputFormat, part_name, write_table
 from elsinore.runtime.result import Result
 from elsinore.runtime.sources import URL, Source, find_source
@@ -189,6 +197,12 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
         places.append(place)
         schemas.append(table.schema)
         rows += table.num_rows
+    misfits = misfits_of(source, schemas)
+    if misfits:
+        schemas.clear()
+        for place, (_, table) in zip(places, tables_of(as_text(source, misfits)), strict=True):
+            pq.write_table(table, place)
+            schemas.append(table.schema)
     schema = common_schema(source, schemas)
     refuse_empty(source, rows)
     for place, of_file in zip(places, schemas, strict=True):
@@ -198,7 +212,7 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
     frame = spark.read.parquet(*map(_place, places))
     if source.format == "csv":
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        frame = mark_guessed(frame, [n for n in texts if n not in source.reading.texts])
+        frame = mark_guessed(frame, [n for n in texts if n not in source.reading.texts], misfits)
     return _marked(frame, schema)
 
 

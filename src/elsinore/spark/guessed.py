@@ -5,8 +5,11 @@ The counterpart of `elsinore.runtime.guessed`, for files that were handed on to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.errors import InputError
 from elsinore.runtime.numbers_in_text import NUMBER
@@ -14,6 +17,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.events import Events, unusable_report
 from elsinore.spark.expressions import quoted
 
+MISFIT_KEY = "elsinore.misfit"  # there too: the error if it is text in some of several files alone
 GUESSED_KEY = "elsinore.guessed"  # in the metadata of a column that is text only by its values
 _MINUTES = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 _TYPES = {  # a type of Spark, and what all texts of a column of the type are, the narrowest first
@@ -26,18 +30,31 @@ _TYPES = {  # a type of Spark, and what all texts of a column of the type are, t
 }
 
 
-def mark_guessed(frame: DataFrame, names: list[str]) -> DataFrame:
-    """Return a data frame whose columns of some names are known to be text only by their values."""
+def mark_guessed(frame: DataFrame, names: list[str], misfits: Mapping[str, str]) -> DataFrame:
+    """Return a data frame whose columns of some names are known to be text only by their values.
+
+    misfits: the columns that are text in some of several files alone, each with the error to raise
+    if they stay so.
+    """
     for name in names:
-        frame = frame.withMetadata(name, {GUESSED_KEY: True})
+        misfit = {MISFIT_KEY: misfits[name]} if name in misfits else {}
+        frame = frame.withMetadata(name, {GUESSED_KEY: True} | misfit)
     return frame
+
+
+def _refuse_misfits(frame: DataFrame) -> None:
+    """Raise InputError if a column is text because it is text in some of several files."""
+    for field in frame.schema.fields:
+        if isinstance(field.dataType, T.StringType) and MISFIT_KEY in field.metadata:
+            raise InputError(field.metadata[MISFIT_KEY])
 
 
 def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, InputError | None]:
     """Return events whose guessed columns have the types of usable rows, and the unusables' error.
 
     One job looks at the guessed columns, if there are any. Rows that cannot be used have null where
-    a text does not fit. There is an error unless such rows are allowed, to be raised after what is
+    a text does not fit. Raise InputError for columns that are text in some of several files even
+    without these rows. There is an error unless such rows are allowed, to be raised after what is
     wrong with the query: that may be a column that is text because of usable rows.
     """
     names = [field.name for field in frame.schema.fields if GUESSED_KEY in field.metadata]
@@ -51,6 +68,7 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
     ).collect()[0]
     unusable, misfits, values = counts[0], counts[1 : -len(names)], counts[-len(names) :]
     if not unusable:
+        _refuse_misfits(frame)
         return frame, None
     report = None if options.allow_rejects else unusable_report(frame, options)
     for place, name in enumerate(names):
@@ -58,6 +76,7 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
         kind = next((kind for kind, odd in zip(_TYPES, of_name, strict=True) if not odd), None)
         if kind is not None and values[place]:
             frame = frame.withColumn(name, F.trim(F.col(quoted(name))).try_cast(kind))
+    _refuse_misfits(frame)
     return frame, None if report is None else InputError(report)
 
 
