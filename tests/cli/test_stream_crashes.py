@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from support.topics import Topics
 
 CRASHES = int(os.environ.get("ELSINORE_CRASHES", "20"))
+SPARK_CRASHES = int(os.environ.get("ELSINORE_CRASHES", "2"))  # each start takes a JVM some seconds
 LOCAL = ("--engine", "local", "--batch-rows", "10", *TO_THE_END)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups")
@@ -44,3 +45,15 @@ def test_messages_of_the_local_engine(tmp_path: Path, topics: Topics) -> None:
     arguments = command(tmp_path, *places, *LOCAL)
     crash(arguments, tmp_path, kills=CRASHES, seed=2, batch=0.1)
     check_messages(topics.read_all(topic), table)
+
+
+def test_files_of_spark(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    table = events(20 * (2 * SPARK_CRASHES + 3), seed=3)
+    write_files(table, tmp_path / "in", 2)
+    out = tmp_path / "out"
+    places = ("--events", str(tmp_path / "in"), "--out", str(out))
+    spark = ("--engine", "spark", "--master", "local[2]", "--buckets", "2", "--batch-rows", "20")
+    arguments = command(tmp_path, *places, *spark, *TO_THE_END)
+    crash(arguments, tmp_path, kills=SPARK_CRASHES, seed=3, batch=2.0, least=1)
+    check_files(out, table)

@@ -158,17 +158,17 @@ def running(arguments: Sequence[str], log: Path, **settings: str) -> Iterator[St
 
 
 def crash(
-    arguments: Sequence[str], folder: Path, *, kills: int, seed: int, batch: float, most: int = 2
+    arguments: Sequence[str], folder: Path, *, kills: int, seed: int, batch: float, least: int = 0
 ) -> None:
     """Run a stream, which must be long enough, to its end in spite of so many kills.
 
-    Each kill comes after a drawn number of micro-batches, `most` at most, and a drawn part of the
+    Each kill comes after a drawn number of micro-batches, two at most, and a drawn part of the
     seconds that one takes.
     """
     draw = random.Random(seed)
     for number in range(kills):
         with running(arguments, folder / f"{number}.log") as stream:
-            wanted = draw.randint(0, most)
+            wanted = draw.randint(least, 2)
             if stream.wait(wanted) is None:
                 time.sleep(draw.random() * batch)
             stream.kill()

@@ -24,9 +24,10 @@ def stream_local(job: StreamJob) -> None:
 def _run(job: StreamJob, monitoring: Monitoring) -> None:
     sink = monitoring.watched(job.sink())
     early: Callable[..., Any] | None = None if job.early is None else early_to(sink)
+    place = job.place()
     stream = LocalStream(
         job.workload.live_planner(),
-        job.place(),
+        place,
         options_of(**job.reading, buckets=job.buckets or 1),
         Checkpoint(job.checkpoint),
         sink,
@@ -40,6 +41,7 @@ def _run(job: StreamJob, monitoring: Monitoring) -> None:
         rejects=None if job.rejects is None else rejects_to(job.rejects),
         early=early,
     )
+    job.keep_schema(place)
     for name, change in stream.changes.items():
         say(f"{name} is {change.value}.")
     stream.run(monitoring.progress)

@@ -28,6 +28,7 @@ def stream_spark(job: StreamJob, master: str) -> None:
             batch_rows=job.batch_rows,
             spark=spark,
         )
+        job.keep_schema(place)
         running = planned.start(
             sink=sink,
             checkpoint=job.checkpoint,

@@ -64,18 +64,33 @@ class StreamJob:
             raise ArgumentError(str(error)) from error
 
     def place(self) -> Place:
-        """Return where events come from; says on the standard error what was inferred."""
-        from elsinore.connectors.places import place_of  # noqa: PLC0415 - loads Arrow
+        """Return where events come from; says on the standard error what was inferred.
+
+        A stream that is continued has the columns that were inferred when it began.
+        """
+        from elsinore.connectors.checkpoint import Checkpoint  # noqa: PLC0415 - loads Arrow
+        from elsinore.connectors.places import place_of  # noqa: PLC0415
 
         return place_of(
             self.source,
-            schema=self.schema,
+            schema=Checkpoint(self.checkpoint).schema() if self.schema is None else self.schema,
             messages=self.messages,
             start=self.start,
             rejects=self.rejects is not None,
             kafka_options=self.kafka_options,
             tell=say,
         )
+
+    def keep_schema(self, place: Place) -> None:
+        """Keep the columns of a topic's events in the checkpoint, if they were inferred."""
+        from elsinore.connectors.checkpoint import Checkpoint  # noqa: PLC0415 - loads Arrow
+        from elsinore.connectors.places import KafkaPlace  # noqa: PLC0415
+        from elsinore.connectors.records.schema_text import print_schema  # noqa: PLC0415
+
+        if self.schema is None and isinstance(place, KafkaPlace):
+            checkpoint = Checkpoint(self.checkpoint)
+            checkpoint.prepare()
+            checkpoint.keep_schema(print_schema(place.records.schema))
 
     def sink(self) -> Sink:
         """Return where results go."""

@@ -1,6 +1,7 @@
 """What Elsinore keeps in a stream's checkpoint; Spark keeps its own files beside it.
 
     CHECKPOINT/elsinore/stream.json     what the stream is: engine, queries, buckets, version
+    CHECKPOINT/elsinore/schema.json     columns that were inferred, if the source is a topic
     CHECKPOINT/elsinore/progress.json   on Spark: the last micro-batch, and how far time is
     CHECKPOINT/elsinore/state           in process: the next micro-batch, its offset, the live run
     CHECKPOINT/elsinore/folder.log      the order of files, if the source is a folder
@@ -79,6 +80,15 @@ class Checkpoint:
     def keep_stream(self, engine: str, facts: Mapping[str, Any]) -> None:
         """Keep what the stream is."""
         self._write("stream.json", {"version": VERSION, "engine": engine, **facts})
+
+    def schema(self) -> str | None:
+        """Return the columns that were inferred when the stream began, as `print_schema` does."""
+        facts = self._read("schema.json")
+        return None if facts is None else str(facts.get("columns"))
+
+    def keep_schema(self, columns: str) -> None:
+        """Keep the columns that were inferred: later messages might suggest others."""
+        self._write("schema.json", {"columns": columns})
 
     def progress(self) -> dict[str, Any]:
         """Return how far the stream is; empty before the first micro-batch."""

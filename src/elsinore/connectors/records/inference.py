@@ -94,8 +94,9 @@ def check_fits(parser: Parser, sample: Sequence[bytes], source: str) -> None:
 def _is_object(record: bytes) -> bool:
     """Return whether a record is one JSON object that is not nested too deeply for Arrow."""
     try:
-        list(lines_of_pieces(Path("message"), [record], is_array=False))
-        return isinstance(json.loads(record.decode()), dict)
+        parsed = json.loads(record.decode())
+        list(lines_of_pieces(Path("message"), [record], is_array=False))  # refuses deep nesting
+        return isinstance(parsed, dict)
     except (InputError, ValueError, RecursionError):
         return False
 
