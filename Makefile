@@ -34,6 +34,7 @@ WORKLOADS ?= 20000
 FILES    ?= 5000
 CHECKED  ?= 100
 EXAMPLES ?= 200
+CRASHES  ?= 20
 SEED     ?= 1
 IN       ?= tests
 
@@ -65,8 +66,8 @@ test: $(STAMP) $(BROWSER)  ## run every test, those of the documents included
 
 # At low priority. Whole: trend workloads by the thousand, damaged files, workloads whose kernels check
 # the bounds of arrays (compiling these takes some minutes the first time), then every test that draws
-# its cases. Less: make fuzz IN= (without these tests), or
-# make fuzz WORKLOADS=0 FILES=0 CHECKED=0 IN=tests/matches EXAMPLES=500 SEED=7
+# its cases, and streams that are killed CRASHES times. Less: make fuzz IN= (without these tests), or
+# make fuzz WORKLOADS=0 FILES=0 CHECKED=0 CRASHES=0 IN=tests/matches EXAMPLES=500 SEED=7
 fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a test, SEED=1 IN=tests)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz --workloads $(WORKLOADS) --seed $(SEED)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz.files --files $(FILES) --seed $(SEED)
@@ -76,6 +77,8 @@ fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a 
 		$(BIN)/python -m pytest -q --hypothesis-seed=$(SEED) tests/matches/test_against_brute_force.py
 	@test -z "$(IN)" || ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 19 $(BIN)/python -m pytest $(PARALLEL) \
 		--hypothesis-seed=$(SEED) $$(grep -rl ELSINORE_EXAMPLES $(IN) --include='test_*.py')
+	@test $(CRASHES) = 0 || ELSINORE_CRASHES=$(CRASHES) nice -n 19 \
+		$(BIN)/python -m pytest -q tests/cli/test_stream_crashes.py
 
 browser:
 	@$(HAS_BROWSER) || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
