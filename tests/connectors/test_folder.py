@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from elsinore.connectors.contract import Limit, balanced
 from elsinore.connectors.folder import FolderSource
+from elsinore.connectors.places import FolderPlace
 from elsinore.errors import InputError, StateError
 from elsinore.runtime.sources import Reading
 
@@ -377,3 +378,16 @@ def test_splits_are_spread_over_tasks(tmp_path):
     splits = source.splits(source.first(), source.available())
     assert balanced(splits, 4) == [list(splits)]
     assert balanced([], 4) == []
+
+
+def test_a_place_is_the_same_folder_in_processes_with_other_working_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "a.csv"
+    path.write_text("time,type\n1,A\n")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    monkeypatch.chdir(tmp_path)
+    place = FolderPlace(folder="in")
+    monkeypatch.chdir("/")
+    assert place.open(tmp_path / "log").schema.names == ["time", "type"]

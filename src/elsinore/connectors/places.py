@@ -49,6 +49,10 @@ class FolderPlace:
     order: FileOrder = "modified"
     rejects: bool = False
 
+    def __post_init__(self) -> None:
+        # Other processes, which open the folder, have working directories of their own.
+        object.__setattr__(self, "folder", str(Path(self.folder).absolute()))
+
     @property
     def name(self) -> str:
         """What messages call the folder."""
