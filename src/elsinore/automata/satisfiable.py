@@ -34,10 +34,21 @@ def satisfiable(true: Iterable[Expression], not_true: Iterable[Expression] = ())
     (False, True, True)
     """
     wanted, unwanted = frozenset(true), frozenset(not_true)
-    if wanted & unwanted:
+    if wanted & unwanted or _equals_two_texts(wanted):
         return False
     everything = sorted(wanted | unwanted, key=repr)
     return all(_possible(part, wanted, unwanted) for part in independent(everything))
+
+
+def _equals_two_texts(predicates: Iterable[Expression]) -> bool:
+    """Return whether two predicates compare one attribute with different texts by `=`."""
+    texts: dict[Attribute, str] = {}
+    for predicate in predicates:
+        match predicate:
+            case ex.Binary(ex.Operator.EQ, Attribute() as read, ex.Literal(value=str(text))):
+                if texts.setdefault(read, text) != text:
+                    return True
+    return False
 
 
 def contradictory(predicates: Iterable[Expression]) -> bool:

@@ -89,7 +89,8 @@ class Meeting:
     """
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
-        self._asked = predicates_by_type(symbols)
+        self._symbols = tuple(symbols)
+        self._asked: dict[str, tuple[Expression, ...]] | None = None  # made for the first letter
         self._known: dict[tuple[Symbol, Symbol], Symbol | None] = {}
 
     def of(self, left: Symbol, right: Symbol) -> Symbol | None:
@@ -102,6 +103,8 @@ class Meeting:
 
     def letter(self, symbol: Symbol) -> Letter:
         """Return a letter of a symbol; of the predicates it leaves open few are true in it."""
+        if self._asked is None:
+            self._asked = predicates_by_type(self._symbols)
         true, false = set(symbol.predicates), set[Expression]()
         for predicate in self._asked.get(symbol.type, ()):
             if predicate not in true:

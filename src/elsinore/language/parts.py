@@ -88,7 +88,8 @@ def depth(root: Node, children: Callable[[Node], tuple[Node, ...]]) -> int:
     """Return how many levels of nodes lie within one another."""
     level, count = [root], 0
     while level:
-        level = [child for node in level for child in children(node)]
+        below = (child for node in level for child in children(node))
+        level = list({id(child): child for child in below}.values())  # a shared one once
         count += 1
     return count
 

@@ -35,6 +35,7 @@ from elsinore.quantitative.regex import (
     Union,
     as_predicate,
     as_regex,
+    check_nesting,
     name_of,
 )
 from elsinore.quantitative.runnable import Chain, Keyed, Runnable
@@ -138,6 +139,7 @@ def map_collect(sync: object, key: Any, body: Query, rate: object | None = None)
 def match(regex: object) -> Query:
     """Return the query of a rate, without a value; RateError where the expression is ambiguous."""
     regex = as_regex(regex)
+    check_nesting(regex)
     match regex:
         case Predicate():
             return Atom(regex, unit)

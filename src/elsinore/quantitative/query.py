@@ -6,8 +6,10 @@ A query stands for a partial map from sequences of items to values; its domain i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, get_type_hints
 
 from elsinore.errors import QuerySemanticError
@@ -19,6 +21,7 @@ from elsinore.quantitative.regex import (
     Regex,
     Star,
     Union,
+    check_nesting,
     name_of,
     predicates,
     seq,
@@ -39,6 +42,8 @@ from elsinore.quantitative.windows import WindowState
 
 Operation = Callable[..., Any]
 SHOWN = 60  # characters of a sub-expression in a message
+SHOWN_LEVELS = 12  # of one: each begins with 6 characters or more, as in "apply("
+MOST_NESTED = 300  # queries: what recursive functions over them can take, with room to spare
 
 
 class Query(Runnable):
@@ -47,11 +52,23 @@ class Query(Runnable):
     __slots__ = ()
 
     rate: Regex
+    depth: int  # how many queries lie within one another, this one included
 
     @property
     def parts(self) -> tuple[Query, ...]:
         """The queries that this one is made of."""
         return ()
+
+    def _set_depth(self) -> None:
+        """Set the depth. Raises QuerySemanticError for more than MOST_NESTED levels."""
+        depth = 1 + max((part.depth for part in self.parts), default=0)
+        if depth > MOST_NESTED:
+            raise QuerySemanticError(
+                f"{shortly(self)}: more than {MOST_NESTED} queries within one another. Give one "
+                "combinator several parts, as in split(f, g, h, op) or either(f, g, h), apply one "
+                "function in place of several, or put queries in a pipeline, f >> g."
+            )
+        object.__setattr__(self, "depth", depth)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -73,8 +90,11 @@ class Atom(Query):
     predicate: Predicate
     op: Operation | None  # None: the item itself
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
+        check_nesting(self.predicate)
         object.__setattr__(self, "rate", self.predicate)
 
 
@@ -84,8 +104,10 @@ class Constant(Query):
 
     value: Any
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
         object.__setattr__(self, "rate", EMPTY)
 
 
@@ -96,8 +118,10 @@ class Split(Query):
     pieces: tuple[Query, ...]
     op: Operation
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
         rates = [part.rate for part in self.pieces]
         check_concatenable(shortly(self), rates)
         object.__setattr__(self, "rate", seq(*rates))
@@ -116,8 +140,10 @@ class Iterate(Query):
     init: Any
     step: Operation
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
         check_iterable(shortly(self), self.body.rate)
         object.__setattr__(self, "rate", Star(self.body.rate))
 
@@ -129,16 +155,20 @@ class Iterate(Query):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Either(Query):
-    """The one of the parts that has a value."""
+    """The one of the parts that has a value; the parts of an Either within it become its own."""
 
     choices: tuple[Query, ...]
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
         rates = [part.rate for part in self.choices]
         check_disjoint(shortly(self), rates)
         self._check_types()
         object.__setattr__(self, "rate", union(*rates))
+        flat = [part.choices if isinstance(part, Either) else (part,) for part in self.choices]
+        object.__setattr__(self, "choices", tuple(itertools.chain(*flat)))
+        self._set_depth()
 
     def _check_types(self) -> None:
         declared = {kind: n for n, part in enumerate(self.choices, 1) if (kind := output(part))}
@@ -161,8 +191,10 @@ class Combine(Query):
     parallel: tuple[Query, ...]
     op: Operation
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
         rates = [part.rate for part in self.parallel]
         check_equivalent(shortly(self), rates)
         object.__setattr__(self, "rate", rates[0])
@@ -180,8 +212,10 @@ class Window(Query):
     body: Query
     window: WindowState
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
         check_iterable(shortly(self), self.body.rate)
         object.__setattr__(self, "rate", Plus(self.body.rate))
 
@@ -205,8 +239,11 @@ class MapCollect(Query):
     body: Query
     over: Regex
     rate: Regex = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._set_depth()
+        check_nesting(self.over)
         rate = spread(self.over, self.sync, shortly(self))
         check_unambiguous(f"the rate of {shortly(self)}", self.over)
         check_contained(shortly(self), self.body.rate, rate)
@@ -273,34 +310,37 @@ def output(query: Query) -> Any:
     return None if declared in {Any, type(None)} else declared
 
 
-def described(query: Query) -> str:
-    """Return a query as it is written, functions by their names."""
+def described(query: Query, levels: int = MOST_NESTED) -> str:
+    """Return a query as it is written, functions by their names, with `...` below some levels."""
+    if not levels:
+        return "..."
+    below = partial(described, levels=levels - 1)
     match query:
         case Atom(predicate, op):
             return f"atom({predicate.name})" if op is None else _call("atom", predicate.name, op)
         case Constant(value):
             return f"constant({value!r})"
         case Split(parts, op):
-            return _call("split", *map(described, parts), op)
+            return _call("split", *map(below, parts), op)
         case Iterate(body, init, step):
-            return f"iterate({described(body)}, {init!r}, {name_of(step)})"
+            return f"iterate({below(body)}, {init!r}, {name_of(step)})"
         case Either(parts):
-            return _call("either", *map(described, parts))
+            return _call("either", *map(below, parts))
         case Combine((part,), op):
-            return _call("apply", described(part), op)
+            return _call("apply", below(part), op)
         case Combine(parts, op):
-            return _call("combine", *map(described, parts), op)
+            return _call("combine", *map(below, parts), op)
         case Window(body, window):
-            return f"sliding({described(body)}, {window})"
+            return f"sliding({below(body)}, {window})"
         case MapCollect(sync, key, body, over):
-            return _call("map_collect", sync.name, key, described(body), written(over))
+            return _call("map_collect", sync.name, key, below(body), written(over))
         case _:
             raise TypeError(f"not a query: {query!r}")
 
 
 def shortly(query: Query) -> str:
     """Return a query as it is written, long ones cut short, for messages."""
-    text = described(query)
+    text = described(query, SHOWN_LEVELS)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 

@@ -16,6 +16,7 @@ from elsinore.automata import Nfa, Symbol, glushkov
 from elsinore.automata.bisimilar import reduced
 from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.language import render
+from elsinore.language.parts import MOST_NESTED, depth
 from elsinore.language.patterns import EventTerm
 from elsinore.language.terms import Term
 from elsinore.model import expression as ex
@@ -96,6 +97,9 @@ class Predicate(Regex):
         return self._joined(Operator.OR, also, f"{self.name} | {also.name}")
 
     def __invert__(self) -> Predicate:
+        match self.condition:
+            case Binary(Operator.OR, ex.Not(inner), ex.IsNull(tested)) if inner is tested:
+                return Predicate(f"~{_operand(self.name)}", inner, self.tests)  # turned twice
         unknown = Binary(Operator.OR, ex.Not(self.condition), ex.IsNull(self.condition))
         return Predicate(f"~{_operand(self.name)}", unknown, self.tests)
 
@@ -111,7 +115,7 @@ class Predicate(Regex):
 
     def _joined(self, operator: Operator, other: Predicate, name: str) -> Predicate:
         tests = dict(self.tests) | dict(other.tests)
-        condition = Binary(operator, self.condition, other.condition)
+        condition = _balanced(operator, self.condition, other.condition)
         return Predicate(name, condition, tuple(tests.items()))
 
 
@@ -292,8 +296,40 @@ def union(*parts: object) -> Regex:
     """Return the union of regular expressions."""
     alternatives: list[Regex] = []
     for part in map(as_regex, parts):
+        check_nesting(part)
         alternatives += part.parts if isinstance(part, Union) else [part]
     return alternatives[0] if len(alternatives) == 1 else Union(tuple(dict.fromkeys(alternatives)))
+
+
+def check_nesting(regex: Regex) -> None:
+    """Raise QuerySemanticError for a rate or a condition in it that is nested too deeply."""
+    if depth(regex, _inner) > MOST_NESTED:
+        raise QuerySemanticError(
+            f"More than {MOST_NESTED} regular expressions within one another. Write seq(a, b, c) "
+            "for seq(seq(a, b), c), or make a shorter rate of fewer repetitions."
+        )
+    for leaf in _leaves(regex):
+        _check_condition(leaf.condition)
+
+
+def _check_condition(condition: Expression) -> None:
+    if depth(condition, ex.children) > MOST_NESTED:
+        raise QuerySemanticError(
+            f"More than {MOST_NESTED} operators within one another in a condition on an item. "
+            "Where they are ORs on one attribute, write item.x.is_in([1, 2, ...]); where they "
+            "join conditions, join predicates instead: qre.predicate(p) | qre.predicate(q); or "
+            "give a function of an item."
+        )
+
+
+def _inner(regex: Regex) -> tuple[Regex, ...]:
+    match regex:
+        case Concatenation(parts) | Union(parts):
+            return parts
+        case Star(inner) | Plus(inner) | Times(inner, _):
+            return (inner,)
+        case _:
+            return ()
 
 
 def predicates(regex: Regex) -> tuple[Predicate, ...]:
@@ -371,14 +407,12 @@ def _written(regex: Regex, level: int) -> str:
 
 
 def _leaves(regex: Regex) -> Iterator[Predicate]:
-    match regex:
-        case Predicate():
-            yield regex
-        case Concatenation(parts) | Union(parts):
-            for part in parts:
-                yield from _leaves(part)
-        case Star(inner) | Plus(inner) | Times(inner, _):
-            yield from _leaves(inner)
+    pending = [regex]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Predicate):
+            yield node
+        pending.extend(reversed(_inner(node)))
 
 
 def _pattern(regex: Regex, number: dict[Predicate, str]) -> pt.Pattern:
@@ -402,6 +436,7 @@ def _pattern(regex: Regex, number: dict[Predicate, str]) -> pt.Pattern:
 
 def _of_condition(node: Expression) -> Predicate:
     """Return a condition on one event: with its type, if it is named by its type."""
+    _check_condition(node)
     variables = {attribute.variable for attribute in ex.attributes(node)}
     if len(variables) > 1:
         raise QuerySemanticError(
@@ -411,6 +446,38 @@ def _of_condition(node: Expression) -> Predicate:
     for variable in variables - {ITEM}:
         condition = Binary(Operator.AND, event(variable).condition, condition)
     return Predicate(render(node), condition)
+
+
+def _balanced(operator: Operator, left: Expression, right: Expression) -> Expression:
+    """Return AND or OR of two conditions; a chain of n operands becomes a tree of depth log n.
+
+    >>> a = Attribute(ITEM, "a")
+    >>> chain = functools.reduce(functools.partial(_balanced, Operator.OR), [a] * 1024)
+    >>> depth(chain, ex.children)
+    11
+    """
+    match left, right:
+        case Binary(own, first, last), _ if own == operator and _is_shorter(operator, last, first):
+            return Binary(operator, first, _balanced(operator, last, right))
+        case _, Binary(own, first, last) if own == operator and _is_shorter(operator, first, last):
+            return Binary(operator, _balanced(operator, left, first), last)
+    return Binary(operator, left, right)
+
+
+def _is_shorter(operator: Operator, side: Expression, other: Expression) -> bool:
+    """Return whether one side of a chain that grows at this side is less deep than the other."""
+    return _chain_depth(operator, side) < _chain_depth(operator, other)
+
+
+def _chain_depth(operator: Operator, node: Expression) -> int:
+    """Return how many operators of a kind lie within one another, by the deeper outer edge."""
+    left = right = node
+    depth_left = depth_right = 0
+    while isinstance(left, Binary) and left.operator == operator:
+        left, depth_left = left.left, depth_left + 1
+    while isinstance(right, Binary) and right.operator == operator:
+        right, depth_right = right.right, depth_right + 1
+    return max(depth_left, depth_right)
 
 
 def _operand(name: str) -> str:

@@ -65,6 +65,15 @@ class _Place:
     depth: int
 
 
+@dataclass(slots=True)
+class _Ended:
+    """A thread that ended at a node: the variables of its value and of the values kept below."""
+
+    node: Query
+    value: str
+    stack: list[str]
+
+
 class Emitter:
     """Writes what happens when threads start at a query, and when they take an item."""
 
@@ -228,17 +237,30 @@ class Emitter:
 
     def _end(self, node: Query, value: str, stack: Sequence[str]) -> None:
         """Go on after a thread ended at a node: here, or at the node's join."""
-        if id(node) not in self._done:
-            self.ends[id(node)] = self.ends.get(id(node), 0) + 1
-            if self._joins(node):
-                number = self._numbers[id(node)]
-                self._line(f"j{number} = True")
-                if not is_unit(node):
-                    self._line(f"j{number}_v = {value}")
-                for slot, variable in enumerate(stack):
-                    self._line(f"j{number}_{slot} = {variable}")
+        self._follow(_Ended(node, value, list(stack)))
+
+    def _follow(self, ended: _Ended | None) -> None:
+        """Go on after a thread ended at a node, then at the node around it, up to a join."""
+        while ended is not None:
+            if self._waits_for_join(ended):
                 return
-        self._go_on(node, value, list(stack))
+            ended = self._go_on(ended.node, ended.value, ended.stack)
+
+    def _waits_for_join(self, ended: _Ended) -> bool:
+        """Return whether the thread goes on at the node's join; if so, note its values there."""
+        node = ended.node
+        if id(node) in self._done:
+            return False
+        self.ends[id(node)] = self.ends.get(id(node), 0) + 1
+        if not self._joins(node):
+            return False
+        number = self._numbers[id(node)]
+        self._line(f"j{number} = True")
+        if not is_unit(node):
+            self._line(f"j{number}_v = {ended.value}")
+        for slot, variable in enumerate(ended.stack):
+            self._line(f"j{number}_{slot} = {variable}")
+        return True
 
     def _joins(self, node: Query) -> bool:
         """Return whether threads that end at a node go on only after all its atoms."""
@@ -247,17 +269,19 @@ class Emitter:
         restarts = isinstance(self._places[id(node)].parent, Iterate | Window)
         return restarts or self._counts.get(id(node), 2) > 1
 
-    def _go_on(self, node: Query, value: str, stack: list[str]) -> None:
+    def _go_on(self, node: Query, value: str, stack: list[str]) -> _Ended | None:
+        """Write what follows a node's end; return the node around it if that ends as well."""
         place = self._places[id(node)]
         parent = place.parent
         match parent:
             case None:
                 self._result(value)
+                return None
             case Split(parts, op):
                 if place.part < len(parts) - 1:
                     kept = self.is_kept(op, place.part, node)
                     self._start(parts[place.part + 1], [*stack, value] if kept else stack)
-                    return
+                    return None
                 depth = self._places[id(parent)].depth
                 outer, values = stack[:depth], iter(stack[depth:])
                 given = [
@@ -265,31 +289,30 @@ class Emitter:
                     for n, piece in enumerate(parts[:-1])
                 ]
                 result = self._call(parent, "op", op, [*given, value])
-                self._end(parent, result, outer)
+                return _Ended(parent, result, outer)
             case Iterate(body, _, step):
                 if step is unit:
                     self._start(body, stack)
-                    self._end(parent, "None", stack)
-                    return
+                    return _Ended(parent, "None", stack)
                 total = self._call(parent, "step", step, [stack[-1], value])
                 self._start(body, [*stack[:-1], total])
-                self._end(parent, total, stack[:-1])
+                return _Ended(parent, total, stack[:-1])
             case Window(body):
                 state, result = self._push(parent, stack[-1], value)
                 self._start(body, [*stack[:-1], state])
-                self._end(parent, result, stack[:-1])
+                return _Ended(parent, result, stack[:-1])
             case Combine(parts, op):
-                self._end_abreast(parent, place.part, value, stack)
+                return self._end_abreast(parent, place.part, value, stack)
             case MapCollect():
-                self._end(parent, self._collect(parent, stack[-1]), stack[:-1])
+                return _Ended(parent, self._collect(parent, stack[-1]), stack[:-1])
             case _:
-                self._end(parent, value, stack)
+                return _Ended(parent, value, stack)
 
-    def _end_abreast(self, node: Combine, part: int, value: str, stack: list[str]) -> None:
+    def _end_abreast(self, node: Combine, part: int, value: str, stack: list[str]) -> _Ended | None:
         if id(node) in self._collecting:
             self._collecting[id(node)].append(value)
         elif len(node.parallel) == 1:
-            self._end(node, self._call(node, "op", node.op, [value]), stack)
+            return _Ended(node, self._call(node, "op", node.op, [value]), stack)
         else:
             number = self._numbers[id(node)]
             self._line(f"g{number}_{part} = {value}")
@@ -297,6 +320,7 @@ class Emitter:
                 self._line(f"g{number} = True")
                 for slot, context in enumerate(stack):
                     self._line(f"g{number}_c{slot} = {context}")
+        return None
 
     # --- an item --------------------------------------------------------------------------------
 
@@ -352,7 +376,7 @@ class Emitter:
         self._level += 1
         value = "None" if is_unit(node) else f"j{number}_v"
         depth = self._places[id(node)].depth
-        self._go_on(node, value, [f"j{number}_{slot}" for slot in range(depth)])
+        self._follow(self._go_on(node, value, [f"j{number}_{slot}" for slot in range(depth)]))
         self._level -= 1
 
     # --- how it is written ----------------------------------------------------------------------
