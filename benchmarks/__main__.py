@@ -26,6 +26,7 @@ from benchmarks import (
     spark_memory,
     startup,
     steps,
+    stream,
     threads,
     windows,
 )
@@ -55,8 +56,9 @@ BENCHMARKS = {
     "spark_memory": spark_memory,
     "startup": startup,
     "threads": threads,
+    "stream": stream,
 }
-IN_PARTS = {"matches", "quantitative"}  # what measures parts of itself if some are named
+IN_PARTS = {"matches", "quantitative", "stream"}  # what measures parts of itself if some are named
 
 
 def main() -> None:
@@ -68,13 +70,19 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="with a tenth of the events")
     parser.add_argument("--write", action="store_true", help="put the figures into RESULTS.md")
+    parser.add_argument(
+        "--minutes", type=float, help="also feed streams at their target rates for so long (stream)"
+    )
     arguments = parser.parse_args()
     names, parts = chosen(parser, arguments.names)
     whole = not arguments.names and not arguments.quick
     warnings.simplefilter("ignore", NoRowsWarning)  # of queries whose types no drawn event has
     for name in names:
         module = BENCHMARKS[name]
-        rows = module.main(arguments.quick, parts) if parts else module.main(arguments.quick)
+        if name == "stream":
+            rows = stream.main(arguments.quick, parts, arguments.minutes)
+        else:
+            rows = module.main(arguments.quick, parts) if parts else module.main(arguments.quick)
         for row in rows:
             print(f"{'ok  ' if row.met else 'MISS'} {row.what}: {row.figure} ({row.target})")
         if whole or arguments.write:  # at once, for a run may be stopped

@@ -1,0 +1,130 @@
+"""Streams that run for minutes at a rate, while another process adds events."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.live.events import workload
+from benchmarks.live.feed import feeding
+from benchmarks.live.kafka import topic_place
+from benchmarks.live.marks import Marks
+from benchmarks.measure import Row
+from elsinore.connectors.checkpoint import Checkpoint
+from elsinore.connectors.contract import Limit
+from elsinore.connectors.files_sink import FilesSink
+from elsinore.connectors.places import FolderPlace, KafkaPlace
+from elsinore.local.stream import LocalStream, Pace
+from elsinore.runtime.live import StreamProgress, options_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EVERY = 2.0  # seconds between micro-batches
+BURST = 0.5  # seconds of events in a file
+LATENESS = "1 second"
+MOST = 4_000_000  # events of a micro-batch
+CONSTANT = 1.25  # times as much lag or state in the last third as in the second one, at most
+
+
+@dataclass(slots=True)
+class Course:
+    """Lag and state after each micro-batch of a stream that is fed at a rate."""
+
+    rate: int
+    begun: float = field(default_factory=time.time)
+    marks: Marks = field(default_factory=Marks)
+    lags: list[float] = field(default_factory=list)
+    states: list[int] = field(default_factory=list)
+    done: int = 0
+
+    def note(self, progress: StreamProgress) -> None:
+        """Note a micro-batch. The lag is in seconds of events that should have come by now."""
+        self.marks.add(progress.events)
+        self.done += progress.events
+        self.lags.append(time.time() - self.begun - self.done / self.rate)
+        self.states.append(progress.state_bytes)
+
+    def row(self, what: str) -> Row:
+        """Return the row of the results."""
+        third = len(self.lags) // 3
+        lags = [statistics.median(self.lags[n * third : (n + 1) * third]) for n in (1, 2)]
+        states = [statistics.median(self.states[n * third : (n + 1) * third]) for n in (1, 2)]
+        constant = states[1] <= CONSTANT * states[0] and lags[1] <= CONSTANT * lags[0] + BURST
+        figure = (
+            f"{self.marks.rate()}; lag {lags[0]:.1f} s, then {lags[1]:.1f} s; "
+            f"state {states[0] / 1e6:.2f} MB, then {states[1] / 1e6:.2f} MB"
+        )
+        kept_up = self.marks.rate().per_second >= 0.95 * self.rate
+        return Row(what, figure, f"{self.rate:,} events/s, constant", constant and kept_up)
+
+
+def sustained(spark: SparkSession, minutes: float) -> list[Row]:
+    """Measure a folder and a topic of Kafka, on Spark and in this process."""
+    rows = []
+    for name, session, rates in (
+        ("on Spark", spark, (400_000, 150_000)),
+        ("in this process", None, (800_000, 200_000)),
+    ):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / "events"
+            folder.mkdir()
+            course = _course(
+                FolderPlace(folder=str(folder)), str(folder), rates[0], minutes, session
+            )
+            rows.append(course.row(f"{minutes:g} minutes from a folder {name}"))
+        with topic_place() as topic:
+            course = _course(topic, str(topic.address), rates[1], minutes, session)
+            rows.append(course.row(f"{minutes:g} minutes from Kafka {name}"))
+    return rows
+
+
+def _course(
+    place: FolderPlace | KafkaPlace,
+    target: str,
+    rate: int,
+    minutes: float,
+    spark: SparkSession | None,
+) -> Course:
+    options = {"time_unit": "us"} if isinstance(place, KafkaPlace) else {}
+    with (
+        tempfile.TemporaryDirectory() as name,
+        feeding(target, rate=rate, seconds=60 * minutes, every=BURST),
+    ):
+        checkpoint, sink = Path(name) / "checkpoint", FilesSink(Path(name) / "out")
+        if isinstance(place, FolderPlace):
+            while not any(Path(target).glob("[!.]*")):  # whose schema is that of the events
+                time.sleep(0.01)
+        course = Course(rate)
+        if spark is None:
+            stream = LocalStream(
+                workload().live_planner(),
+                place,
+                options_of(lateness=LATENESS, **options),
+                Checkpoint(checkpoint),
+                sink,
+                pace=Pace(every=EVERY, limit=Limit(rows=MOST)),
+            )
+            timer = threading.Timer(60 * minutes, stream.stop)
+            timer.start()
+            stream.run(course.note)
+            timer.cancel()
+        else:
+            running = (
+                workload()
+                .stream(place, lateness=LATENESS, batch_rows=MOST, spark=spark, **options)
+                .start(
+                    sink=sink,
+                    checkpoint=checkpoint,
+                    trigger={"processingTime": f"{EVERY} seconds"},
+                    on_progress=course.note,
+                )
+            )
+            running.await_termination(60 * minutes)
+            running.stop()
+    return course
