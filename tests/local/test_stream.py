@@ -142,6 +142,7 @@ def test_progress_says_what_each_micro_batch_did(tmp_path: Path) -> None:
     stream.run()
     assert [progress.events for progress in stream.progress.recent] == [50, 50, 50, 0]
     assert [progress.lag for progress in stream.progress.recent] == [100, 50, 0, 0]
+    assert [progress.open_windows["counts"] for progress in stream.progress.recent][2:] == [2, 0]
     last = stream.progress.recent[-2]
     assert last.watermark == last.greatest - 2 == max(table["time"].to_pylist()) - 2
     rows = Workload.parse(TEXT).run(table, order_by="seq")["counts"].num_rows

@@ -183,7 +183,7 @@ class LocalStream:
             seconds=time.monotonic() - begun,
             finished=time.time(),
             lag=sum(self._source.lag(end).values()),
-            open_windows=after.open_windows,
+            open_windows=dict.fromkeys(after.open_windows, 0) if ends else after.open_windows,
             sharing=bursts_since(_bursts(before.operators), _bursts(after.operators)),
             watermark_delay=None if reached is None else time.time() - reached,
         )

@@ -105,6 +105,7 @@ class BucketRun:
             keys=self._bucket.keys,
             state_bytes=len(blob),
             lag=next((tick.lag for tick in ticks), None),
+            ended=any(tick.end for tick in ticks),
             sharing=sharing,
         )
         answers.append(self._answer(COUNTS, self._place, 0, counts.dump()))

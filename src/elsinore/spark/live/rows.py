@@ -107,8 +107,9 @@ class BucketCounts:
     """What a bucket counted in a micro-batch, and what it holds after it.
 
     watermark: in ticks; None before the first event. events, rejected, task_late: of the whole
-    micro-batch, the same in all buckets; so is lag. late: events that only the bucket knew to be
-    late. sharing: of this bucket in this micro-batch. waiting, keys, state_bytes: what it holds.
+    micro-batch, the same in all buckets; so are lag and ended (whether the stream
+    ended with it). late: events that only the bucket knew to be late. sharing: of this bucket in
+    this micro-batch. waiting, keys, state_bytes: what it holds.
     """
 
     watermark: int | None
@@ -121,6 +122,7 @@ class BucketCounts:
     keys: int
     state_bytes: int
     lag: int | None
+    ended: bool
     sharing: tuple[BurstCounts, ...]
 
     def dump(self) -> bytes:

@@ -111,6 +111,9 @@ class BatchWriter:
         newest = self.plan.generations[max(self.plan.generations)]
         kind = newest.setup.time
         greatest = max(times, default=None)
+        open_windows = {} if greatest is None else newest.open_windows(greatest)
+        if first.ended:
+            open_windows = dict.fromkeys(open_windows, 0)
         reached_all = min(reached, default=None)
         now = time.time()
         progress = StreamProgress(
@@ -127,7 +130,7 @@ class BatchWriter:
             seconds=time.monotonic() - begun,
             finished=now,
             lag=first.lag,
-            open_windows={} if greatest is None else newest.open_windows(greatest),
+            open_windows=open_windows,
             sharing=summed_bursts(bursts for _, one in counts for bursts in one.sharing),
             watermark_delay=None
             if reached_all is None
