@@ -238,3 +238,19 @@ def test_topics_are_named_as_on_the_command_line(
         windows = {(name, row["g"], row["window_start"]) for row in expected}
         assert windows
         assert windows == {key for key in keys if key[0] == name}
+
+
+def test_a_stream_that_has_ended_begins_anew(spark: SparkSession, tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    write_files(events(), folder, 1)
+    for first, seed in ((1, 2), (2, 3)):  # times begin at 0 again: nothing is late
+        run = stream(folder, spark, end_on_idle=0.5).start(out, checkpoint=tmp_path / "checkpoint")
+        assert run.await_termination(600)
+        assert not run.is_active
+        assert (run.progress.events, run.progress.late) == (600, 0)
+        assert run.recent_progress[-1].waiting == 0
+        write_files(events(seed=seed), folder, 1, first=first)
+    rows = ds.dataset(out / "counts").to_table()
+    results = [WORKLOAD.run(events(seed=s), order_by="seq")["counts"] for s in (1, 2)]
+    expected = pa.concat_tables([result.to_arrow() for result in results])
+    assert_same_rows(rows.to_pylist(), expected.to_pylist(), "counts")

@@ -66,9 +66,7 @@ class BucketRun:
             if state is None
             else Bucket.load(self._setup, state.blob, drop=True)
         )
-        self._watermark = Watermark(
-            lateness=plan.lateness, idle_timeout=plan.idle_timeout, per_second=plan.per_second
-        )
+        self._watermark = self._new_watermark()
         if state is not None:
             self._watermark.restore(json.loads(state.clock))
 
@@ -84,19 +82,22 @@ class BucketRun:
             for partition, greatest in tick.greatest.items():
                 self._watermark.observe(greatest, partition, now=now)
         until = self._watermark.at(now)
-        if any(tick.end for tick in ticks):
+        ends = any(tick.end for tick in ticks)
+        if ends:
             answers += self._finished(self._bucket.end(), RESULT, PARTIAL)
         elif until is not None:
             answers += self._finished(self._bucket.advance(until), RESULT, PARTIAL)
             if any(tick.early for tick in ticks):
                 answers += self._finished(self._bucket.early(), EARLY, EARLY_PARTIAL)
         sharing = bursts_since(bursts_before, _bursts(self._bucket))
-        if any(tick.end for tick in ticks):
+        last_time = self._watermark.greatest
+        if ends:  # the stream begins anew if it is started again
             self._bucket = Bucket(self._setup)
+            self._watermark = self._new_watermark()
         blob = self._bucket.save()
         counts = BucketCounts(
             watermark=until,
-            greatest=self._watermark.greatest,
+            greatest=last_time,
             events=sum(tick.events for tick in ticks),
             rejected=sum(tick.rejected for tick in ticks),
             task_late=sum(tick.late for tick in ticks),
@@ -105,11 +106,17 @@ class BucketRun:
             keys=self._bucket.keys,
             state_bytes=len(blob),
             lag=next((tick.lag for tick in ticks), None),
-            ended=any(tick.end for tick in ticks),
+            ended=ends,
             sharing=sharing,
         )
         answers.append(self._answer(COUNTS, self._place, 0, counts.dump()))
         return answers, BucketState(json.dumps(self._watermark.saved()), blob)
+
+    def _new_watermark(self) -> Watermark:
+        plan = self._plan
+        return Watermark(
+            lateness=plan.lateness, idle_timeout=plan.idle_timeout, per_second=plan.per_second
+        )
 
     def _finished(
         self, rows: Iterable[pa.RecordBatch], result: str, partial: str

@@ -37,6 +37,7 @@ class BatchWriter:
     """Writes micro-batches: the function for `foreachBatch`.
 
     sink: of results. rejects: of rejected records. early: receives values of open windows.
+    ended: the micro-batch with which the stream ended; None before.
     """
 
     plan: StreamPlan
@@ -47,6 +48,7 @@ class BatchWriter:
     progress: ProgressLog = field(default_factory=ProgressLog)
     on_progress: Callable[[StreamProgress], object] | None = None
     failure: BaseException | None = None
+    ended: int | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a micro-batch."""
@@ -139,10 +141,12 @@ class BatchWriter:
         self.checkpoint.keep_progress(
             {
                 "batch": batch,
-                "watermark": reached_all,
+                "watermark": None if first.ended else reached_all,
                 "greatest": greatest,
             }
         )
+        if first.ended:
+            self.ended = batch
         self.progress.add(progress)
         if self.on_progress is not None:
             self.on_progress(progress)

@@ -8,6 +8,7 @@ own, what else a micro-batch depends on, so that a replay does the same again:
     wall     the machine's clock in microseconds since the epoch, for events too far ahead
     end      whether the stream ends here
     early    how many times values of open windows have been asked for
+    expected   the partitions that the watermark waits for
     watermark  in ticks, after the micro-batch before: tasks tell late events by it
 """
 
@@ -99,6 +100,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until: Offset | None = None  # where a run that reads what is available ends
         self._begun: float | None = None
         self._idle_since: float | None = None
+        self._ended = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_text": self._text}
@@ -116,6 +118,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             "wall": _wall(),
             "end": False,
             "early": 0,
+            "expected": [],
             "watermark": None,
         }
 
@@ -136,8 +139,11 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],
         limit: ReadLimit,  # noqa: ARG002 - the task has the limit
     ) -> dict[str, Any]:
-        """Return the end of the next micro-batch; `start` if there is nothing to do."""
-        if start["end"]:
+        """Return the end of the next micro-batch; `start` if there is nothing to do.
+
+        A stream that has ended begins anew, behind what it has read, when it is started again.
+        """
+        if self._ended:
             return start
         now = self._now(start["now"])
         offset = self._opened().advance(start["source"], self._task.limit, self._until)
@@ -149,12 +155,14 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             early = int(now // self._task.early)
         if not (has_events or ends or self._ticks(start, now, early)):
             return start
+        self._ended = ends
         return {
             "source": offset,
             "now": now,
             "wall": _wall(),
             "end": ends,
             "early": early,
+            "expected": list(self._opened().lag(offset)),
             "watermark": self._task.checkpoint.progress().get("watermark"),
         }
 
@@ -167,13 +175,12 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         source = self._opened()
         splits = source.splits(start["source"], end["source"])
         early = end["early"] > start["early"]
-        lag = source.lag(end["source"])
         tick = Tick(
             now=end["now"],
             end=end["end"],
             early=early,
-            expected=tuple(lag),
-            lag=sum(lag.values()),
+            expected=tuple(end["expected"]),
+            lag=sum(source.lag(end["source"]).values()),
         )
         pieces = balanced(splits, self._task.tasks) or [[]]
         return [Piece(piece, end["wall"], end["watermark"], tick) for piece in pieces]

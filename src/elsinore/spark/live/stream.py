@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,6 +42,8 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
+
+LOOK_SECONDS = 0.2  # between looks whether the stream has ended
 
 Trigger = Mapping[str, Any]
 
@@ -247,6 +251,8 @@ class RunningStream:
     @property
     def is_active(self) -> bool:
         """Whether the stream runs."""
+        if self._is_committed():
+            self.query.stop()
         return bool(self.query.isActive)
 
     @property
@@ -265,11 +271,21 @@ class RunningStream:
         Raises what stopped the stream, if it failed: InputError for events that cannot be used,
         OutputError for a place that cannot be written.
         """
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
         with _own_errors(self._writer):
-            if timeout is None:
-                self.query.awaitTermination()
-                return True
-            return bool(self.query.awaitTermination(timeout))  # type: ignore[arg-type]
+            while True:
+                wait = min(LOOK_SECONDS, max(0.01, deadline - time.monotonic()))
+                if self.query.awaitTermination(wait):  # type: ignore[arg-type]
+                    return True
+                if self._is_committed():
+                    self.query.stop()
+                elif time.monotonic() >= deadline:
+                    return False
+
+    def _is_committed(self) -> bool:
+        """Return whether the micro-batch with which the stream ended is done: `end_on_idle`."""
+        ended, last = self._writer.ended, self.query.lastProgress
+        return ended is not None and last is not None and last["batchId"] >= ended
 
     def process_all_available(self) -> None:
         """Wait until everything that is available now was processed. For tests."""
