@@ -21,23 +21,21 @@ from elsinore.spark.live.source import ElsinoreSource, PackingReader
 from support.streams import LATENESS, TEXT, check_files, events, write_files
 
 
-def dying(marker: Path, rows: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows; the first process of all that has yielded one kills itself."""
-    for row in rows:
-        yield row
-        try:
-            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            continue
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
 def classes_that_die(marker: Path) -> dict[str, type]:
     """Return classes that work as those of a live stream, and die once.
 
     They are defined in a function so that workers receive them with their code.
     """
-    die = dying
+
+    def die(marker: Path, rows: Iterator[Any]) -> Iterator[Any]:
+        """Yield rows; the first process of all that has yielded one kills itself."""
+        for row in rows:
+            yield row
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
 
     class DyingReader(PackingReader):
         def read(self, partition: Any) -> Iterator[Any]:
