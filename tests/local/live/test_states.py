@@ -1,7 +1,8 @@
 """Saved states of live runs: continued in other processes and by later releases, or refused.
 
 The folder `states` has a state of each version, which the release that introduced it saved:
-`python tests/local/live/test_states.py` writes one of the present version. If a layout changes,
+`PYTHONPATH=tests python tests/local/live/test_states.py` writes one of the present version. As long
+as that version has not been released, a change of plans or layouts may write it again. Afterwards
 its version is increased (`runtime.live.state.VERSION`, or the owner's name in an operator's
 state), a state of the new version is added, and the old one is refused by a message that says so.
 """
