@@ -73,7 +73,7 @@ def from_folder(spark: SparkSession, batch: int) -> list[Row]:
         assert_same(ordered(expected), ordered(whole))
         on_spark, rows = ways.on_spark(queries, place, spark, batch)
         assert_same(ordered(rows), ordered(expected))
-        identity, _ = ways.on_spark(queries, place, spark, batch, identity=True)
+        identity = ways.identity_on_spark(queries, place, spark, batch)
         count, _ = stream_rivals.windowed_count(spark, folder, batch)
         for file in sorted(folder.iterdir())[ROWS_BATCHES:]:  # the slowest gets the first files
             file.unlink()
