@@ -69,10 +69,11 @@ def write_file(table: pa.Table, folder: Path, number: int) -> None:
 
 
 def write_folder(folder: Path, files: int, rows: int, *, moving: bool = False) -> None:
-    """Write files of so many rows each; their modification times are in their order."""
+    """Write files of so many rows each, of the length of a window, modified in their order."""
     folder.mkdir()
     for number in range(files):
-        write_file(events(number * rows, rows, moving=moving), folder, number)
+        table = events(number * rows, rows, density=rows // WINDOW, moving=moving)
+        write_file(table, folder, number)
         seconds = 1_700_000_000 + number
         os.utime(folder / f"events-{number:06}.parquet", (seconds, seconds))
 
