@@ -89,7 +89,8 @@ def events_as_rows(
 def _count(key: tuple[int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
     """Add a micro-batch's events of a group to its open windows; yield the windows that ended."""
     windows: dict[int, tuple[Any, Any]] = pickle.loads(state.get[0]) if state.exists else {}
-    for frame in () if state.hasTimedOut else frames:
+    if not state.hasTimedOut:
+        frame = pd.concat(list(frames))  # pieces in any order, as tasks have read them
         times = frame["time"].astype("int64").to_numpy() // _unit(frame)
         order = np.argsort(times, kind="stable")
         codes = frame["type"].map(CODES).to_numpy()[order]
