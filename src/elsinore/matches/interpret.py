@@ -56,25 +56,12 @@ def value_of(
         elif op == 4:
             top += 1
             stack[top] = numbers[before, b] if a == 2 else numbers[final, b]
-        elif op == 5:
-            if held[before, a] < 0:
+        elif op <= 7:
+            is_bound = held[final if op == 7 else before, a] >= 0
+            if is_bound == (op == 6):
                 return 1.0
-        elif op == 6:
-            if held[before, a] >= 0:
-                return 1.0
-        elif op == 7:
-            if held[final, a] < 0:
-                return 1.0
-        elif op == 8:
-            stack[top] = 1.0 - stack[top]
-        elif op == 9:
-            stack[top] = -stack[top]
-        elif op == 10:
-            stack[top] = abs(stack[top])
-        elif op == 11:
-            stack[top] = math.log2(stack[top]) if stack[top] > 0 else np.nan
-        elif op == 12:
-            stack[top] = 1.0 if math.isnan(stack[top]) else 0.0
+        elif op <= 12:
+            stack[top] = _of_one(op, stack[top])
         elif op == 13:
             top += 1
             stack[top] = 1.0 if wholes[whole] == _NULL else 0.0
@@ -90,18 +77,12 @@ def value_of(
                 whole += 1
                 at_row = before if a == 2 else final
                 wholes[whole] = summed(tables, numbers[at_row, b], numbers[at_row, c])
-            elif op == 35:
-                wholes[whole] = with_sign(tables, wholes[whole])
             elif op == 36:
                 top += 1
                 stack[top] = np.nan if wholes[whole] == _NULL else float(wholes[whole])
                 whole -= 1
-            elif op == 37:
-                if wholes[whole] != _NULL:
-                    wholes[whole] = -wholes[whole]
-            elif op == 38:
-                if wholes[whole] != _NULL:
-                    wholes[whole] = abs(wholes[whole])
+            elif op <= 38:
+                wholes[whole] = _of_one_whole(tables, op, wholes[whole])
             elif op == 39:
                 wholes[whole] = scaled(tables, a, wholes[whole], stack[top])
                 top -= 1
@@ -110,12 +91,8 @@ def value_of(
                 wholes[whole] = computed(tables, op, wholes[whole], wholes[whole + 1])
         else:
             whole -= 2
-            one, other = wholes[whole + 1], wholes[whole + 2]
             top += 1
-            if one == _NULL or other == _NULL:  # noqa: PLR1714 - compiled
-                stack[top] = np.nan
-            else:
-                stack[top] = 1.0 if _compare(op - 6, one, other) else 0.0
+            stack[top] = _compare_wholes(op - 6, wholes[whole + 1], wholes[whole + 2])
     return stack[0]
 
 
@@ -132,6 +109,38 @@ def row_of(
     if moment == 1:
         return previous
     return held[before if moment == 2 else final, register]
+
+
+@kernel(borrows=True, linked=True)
+def _of_one(op: int, value: float) -> float:
+    """Return the value of an operator of one double."""
+    if op == 8:  # NOT
+        return 1.0 - value
+    if op == 9:
+        return -value
+    if op == 10:
+        return abs(value)
+    if op == 11:
+        return math.log2(value) if value > 0 else np.nan
+    return 1.0 if math.isnan(value) else 0.0
+
+
+@kernel(borrows=True, linked=True)
+def _of_one_whole(tables: Ints, op: int, value: int) -> int:
+    """Return the value of an operator of one integer."""
+    if op == 35:
+        return with_sign(tables, value)
+    if value == _NULL:
+        return value
+    return -value if op == 37 else abs(value)
+
+
+@kernel(borrows=True, linked=True)
+def _compare_wholes(op: int, one: int, other: int) -> float:
+    """Return whether a comparison of integers holds; NaN if one is null."""
+    if one == _NULL or other == _NULL:  # noqa: PLR1714 - compiled
+        return np.nan
+    return 1.0 if _compare(op, one, other) else 0.0
 
 
 @kernel(borrows=True, linked=True)

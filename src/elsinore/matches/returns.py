@@ -115,88 +115,108 @@ def item_name(item: ReturnItem) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What an item of RETURN is read in."""
+
+    query: Query
+    item: ReturnItem
+    registers: Registers
+
+    @property
+    def positive(self) -> set[str]:
+        """The variables that a match binds: those under NOT are left out."""
+        return {event.variable for event in pt.positive_events(self.query.pattern)}
+
+    def variables(self, leaf: Attribute) -> tuple[str, ...]:
+        """Return the variables that an attribute names."""
+        named = variables_named(self.query.pattern, leaf.variable)
+        return tuple(variable for variable in named if variable in self.positive)
+
+
 def _column(
     query: Query, item: ReturnItem, registers: Registers, attributes: tuple[str, ...]
 ) -> Column:
-    name = item_name(item)
-    positive = {event.variable for event in pt.positive_events(query.pattern)}
-
-    def variables(leaf: Attribute) -> tuple[str, ...]:
-        return tuple(v for v in variables_named(query.pattern, leaf.variable) if v in positive)
-
+    name, scope = item_name(item), _Scope(query, item, registers)
     match item.expression:
         case ex.Column(attribute):
-            every = tuple(sorted(positive))
+            every = tuple(sorted(scope.positive))
             first = registers.number(RegisterKind.FIRST, every)
             return Column(name, ColumnKind.VALUE, register=first, attribute=attribute)
         case Attribute(_, attribute, Reference.ALL):
-            every = variables(item.expression)
+            every = scope.variables(item.expression)
             if attribute is None:
                 return Column(name, ColumnKind.EVENTS, variables=every, fields=attributes)
             return Column(name, ColumnKind.LIST, attribute=attribute, variables=every)
         case Call("EVENT_IDS", arguments):
             read = next((node.name for node in arguments if isinstance(node, ex.Column)), "id")
-            every = tuple(sorted(positive))
+            every = tuple(sorted(scope.positive))
             return Column(name, ColumnKind.LIST, attribute=read, variables=every)
         case Call("MATCH_NUMBER"):
             return Column(name, ColumnKind.MATCH_NUMBER)
         case Attribute() as leaf:
-            slot = _slot(query, leaf, variables(leaf), registers)
+            slot = _slot(query, leaf, scope.variables(leaf), registers)
             return Column(name, ColumnKind.VALUE, register=slot.register, attribute=slot.attribute)
         case Call("MIN" | "MAX" | "COUNT" as function, (argument,)) as call:
-            every = variables(_range(query, call))
+            every = scope.variables(_range(query, call))
             over_what = registers.argument(argument)
             kind, made = _DIRECT[function]
             kind = RegisterKind.COUNT if function == "COUNT" and over_what is None else kind
             number = registers.number(kind, every, over_what)
             return Column(name, made, register=number, attribute=over_what)
 
-    def resolve(node: Expression) -> Expression:
-        match node:
-            case Attribute():
-                return slotted(_slot(query, node, variables(node), registers))
-            case Call(function) if function in AGGREGATES or function in registers.aggregates:
-                every = variables(_range(query, node))
-                return aggregate_of(registers, node, every, Moment.FINAL)
-            case Call(function, arguments) if function in ex.SCALARS:
-                return Call(function, tuple(resolve(argument) for argument in arguments))
-            case Call("CONFIDENCE"):
-                number = registers.number(RegisterKind.CONFIDENCE, ())
-                return slotted(Slot(Moment.FINAL, number))
-            case Call("MATCH_NUMBER" | "EVENT_IDS"):
-                raise QuerySemanticError(
-                    f"{node.name} is a column of its own: nothing is computed with it.",
-                    span=node.span or query.span,
-                    query=query.name,
-                )
-            case Call():
-                raise QuerySemanticError(
-                    no_function(node.name, registers.aggregates),
-                    span=node.span or query.span,
-                    query=query.name,
-                )
-            case ex.Binary(operator, left, right):
-                return ex.Binary(operator, resolve(left), resolve(right))
-            case ex.Negative(operand):
-                return ex.Negative(resolve(operand))
-            case ex.Not(operand):
-                return ex.Not(resolve(operand))
-            case ex.IsNull(operand):
-                return ex.IsNull(resolve(operand))
-            case ex.InList(operand, choices):
-                return ex.InList(resolve(operand), choices)
-            case ex.Like(operand, pattern):
-                return ex.Like(resolve(operand), pattern)
-            case ex.Literal() | ex.Duration():
-                return node
-            case _:
-                raise UnsupportedError(
-                    f"RETURN: {render(node)} is not supported yet. Return what it is computed of.",
-                    span=node.span or item.expression.span or query.span,
-                    query=query.name,
-                )
+    return Column(name, ColumnKind.COMPUTED, expression=_resolved(scope, item.expression))
 
-    return Column(name, ColumnKind.COMPUTED, expression=resolve(item.expression))
+
+def _resolved(scope: _Scope, node: Expression) -> Expression:
+    """Return an expression over registers of the complete match.
+
+    Raises QuerySemanticError for what cannot be computed with, UnsupportedError for other nodes.
+    """
+    query, registers = scope.query, scope.registers
+    match node:
+        case Attribute():
+            return slotted(_slot(query, node, scope.variables(node), registers))
+        case Call(function) if function in AGGREGATES or function in registers.aggregates:
+            every = scope.variables(_range(query, node))
+            return aggregate_of(registers, node, every, Moment.FINAL)
+        case Call(function, arguments) if function in ex.SCALARS:
+            return Call(function, tuple(_resolved(scope, argument) for argument in arguments))
+        case Call("CONFIDENCE"):
+            number = registers.number(RegisterKind.CONFIDENCE, ())
+            return slotted(Slot(Moment.FINAL, number))
+        case Call("MATCH_NUMBER" | "EVENT_IDS"):
+            raise QuerySemanticError(
+                f"{node.name} is a column of its own: nothing is computed with it.",
+                span=node.span or query.span,
+                query=query.name,
+            )
+        case Call():
+            raise QuerySemanticError(
+                no_function(node.name, registers.aggregates),
+                span=node.span or query.span,
+                query=query.name,
+            )
+        case ex.Binary(operator, left, right):
+            return ex.Binary(operator, _resolved(scope, left), _resolved(scope, right))
+        case ex.Negative(operand):
+            return ex.Negative(_resolved(scope, operand))
+        case ex.Not(operand):
+            return ex.Not(_resolved(scope, operand))
+        case ex.IsNull(operand):
+            return ex.IsNull(_resolved(scope, operand))
+        case ex.InList(operand, choices):
+            return ex.InList(_resolved(scope, operand), choices)
+        case ex.Like(operand, pattern):
+            return ex.Like(_resolved(scope, operand), pattern)
+        case ex.Literal() | ex.Duration():
+            return node
+        case _:
+            raise UnsupportedError(
+                f"RETURN: {render(node)} is not supported yet. Return what it is computed of.",
+                span=node.span or scope.item.expression.span or query.span,
+                query=query.name,
+            )
 
 
 def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: Registers) -> Slot:

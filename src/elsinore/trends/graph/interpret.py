@@ -110,90 +110,120 @@ def _interpret(
 
     The same values as `elsinore.model.evaluate`, all numbers being doubles.
     """
-    stack, codes, known = conditions.stack, conditions.codes, conditions.is_known
     top = -1  # the value on top
     for at in range(conditions.forms[condition, BEGINS], conditions.forms[condition + 1, BEGINS]):
-        operation, operand = conditions.program[at, OPERATION], conditions.program[at, OPERAND]
+        operation = conditions.program[at, OPERATION]
         if operation <= UNKNOWN:
             top += 1
-            previous = conditions.program[at, EVENT] == PREVIOUS_EVENT
-            for event in range(count):
-                known[top, event] = 1
-                place = events[first + event, 0] if previous else row
-                if operation == LOAD_NUMBER:
-                    known[top, event] = conditions.known[operand, place]
-                    stack[top, event] = conditions.numbers[operand, place]
-                elif operation == LOAD_CODE:
-                    known[top, event] = conditions.known[operand, place]
-                    codes[top, event] = conditions.compared[operand, place]
-                elif operation == NUMBER:
-                    stack[top, event] = conditions.constants[at]
-                elif operation == CODE:
-                    codes[top, event] = operand
-                else:
-                    known[top, event] = 0
+            _load(conditions, at, top, events, first, count, row)
         elif operation <= LAST_OF_ONE:
             for event in range(count):
-                if operation == IS_UNKNOWN:
-                    codes[top, event] = 1 - known[top, event]
-                    known[top, event] = 1
-                elif operation == NOT:
-                    codes[top, event] = 1 - codes[top, event]
-                elif operation == NEGATE:
-                    stack[top, event] = -stack[top, event]
-                elif operation == MAGNITUDE:
-                    stack[top, event] = abs(stack[top, event])
-                elif operation == CODE_AS_NUMBER:
-                    stack[top, event] = float(codes[top, event])
-                elif operation == MAGNITUDE_OF_CODE:
-                    codes[top, event] = abs(codes[top, event])
-                elif known[top, event] and stack[top, event] > 0.0:
-                    stack[top, event] = math.log2(stack[top, event])
-                else:
-                    known[top, event] = 0
+                _apply_to_one(conditions, operation, top, event)
         else:
             top -= 1
+            operand = conditions.program[at, OPERAND]
             for event in range(count):
-                both = known[top, event] & known[top + 1, event]
                 if operation in (AND, OR):
-                    decisive = 1 if operation == OR else 0
-                    settled = (known[top, event] == 1 and codes[top, event] == decisive) or (
-                        known[top + 1, event] == 1 and codes[top + 1, event] == decisive
-                    )
-                    codes[top, event] = decisive if settled else 1 - decisive
-                    known[top, event] = 1 if settled else both
-                    continue
-                known[top, event] = both
-                if both == 0:
-                    continue
-                if operation == COMPARE_CODES:
-                    code, with_code = codes[top, event], codes[top + 1, event]
-                    outcome = LESS if code < with_code else EQUAL if code == with_code else GREATER
-                    codes[top, event] = 1 if operand & outcome else 0
-                elif operation == COMPARE_NUMBERS:
-                    number, other = stack[top, event], stack[top + 1, event]
-                    outcome = LESS if number < other else EQUAL if number == other else GREATER
-                    codes[top, event] = 1 if operand & outcome else 0
-                elif operation == SCALE_CODE:
-                    scale = stack[top + 1, event]
-                    value = float(codes[top, event])
-                    value = value * scale if operand == 0 else _quotient(value, scale)
-                    fits = abs(value) < LIMIT  # NaN does not
-                    known[top, event] = 1 if fits else 0
-                    codes[top, event] = _rounded(value) if fits else 0
-                elif operation >= PLUS_CODES:
-                    with_code = codes[top + 1, event]
-                    if operation >= REMAINDER_OF_CODES and with_code == 0:
-                        known[top, event] = 0
-                        continue
-                    codes[top, event] = _computed_code(operation, codes[top, event], with_code)
+                    _connect(conditions, operation, top, event)
                 else:
-                    value = _computed(operation, stack[top, event], stack[top + 1, event])
-                    stack[top, event] = value
-                    known[top, event] = 0 if value != value else 1  # noqa: PLR0124  (NaN)
+                    _apply_to_two(conditions, operation, operand, top, event)
     for event in range(count):
-        if known[top, event] == 0 or codes[top, event] == 0:
+        if conditions.is_known[top, event] == 0 or conditions.codes[top, event] == 0:
             conditions.chosen[event] = 0
+
+
+@kernel
+def _load(
+    conditions: Conditions, at: int, top: int, events: Ints, first: int, count: int, row: int
+) -> None:
+    """Put a constant, or an attribute of each event, on top of the values."""
+    operation, operand = conditions.program[at, OPERATION], conditions.program[at, OPERAND]
+    previous = conditions.program[at, EVENT] == PREVIOUS_EVENT
+    for event in range(count):
+        conditions.is_known[top, event] = 1
+        place = events[first + event, 0] if previous else row
+        if operation == LOAD_NUMBER:
+            conditions.is_known[top, event] = conditions.known[operand, place]
+            conditions.stack[top, event] = conditions.numbers[operand, place]
+        elif operation == LOAD_CODE:
+            conditions.is_known[top, event] = conditions.known[operand, place]
+            conditions.codes[top, event] = conditions.compared[operand, place]
+        elif operation == NUMBER:
+            conditions.stack[top, event] = conditions.constants[at]
+        elif operation == CODE:
+            conditions.codes[top, event] = operand
+        else:
+            conditions.is_known[top, event] = 0
+
+
+@kernel
+def _apply_to_one(conditions: Conditions, operation: int, top: int, event: int) -> None:
+    """Replace the value on top by that of an operator of one value."""
+    stack, codes, known = conditions.stack, conditions.codes, conditions.is_known
+    if operation == IS_UNKNOWN:
+        codes[top, event] = 1 - known[top, event]
+        known[top, event] = 1
+    elif operation == NOT:
+        codes[top, event] = 1 - codes[top, event]
+    elif operation == NEGATE:
+        stack[top, event] = -stack[top, event]
+    elif operation == MAGNITUDE:
+        stack[top, event] = abs(stack[top, event])
+    elif operation == CODE_AS_NUMBER:
+        stack[top, event] = float(codes[top, event])
+    elif operation == MAGNITUDE_OF_CODE:
+        codes[top, event] = abs(codes[top, event])
+    elif known[top, event] and stack[top, event] > 0.0:
+        stack[top, event] = math.log2(stack[top, event])
+    else:
+        known[top, event] = 0
+
+
+@kernel
+def _connect(conditions: Conditions, operation: int, top: int, event: int) -> None:
+    """Replace two truth values by their AND or OR, in three-valued logic."""
+    codes, known = conditions.codes, conditions.is_known
+    both = known[top, event] & known[top + 1, event]
+    decisive = 1 if operation == OR else 0
+    settled = (known[top, event] == 1 and codes[top, event] == decisive) or (
+        known[top + 1, event] == 1 and codes[top + 1, event] == decisive
+    )
+    codes[top, event] = decisive if settled else 1 - decisive
+    known[top, event] = 1 if settled else both
+
+
+@kernel
+def _apply_to_two(
+    conditions: Conditions, operation: int, operand: int, top: int, event: int
+) -> None:
+    """Replace two values by that of an operator; unknown if one is."""
+    stack, codes, known = conditions.stack, conditions.codes, conditions.is_known
+    known[top, event] &= known[top + 1, event]
+    if known[top, event] == 0:
+        return
+    if operation == COMPARE_CODES:
+        code, with_code = codes[top, event], codes[top + 1, event]
+        outcome = LESS if code < with_code else EQUAL if code == with_code else GREATER
+        codes[top, event] = 1 if operand & outcome else 0
+    elif operation == COMPARE_NUMBERS:
+        number, other = stack[top, event], stack[top + 1, event]
+        outcome = LESS if number < other else EQUAL if number == other else GREATER
+        codes[top, event] = 1 if operand & outcome else 0
+    elif operation == SCALE_CODE:
+        value = _scaled(operand, float(codes[top, event]), stack[top + 1, event])
+        fits = abs(value) < LIMIT  # NaN does not
+        known[top, event] = 1 if fits else 0
+        codes[top, event] = _rounded(value) if fits else 0
+    elif operation >= PLUS_CODES:
+        with_code = codes[top + 1, event]
+        if operation >= REMAINDER_OF_CODES and with_code == 0:
+            known[top, event] = 0
+        else:
+            codes[top, event] = _computed_code(operation, codes[top, event], with_code)
+    else:
+        value = _computed(operation, stack[top, event], stack[top + 1, event])
+        stack[top, event] = value
+        known[top, event] = 0 if value != value else 1  # noqa: PLR0124  (NaN)
 
 
 @kernel
@@ -216,7 +246,10 @@ def _computed_code(operation: int, one: int, other: int) -> int:
 
 
 @kernel
-def _quotient(value: float, by: float) -> float:
+def _scaled(operand: int, value: float, by: float) -> float:
+    """Return a product, or a quotient, which is NaN if `by` is 0."""
+    if operand == 0:
+        return value * by
     return value / by if by != 0.0 else np.nan
 
 
