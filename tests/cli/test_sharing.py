@@ -84,7 +84,7 @@ def test_the_paper_s_three_queries_share_travel_and_explain_tells_what_the_run_c
 ) -> None:
     """HAMLET, Section 1: q3 alone asks for slow Travel events."""
     path = Path(__file__).parents[2] / "examples" / "ridesharing" / "introduction.cep"
-    events = ridesharing(4_000, seed=3)
+    events = ridesharing(20_000, seed=0)
     write_table(events, tmp_path / "trips.parquet", "parquet")
     told = CliRunner().invoke(
         app, ["explain", str(path), "--events", str(tmp_path / "trips.parquet"), "--format", "json"]
