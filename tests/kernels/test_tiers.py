@@ -19,9 +19,11 @@ from elsinore.kernels import (
 )
 
 PROGRAM = """
+import warnings
 import elsinore as el
 from elsinore.kernels import SHELF
 
+warnings.filterwarnings("ignore", message=".*have the same time")
 workload = el.Workload.parse('''
     QUERY q RETURN k, COUNT(*) AS n, SUM(b.v), MIN(b.v) PATTERN SEQ(A a, B b+) {where}
     GROUP BY k WITHIN 100 SLIDE 50;

@@ -292,7 +292,8 @@ def test_spark_does_not_filter_before_it_looks_for_unusable_events(
 def test_a_type_that_never_occurs_is_warned_of(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, Bee+);")
     table = events()
-    assert workload.run(frame_of(spark, table)).warnings == workload.run(table).warnings
+    there, here = workload.run(frame_of(spark, table)).warnings, workload.run(table).warnings
+    assert sorted(there) == sorted(here)
 
 
 def test_tasks_that_read_files_count_types_as_they_read(
