@@ -248,7 +248,7 @@ def test_options_that_say_how_events_are_read_cannot_be_changed() -> None:
     assert live.watermark == 12
     with pytest.raises(InputError, match="time_unit= is part of the saved state"):
         workload.resume(live.save(), time_unit="ms")
-    with pytest.raises(TypeError, match="has no option 'tardiness'"):
+    with pytest.raises(TypeError, match="have no option 'tardiness'"):
         workload.resume(live.save(), tardiness=3)
 
 
