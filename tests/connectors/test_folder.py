@@ -391,3 +391,10 @@ def test_a_place_is_the_same_folder_in_processes_with_other_working_directories(
     place = FolderPlace(folder="in")
     monkeypatch.chdir("/")
     assert place.open(tmp_path / "log").schema.names == ["time", "type"]
+
+
+def test_the_first_file_may_have_been_written_a_moment_ago(tmp_path):
+    write(tmp_path / "in/a.jsonl", rows_of(1, 5))
+    source = FolderSource(tmp_path / "in", tmp_path / "log", settle=0.5)
+    assert source.available() == {"file": 1, "unit": 0}
+    assert source.schema.equals(SCHEMA)

@@ -93,6 +93,9 @@ def new_files(
             raise InputError(f"Cannot list '{error.filename}': {error.strerror}.") from error
 
 
+MOMENT_AGO = "it was modified a moment ago"
+
+
 class Completeness:
     """Decides which new files are complete, from what was seen of them before.
 
@@ -108,6 +111,11 @@ class Completeness:
         self._seen: dict[str, tuple[FolderFile, float]] = {}
         self._warned: set[str] = set()
         self.pending: dict[str, str] = {}  # path -> why the file is not read yet
+
+    @property
+    def settles_soon(self) -> bool:
+        """Whether one of the pending files will be complete if nobody writes to it any more."""
+        return MOMENT_AGO in self.pending.values()
 
     def ready(self, files: list[FolderFile]) -> list[Ready]:
         """Return those of the new files that are complete; remember the others."""
@@ -147,7 +155,7 @@ class Completeness:
                 return "", tuple(metadata.row_group(group).num_rows for group in groups)
             age = time.time() - file.modified / 1e9
             if not (age >= self._settle or unchanged >= self._settle):
-                return "it was modified a moment ago", ()
+                return MOMENT_AGO, ()
             return "", (_estimated_rows(path, file.size),)
         except pa.ArrowInvalid:
             return "it has no Parquet footer, so it is incomplete or damaged", ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from elsinore.runtime.sources import (
 FileOrder = Literal["modified", "name"]
 
 SETTLE = 2.0  # seconds without a change after which a text file counts as complete
+LOOK_AGAIN = 0.2  # seconds between two looks for the first complete file
 SPLIT_ROWS = 1 << 18  # neighbouring row groups up to this size are read together
 RECENT = 1_000  # files that are checked for later changes
 
@@ -68,6 +70,7 @@ class FolderSource:
         self._order = order
         self._reading = replace(Reading() if reading is None else reading, tell=warn)
         self._warn = warn
+        self._settle = settle
         self._warned: set[str] = set()
         self._completeness = Completeness(self._folder, settle, warn)
         list(zip(new_files(self._folder, {}), range(1), strict=False))  # refuses what is no folder
@@ -229,9 +232,20 @@ class FolderSource:
         return splits
 
     def _first_schema(self) -> pa.Schema:
-        """Return the schema of the first file, from the log if it is there."""
+        """Return the schema of the first file, from the log if it is there.
+
+        If the only files were modified a moment ago, wait until one of them is complete.
+        """
         if self._log.schema is not None:
             return self._log.schema
+        patience = time.monotonic() + self._settle + LOOK_AGAIN
+        while (
+            not self._log.entries
+            and self._completeness.settles_soon
+            and time.monotonic() < patience
+        ):
+            time.sleep(LOOK_AGAIN)
+            self._discover()
         if not self._log.entries:
             waiting = "".join(f" '{path}': {why}." for path, why in self.pending.items())
             raise InputError(
