@@ -64,6 +64,7 @@ names = st.one_of(
     st.text(min_size=1, max_size=6),
 )
 TRUTH = AttributeKind.BOOLEAN
+numbers = st.builds(Literal, st.integers(-3, 3) | st.floats(allow_nan=False))
 lengths = st.builds(Duration, st.integers(-(10**15), 10**15) | st.integers(-100, 100))
 literals = st.builds(
     Literal,
@@ -199,7 +200,7 @@ def _aggregates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[Call]:
             lambda name, of: Call(name, (of,)), st.sampled_from(["SUM", "AVG", "MIN", "MAX"]), over
         ),
         st.builds(lambda of: Call("COUNT", (of,)), counted),
-        st.builds(lambda of, more: Call("SLOPE", (of, more)), over, literals),
+        st.builds(lambda of, more: Call("SLOPE", (of, more)), over, numbers),
         st.builds(lambda of: Call("odd name", (of,)), over),
     )
 
