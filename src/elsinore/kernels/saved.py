@@ -154,7 +154,27 @@ def table_from_bytes(content: bytes | memoryview) -> pa.Table:
         with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
             table = reader.read_all()
         table.validate(full=True)
+        _check_text(table.schema)
         return table
+
+
+def schema_from_bytes(content: bytes | memoryview) -> pa.Schema:
+    """Return the schema that `pa.Schema.serialize` wrote. Raises StateError for damaged bytes."""
+    with reading_state("a schema"):
+        schema = pa.ipc.read_schema(pa.py_buffer(content))
+        _check_text(schema)
+        return schema
+
+
+def _check_text(schema: pa.Schema) -> None:
+    """Raise UnicodeDecodeError if a name or time zone is not UTF-8: Arrow decodes them lazily."""
+    fields = list(schema)
+    for field in fields:  # grows
+        assert isinstance(field.name, str)
+        kind = field.type
+        if pa.types.is_timestamp(kind):
+            assert kind.tz is None or isinstance(kind.tz, str)
+        fields += [kind.field(place) for place in range(kind.num_fields)]
 
 
 @contextmanager

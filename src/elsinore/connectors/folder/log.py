@@ -19,6 +19,7 @@ import pyarrow as pa
 from elsinore.connectors.durable import sync_folder
 from elsinore.connectors.folder.listing import FolderFile, Ready
 from elsinore.errors import OutputError, StateError
+from elsinore.kernels.saved import schema_from_bytes
 
 try:
     import fcntl
@@ -160,4 +161,4 @@ def _encoded(schema: pa.Schema) -> str:
 
 
 def _decoded(text: str) -> pa.Schema:
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+    return schema_from_bytes(base64.b64decode(text))

@@ -14,12 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.errors import StateError
-from elsinore.kernels.saved import reading_state
+from elsinore.kernels.saved import reading_state, schema_from_bytes
 from elsinore.local.live.generation import Generation
 from elsinore.local.live.live import Live, next_time
 from elsinore.local.live.state import OWNER, part_of
 from elsinore.model import Query
 from elsinore.runtime.live import (
+    LENGTHS,
     Bucket,
     Change,
     LiveOptions,
@@ -28,6 +29,7 @@ from elsinore.runtime.live import (
     first_generation,
     handed_over,
     planned_again,
+    ticks_of,
 )
 from elsinore.runtime.live.state import unpack_state
 
@@ -57,7 +59,7 @@ def resume(
         progress = dict(facts["progress"])
         begin = next_time(progress)
         last = f"schema {len(described) - 1}"
-        before_schema = pa.ipc.read_schema(pa.py_buffer(parts[last]))
+        before_schema = schema_from_bytes(parts[last])
     options, meanings = options.changed(changes), planner.meanings
     what = changes_between(before, meanings)
     unchanged = {name for name, change in what.items() if change is Change.UNCHANGED}
@@ -88,6 +90,12 @@ def resume(
             "The schema of the events is not that of the saved state, and no query has changed. "
             "Cast the events to the schema that they had."
         )
+    clock = generations[-1].setup.options.clock
+    with reading_state(OWNER):
+        for name in LENGTHS:  # those that are changed are checked by Live
+            length = getattr(options, name)
+            if length is not None and name not in changes:
+                ticks_of(length, clock, name)
     live = Live(generations, options, meanings)
     with reading_state(OWNER):
         live.restore(progress)
@@ -109,7 +117,7 @@ def _restored(
     """Return a saved generation; None if it answers no query that is kept."""
     with reading_state(OWNER):
         counts = dict(saved["buckets"])
-        schema = pa.ipc.read_schema(pa.py_buffer(parts[f"schema {number}"]))
+        schema = schema_from_bytes(parts[f"schema {number}"])
     planned = planned_again(OWNER, planner, kept, saved, schema, options, fine=fine)
     if planned is None:
         return None

@@ -15,7 +15,7 @@ from elsinore.runtime.live.generations import (
     planned_again,
 )
 from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
-from elsinore.runtime.live.options import LiveOptions, options_of, schema_from
+from elsinore.runtime.live.options import LENGTHS, LiveOptions, options_of, schema_from
 from elsinore.runtime.live.planner import Planner
 from elsinore.runtime.live.planning import setup_for
 from elsinore.runtime.live.progress import (
@@ -30,6 +30,7 @@ from elsinore.runtime.live.shares import split_by_key
 from elsinore.runtime.live.watermark import Watermark
 
 __all__ = [
+    "LENGTHS",
     "Bucket",
     "Change",
     "EventReader",

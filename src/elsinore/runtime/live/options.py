@@ -13,7 +13,7 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.errors import InputError, did_you_mean, option
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.live.lengths import Length
+from elsinore.runtime.live.lengths import Length, seconds_of
 from elsinore.runtime.request import RunRequest
 
 # Those of `RunRequest` that say how events are read and queries are planned.
@@ -32,6 +32,7 @@ READING = (
     "granularity",
     "evaluation",
 )
+LENGTHS = ("lateness", "idle_timeout", "ahead")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +55,17 @@ class LiveOptions:
     def __post_init__(self) -> None:
         if isinstance(self.buckets, bool) or not isinstance(self.buckets, int) or self.buckets < 1:
             raise InputError(f"{option('buckets')} is {self.buckets!r}, not a number above 0.")
+        for name in LENGTHS:
+            length = getattr(self, name)
+            if length is not None:
+                seconds_of(length, name)
 
     def saved(self) -> dict[str, Any]:
         """Return the options as JSON values."""
         request = {name: getattr(self.request, name) for name in READING}
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         del own["request"]
-        lengths = ("lateness", "idle_timeout", "ahead")
-        return request | own | {name: _plain(own[name]) for name in lengths}
+        return request | own | {name: _plain(own[name]) for name in LENGTHS}
 
     @classmethod
     def from_saved(cls, saved: Mapping[str, Any]) -> LiveOptions:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.errors import StateError
-from elsinore.kernels.saved import reading_state
+from elsinore.kernels.saved import reading_state, schema_from_bytes
 from elsinore.runtime.live import (
     Change,
     LiveOptions,
@@ -96,8 +96,7 @@ def _continued(
     fine = False
     for number, described in saved.items():
         with reading_state(OWNER):
-            content = base64.b64decode(described["schema"])
-            old_schema = pa.ipc.read_schema(pa.py_buffer(content))
+            old_schema = schema_from_bytes(base64.b64decode(described["schema"]))
             fine = int(described["per_microsecond"]) > 1
         generation = planned_again(OWNER, planner, kept, described, old_schema, options, fine=fine)
         if (

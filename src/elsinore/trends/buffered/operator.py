@@ -18,6 +18,7 @@ from elsinore.errors import StateError
 from elsinore.kernels.saved import (
     pack,
     reading_state,
+    schema_from_bytes,
     table_from_bytes,
     table_to_bytes,
     unpack,
@@ -296,7 +297,7 @@ class BufferedTrends:
         sharing = list(Sharing)[int(arrays["sharing"][0])]
         operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
         if "row:schema" in arrays:
-            schema = pa.ipc.read_schema(pa.py_buffer(arrays["row:schema"].tobytes()))
+            schema = schema_from_bytes(arrays["row:schema"].tobytes())
             operator._begin(schema).restore(arrays)
         for waiting in _from_bytes(arrays["waiting"]):
             operator._add_totals(waiting)

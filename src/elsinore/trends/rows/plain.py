@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_arrow, to_numpy, whole
 from elsinore.kernels import enter
+from elsinore.kernels.saved import table_from_bytes
 from elsinore.kernels.sorting import read_only
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
@@ -175,7 +176,7 @@ class PlainRows:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take up the rows that `saved` made arrays of."""
         self.classes = arrays["row:classes"].tolist()
-        table = pa.ipc.open_stream(arrays["row:table"].tobytes()).read_all()
+        table = table_from_bytes(arrays["row:table"].tobytes())
         self._parts = [table] if table.num_rows else []
 
 
