@@ -189,7 +189,8 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
             *absent_types(plan, types_seen(seen)),
             *first_few(always_null(plan, stream.is_null), "have such keys"),
         )
-        return late + ties + about_texts + missing + overflow(plan.workload, overflown)
+        # in the order in which Spark's driver lists the same warnings
+        return late + missing + about_texts + overflow(plan.workload, overflown) + ties
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
