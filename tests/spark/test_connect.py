@@ -56,10 +56,6 @@ print({row.folder for row in rows} == {sys.argv[1]}, sum(row.n for row in rows),
 """
 
 
-@pytest.mark.xfail(
-    reason="Over Spark Connect, workers compile some kernels that the driver does not send.",
-    strict=False,
-)
 def test_workers_over_spark_connect_compile_nothing(tmp_path: Path) -> None:
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
