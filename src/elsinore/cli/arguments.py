@@ -17,6 +17,7 @@ from elsinore.workload import Workload
 
 if TYPE_CHECKING:
     from elsinore.runtime.outputs import OutputFormat
+    from elsinore.runtime.result_sql import SqlCondition, SqlQuery
     from elsinore.runtime.sources import Source
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -33,11 +34,12 @@ class Engine(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """What results are written as."""
+    """What results are written as; ndjson: JSON that names the query in each row."""
 
     parquet = "parquet"
     csv = "csv"
     json = "json"
+    ndjson = "ndjson"
 
 
 class Unit(StrEnum):
@@ -398,6 +400,38 @@ def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFo
             f"--out {out.stem} --format {named}, or run one query."
         )
     return named
+
+
+def output_format_of(form: TableFormat) -> OutputFormat:
+    """Return what rows are written as for a --format."""
+    formats: dict[TableFormat, OutputFormat] = {
+        TableFormat.parquet: "parquet",
+        TableFormat.csv: "csv",
+        TableFormat.json: "json",
+        TableFormat.ndjson: "json",
+    }
+    return formats[form]
+
+
+def sql_over_results(
+    having: str | None, then: str | None, names: list[str]
+) -> tuple[SqlCondition | None, SqlQuery | None]:
+    """Return the SQL of --having and --then over the results of queries.
+
+    Raises ArgumentError for what is not SQL, and for names that no query has.
+    """
+    if having is None and then is None:
+        return None, None
+    from elsinore.runtime.result_sql import SqlCondition, SqlQuery  # noqa: PLC0415 - loads sqlglot
+
+    try:
+        condition = None if having is None else SqlCondition(having)
+    except InputError as error:
+        raise ArgumentError(f"--having: {error}") from error
+    try:
+        return condition, None if then is None else SqlQuery(then, names)
+    except InputError as error:
+        raise ArgumentError(f"--then: {error}") from error
 
 
 def check_folder(out: Path) -> None:

@@ -1,6 +1,10 @@
-"""`elsinore check`: say whether a workload is in order."""
+"""`elsinore check`: say whether workloads are in order."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -21,20 +25,24 @@ from elsinore.cli.arguments import (
     TimeUnitOption,
     TypeOption,
     Unit,
-    WorkloadFile,
     read_workload,
     source_of,
     warn_without_effect,
 )
-from elsinore.cli.console import reported, warn
+from elsinore.cli.console import WRONG_ARGUMENTS, ArgumentError, reported, say, warn
 from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
+from elsinore.errors import InvalidWorkloadError, QueryError
+from elsinore.words import count
 
 
 @reported
 def check(
     context: typer.Context,
-    workload: WorkloadFile = None,
+    workloads: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE|FOLDER...", help="Files with queries, or folders of *.cep."),
+    ] = None,
     query: QueryOption = None,
     python: PythonOption = None,
     events: OptionalEvents = None,
@@ -53,10 +61,18 @@ def check(
 ) -> None:
     """Check for each query whether it can be run.
 
-    All errors are reported at once, with exit status 2. With --events, the queries must also fit
-    the events, which must have the columns that --time, --type and --order-by name; types that no
-    event has give a warning.
+    Each file is a workload of its own. All errors are reported at once, with exit status 2. With
+    --events, the queries of one file must also fit the events, which must have the columns that
+    --time, --type and --order-by name; types that no event has give a warning.
     """
+    files = list(files_with_queries(workloads or []))
+    if len(files) > 1:
+        if events or query is not None:
+            other = "-q" if query is not None else "--events"
+            raise ArgumentError(f"{other} goes with one file of queries, not with {len(files)}.")
+        check_files(files, python)
+        return
+    workload = files[0] if files else None
     queries = read_workload(workload, query, python=python)
     warnings = list(queries.warnings)  # planning, it also refuses what cannot run
     if not events:
@@ -87,3 +103,38 @@ def check(
         typer.echo(f"{checked.name}: OK")
     for warning in warnings:
         warn(warning)
+
+
+def files_with_queries(places: list[Path]) -> Iterator[Path]:
+    """Yield the given files, and of each folder the files named *.cep within it, sorted.
+
+    Raises ArgumentError for a folder without such files.
+    """
+    for place in places:
+        if not place.is_dir():
+            yield place
+            continue
+        files = sorted(place.rglob("*.cep"))
+        if not files:
+            raise ArgumentError(f"The folder '{place}' holds no file named *.cep.")
+        yield from files
+
+
+def check_files(files: list[Path], python: list[str] | None) -> None:
+    """Report for each file its queries, or what is wrong with it, and exit with 2 if any is."""
+    wrong = 0
+    for file in files:
+        try:
+            queries = read_workload(file, None, python=python)
+            warnings = queries.warnings
+        except (ArgumentError, InvalidWorkloadError, QueryError) as error:
+            say(f"{file}: {error}")
+            wrong += 1
+            continue
+        for checked in queries:
+            typer.echo(f"{file}: {checked.name}: OK")
+        for warning in warnings:
+            warn(f"{file}: {warning}")
+    if wrong:
+        say(f"{wrong} of {count(len(files), 'file')} cannot be run.")
+        raise typer.Exit(WRONG_ARGUMENTS)

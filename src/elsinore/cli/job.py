@@ -24,8 +24,11 @@ from elsinore.workload import Workload
 if TYPE_CHECKING:
     from elsinore.runtime.options import RunOptions
     from elsinore.runtime.outputs import OutputFormat
+    from elsinore.runtime.result_sql import SqlCondition, SqlQuery
     from elsinore.runtime.results import Results
     from elsinore.runtime.sources import Source
+
+FINAL_RESULT = "result"  # what the result of --then is called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,8 @@ class Job:
     """A workload, its events, and where results go: to a folder, a file, or the terminal.
 
     `ragged_rows` are filled when the events are read: why each row of CSV with too few or too many
-    cells is set aside.
+    cells is set aside. Of the results, `having` keeps some rows, then `final_query` makes one
+    result of them all. With `names_in_rows`, each row that is printed names its query.
     """
 
     workload: Workload
@@ -58,6 +62,16 @@ class Job:
     threads: int | None = None
     combine: CombineName = "auto"
     end: EndName = "closed"
+    having: SqlCondition | None = None
+    final_query: SqlQuery | None = None
+    names_in_rows: bool = False
+
+    @property
+    def result_names(self) -> list[str]:
+        """What results there are: one for each query, or that of the final query."""
+        if self.final_query is not None:
+            return [FINAL_RESULT]
+        return [query.name for query in self.workload]
 
     def run(self, data: Any) -> Results[Any]:
         """Run the workload over events in this process, or over a Spark data frame of them."""
@@ -120,7 +134,7 @@ class Job:
         """
         places = []
         if self.out is not None:
-            places += [(self.place(query.name), "--out") for query in self.workload]
+            places += [(self.place(name), "--out") for name in self.result_names]
         if self.rejects is not None:
             places.append((self.rejects, "--rejects"))
         check_places(places, inputs_of(self.source, workload), overwrite=self.overwrite)

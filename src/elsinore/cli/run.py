@@ -41,14 +41,18 @@ from elsinore.cli.arguments import (
     destination,
     format_of_out,
     one_of,
+    output_format_of,
     read_workload,
     source_of,
+    sql_over_results,
     warn_without_effect,
 )
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
 from elsinore.cli.job import Job
 from elsinore.cli.times import Times
 from elsinore.model.kinds import Kind
+
+ROWS_FOUND = 3  # exit status
 
 
 @reported
@@ -157,15 +161,42 @@ def run(
             **one_of(EndMode),
         ),
     ] = EndMode.closed,
+    having: Annotated[
+        str | None,
+        typer.Option(
+            "--having",
+            metavar="CONDITION",
+            help='Keep only result rows for which this SQL condition is true, as in "n > 3".',
+        ),
+    ] = None,
+    then: Annotated[
+        str | None,
+        typer.Option(
+            "--then",
+            metavar="SELECT",
+            help="Return the rows of this SQL query over the results, each a table with its "
+            "query's name.",
+        ),
+    ] = None,
+    fail_if_rows: Annotated[
+        bool,
+        typer.Option("--fail-if-rows", help="End with exit status 3 if there is any row."),
+    ] = False,
 ) -> None:
     """Run the queries of a workload over events.
 
-    Exit status: 0 for success, 1 if the run failed, 2 if a query or an argument is wrong.
+    Exit status: 0 for success, 1 if the run failed, 2 if a query or an argument is wrong, 3 if
+    there are rows and --fail-if-rows is given.
     """
     queries = read_workload(workload, query, exact=exact, python=python)
     for warning in queries.warnings:  # planning, it also refuses what cannot run
         warn(warning)
-    named = None if out is None else format_of_out(out, form, len(queries))
+    condition, final_query = sql_over_results(having, then, [query.name for query in queries])
+    names_in_rows = form is TableFormat.ndjson
+    if names_in_rows and out is not None:
+        raise ArgumentError("--format ndjson is for the standard output. Use --format json.")
+    results = 1 if final_query is not None else len(queries)
+    named = None if out is None else format_of_out(out, form, results)
     times = Times.of(
         time,
         time_unit.value,
@@ -185,7 +216,7 @@ def run(
         type=type,
         order_by=tuple(order_by or ()),
         out=out,
-        form=named if form is None else form.value,
+        form=named if form is None else output_format_of(form),
         out_is_file=named is not None,
         parts=parts,
         limit=min(limit, sys.maxsize),
@@ -199,22 +230,27 @@ def run(
         threads=threads,
         combine=combine.value,
         end=end.value,
+        having=condition,
+        final_query=final_query,
+        names_in_rows=names_in_rows,
     )
-    if form is not None and out is None and len(queries) > 1:
+    if form is not None and not names_in_rows and out is None and results > 1:
         raise ArgumentError(
-            f"{len(queries)} results do not go into one standard output. Name a folder with --out, "
-            "or run one query."
+            f"{results} results do not go into one standard output. Name a folder with --out, "
+            "use --format ndjson, which names the query in each row, or run one query."
         )
     job.check_places(workload)
     warn_without_effect(context, _without_effect(job, engine))
     if engine is Engine.local:
         from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads Numba
 
-        run_local(job)
+        rows = run_local(job)
     else:
         from elsinore.cli.run_spark import run_spark  # noqa: PLC0415 - loads Spark, an extra
 
-        run_spark(job, master)
+        rows = run_spark(job, master)
+    if fail_if_rows and rows:
+        raise typer.Exit(ROWS_FOUND)
 
 
 def _without_effect(job: Job, engine: Engine) -> dict[str, str]:

@@ -12,14 +12,16 @@ import pyarrow as pa
 import typer
 
 from elsinore.cli.console import (
+    ArgumentError,
     print_table,
     say,
     steps,
     warn,
 )
 from elsinore.cli.events import check_columns, explained
-from elsinore.cli.job import Job
+from elsinore.cli.job import FINAL_RESULT, Job
 from elsinore.cli.statistics import print_statistics
+from elsinore.errors import InputError
 from elsinore.runtime.files import read_source
 from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
 from elsinore.runtime.rejects import set_aside, with_ragged_rows
@@ -30,8 +32,8 @@ T = TypeVar("T")
 SHOWN_QUERIES = 12  # with open windows, in one line
 
 
-def run_local(job: Job) -> None:
-    """Run a job in this process and hand out its results."""
+def run_local(job: Job) -> int:
+    """Run a job in this process and hand out its results; return how many rows there are."""
     reject_format = job.reject_format
     with steps(2) as bar:
         bar.begin("Reading events")
@@ -41,6 +43,7 @@ def run_local(job: Job) -> None:
         bar.begin("Running the queries")
         begun = perf_counter()
         rows = Found(job)
+        check_sql_over_results(job, table)
         with explained(job, table), rows:
             results = rows.take(job.batches(table))
         seconds = perf_counter() - begun
@@ -56,10 +59,39 @@ def run_local(job: Job) -> None:
         write_table(rejected, job.rejects, reject_format, overwrite=job.overwrite)
         if rejected.num_rows:
             say(f"{count(rejected.num_rows, 'event')} cannot be used; written to {job.rejects}")
-    for name, answer in results.tables.items():
-        rows.tell(name, answer)
+    if job.final_query is not None:
+        table = job.final_query.rows(rows.tables(results.tables))
+        hand_out(job, FINAL_RESULT, table)
+        total = len(table)
+    else:
+        for name, answer in results.tables.items():
+            rows.tell(name, answer)
+        total = rows.total
     if job.stats:
         print_statistics(results.statistics, seconds)
+    return total
+
+
+def check_sql_over_results(job: Job, events: pa.Table) -> None:
+    """Raise ArgumentError if --having or --then does not fit the columns of the results.
+
+    They are computed over the results of no events, so that a mistake is found before the run.
+    """
+    if job.having is None and job.final_query is None:
+        return
+    with explained(job, events):
+        tables = job.run(events.slice(0, 0)).tables
+    option = "--having"
+    try:
+        if job.having is not None:
+            for name, table in tables.items():
+                option = f"--having, query {name}"
+                job.having.keep(table)
+        option = "--then"
+        if job.final_query is not None:
+            job.final_query.rows(tables)
+    except InputError as error:
+        raise ArgumentError(f"{option}: {error}") from error
 
 
 def say_open_windows(numbers: Mapping[str, int | None]) -> None:
@@ -97,13 +129,29 @@ class Found(ExitStack):
             except StopIteration as end:
                 result: T = end.value
                 return result
+            if self._job.having is not None:
+                piece = self._job.having.keep(piece)
             before = self._counts.get(name, 0)
             self._counts[name] = before + piece.num_rows
-            if self._job.out is not None:
+            if self._job.final_query is not None:
+                self._held.setdefault(name, []).append(piece)
+            elif self._job.out is not None:
                 self._writer(name).add(piece)
             elif self._job.form is not None or before < self._job.limit:
                 shown = None if self._job.form is not None else self._job.limit - before
                 self._held.setdefault(name, []).append(piece.slice(0, shown))
+
+    @property
+    def total(self) -> int:
+        """How many rows there are in all results."""
+        return sum(self._counts.values())
+
+    def tables(self, empty: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """Return the rows of each query that were held; `empty` has a table for those without."""
+        return {
+            name: pa.concat_tables(self._held[name]) if name in self._held else table
+            for name, table in empty.items()
+        }
 
     def tell(self, name: str, empty: pa.Table) -> None:
         """Say what became of a query's rows; `empty` is its table where there is none."""
@@ -136,11 +184,26 @@ def hand_out(job: Job, name: str, table: pa.Table) -> None:
         write(table, place, job.out_format, overwrite=job.overwrite)
         typer.echo(f"{name}: {count(table.num_rows, 'row')} written to {place}")
     elif job.form is not None:
+        if job.names_in_rows:
+            table = with_query_name(table, name)
         sys.stdout.flush()
         write_to(table, sys.stdout.buffer, job.form)
         sys.stdout.buffer.flush()
     else:
         print_result(name, table.slice(0, job.limit), table.num_rows)
+
+
+def with_query_name(table: pa.Table, name: str) -> pa.Table:
+    """Return a result with a first column that names its query.
+
+    Raises ArgumentError if it has a column of this name.
+    """
+    if "query" in table.column_names:
+        raise ArgumentError(
+            f"A column of {name} is called query, as --format ndjson calls the query's name. "
+            "Give it another name with AS."
+        )
+    return table.add_column(0, "query", pa.repeat(name, table.num_rows))
 
 
 def print_result(name: str, first: pa.Table, total: int) -> None:

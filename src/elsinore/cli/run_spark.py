@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +22,7 @@ from elsinore.cli.console import (
     warn,
 )
 from elsinore.cli.events import check_header, explained
-from elsinore.cli.job import Job
+from elsinore.cli.job import FINAL_RESULT, Job
 from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
@@ -30,6 +31,7 @@ from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.rejects import with_ragged_rows
+from elsinore.runtime.results import Results
 from elsinore.runtime.text_orders import LOOKED_AT, ordered_texts, text_orders
 from elsinore.spark.answers import LARGEST_LIMIT
 from elsinore.words import count
@@ -82,10 +84,10 @@ class Outcome:
     open_windows: Mapping[str, int | None]
 
 
-def run_spark(job: Job, master: str) -> None:
-    """Run a job on Spark and hand out its results."""
+def run_spark(job: Job, master: str) -> int:
+    """Run a job on Spark and hand out its results; return how many rows there are."""
     reject_format = job.reject_format
-    with steps(3 + len(job.workload)) as bar:
+    with steps(3 + len(job.result_names)) as bar:
         bar.begin("Starting Spark")
         with session(master) as spark:
             bar.done()
@@ -114,6 +116,7 @@ def run_spark(job: Job, master: str) -> None:
         answer.tell(job)
     if job.stats:
         _tell_statistics(outcome.statistics, seconds)
+    return sum(answer.rows for answer in outcome.answers)
 
 
 def _tell_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float) -> None:
@@ -134,17 +137,14 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
     answers = []
     kept: list[DataFrame] = []
     try:
-        for name in results:
+        for name, frame_or_rows, order in final_results(job, results):
             bar.begin(f"Running {name}")
-            rows = fetched(results[name])
-            if rows is None:
-                result = results.tables[
-                    name
-                ].persist()  # computed once for all that is wanted of it
-                kept.append(result)
-                answers.append(answer_of(job, name, result, results.orders[name]))
+            if isinstance(frame_or_rows, pa.Table):
+                answers.append(answer_of_rows(job, name, frame_or_rows, order))
             else:
-                answers.append(answer_of_rows(job, name, rows, results.orders[name]))
+                result = frame_or_rows.persist()  # computed once for all that is wanted of it
+                kept.append(result)
+                answers.append(answer_of(job, name, result, order))
             bar.done()
         bar.begin("Looking at the types of events")
         warnings = results.find_warnings()
@@ -164,6 +164,49 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
         statistics=results.statistics,
         open_windows=results.open_windows,
     )
+
+
+def final_results(
+    job: Job, results: Results[DataFrame]
+) -> Iterator[tuple[str, DataFrame | pa.Table, Sequence[str]]]:
+    """Yield each result after --having and --then: its name, its rows, the columns that order it.
+
+    Rows that came with other results are Arrow tables. Raises ArgumentError if --having or --then
+    does not fit the columns of the results.
+    """
+    if job.having is None and job.final_query is None:
+        for name in results:
+            rows = fetched(results[name])
+            yield name, results.tables[name] if rows is None else rows, results.orders[name]
+        return
+    frames = dict(results.tables)
+    if job.having is not None:
+        for name, frame in frames.items():
+            frames[name] = analysed(f"--having, query {name}", frame.filter, job.having.text)
+    if job.final_query is None:
+        for name, frame in frames.items():
+            yield name, frame, results.orders[name]
+        return
+    views = {name: f"elsinore_{uuid4().hex}" for name in job.final_query.names}
+    for name, view in views.items():
+        frames[name].createTempView(view)
+    spark = next(iter(frames.values())).sparkSession
+    try:
+        text = job.final_query.text_over(views)
+        yield FINAL_RESULT, analysed("--then", spark.sql, text), ()
+    finally:
+        for view in views.values():
+            spark.catalog.dropTempView(view)
+
+
+def analysed(option: str, make: Callable[[str], DataFrame], text: str) -> DataFrame:
+    """Return the frame that Spark makes of an option's SQL; ArgumentError if it does not fit."""
+    try:
+        return make(text)
+    except AnalysisException as error:
+        raise ArgumentError(
+            f"{option}: it does not fit the results: {first_line(error)}"
+        ) from error
 
 
 def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:

@@ -1,0 +1,203 @@
+"""SQL over the rows of results: conditions that keep rows, and queries over several results.
+
+Both are written in Spark's SQL. In this process sqlglot translates them for DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.optimizer.scope import traverse_scope
+
+from elsinore.errors import InputError, SetupError, did_you_mean
+
+DIALECT = "spark"
+ROWS = "rows"  # what the table of a condition is called
+
+
+class SqlCondition:
+    """An SQL condition on the rows of a result.
+
+    Raises InputError for text that is no SQL condition.
+
+    >>> table = pa.table({"user": ["a", "b"], "n": [2, 5]})
+    >>> SqlCondition("n > 3").keep(table).to_pylist()
+    [{'user': 'b', 'n': 5}]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        tree = _parsed(text)
+        if isinstance(tree, exp.Query | exp.DDL | exp.DML | exp.Command | exp.Alias):
+            raise InputError(f"'{text}' is not a condition. Write one as after WHERE: n > 3.")
+        self._tree = tree
+
+    def keep(self, table: pa.Table) -> pa.Table:
+        """Return the rows for which the condition is true, in their order.
+
+        Raises InputError for unknown columns and for what DuckDB cannot compute.
+        """
+        truth = exp.cast(self._tree.copy(), "boolean")
+        with _database({ROWS: table}) as database:
+            query = exp.select(exp.alias_(truth, "keep")).from_(ROWS)
+            kept = _computed(database, query, self.text)
+        return table.filter(kept.column("keep"))
+
+
+class SqlQuery:
+    """A SELECT over results, each a table that has its query's name.
+
+    Raises InputError for text that is no SELECT, and for names that no result has.
+
+    >>> streaks = pa.table({"name": ["a", "a", "b"], "n": [2, 5, 1]})
+    >>> best = SqlQuery("SELECT name, MAX(n) AS best FROM streaks GROUP BY name", ["streaks"])
+    >>> sorted(best.rows({"streaks": streaks}).to_pylist(), key=lambda row: row["name"])
+    [{'name': 'a', 'best': 5}, {'name': 'b', 'best': 1}]
+    """
+
+    def __init__(self, text: str, names: list[str]) -> None:
+        self.text = text
+        tree = _parsed(text)
+        if not isinstance(tree, exp.Query):
+            raise InputError(
+                f"'{text}' is not a SELECT. Write one over the results by the names of their "
+                f"queries: SELECT * FROM {names[0]}."
+            )
+        self._tree = tree
+        self._tables = {id(table): name for table, name in _tables_of(tree, names, text)}
+
+    @property
+    def names(self) -> list[str]:
+        """The queries whose results are read."""
+        return sorted(set(self._tables.values()))
+
+    def text_over(self, renamed: Mapping[str, str]) -> str:
+        """Return the query in Spark's SQL, with results under other names."""
+        return str(self._over(renamed).sql(DIALECT))
+
+    def rows(self, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Return what the query selects.
+
+        Raises InputError for unknown columns and for what DuckDB cannot compute.
+        """
+        places = {name: f"result{number}" for number, name in enumerate(self.names)}
+        with _database({place: tables[name] for name, place in places.items()}) as database:
+            return _computed(database, self._over(places), self.text)
+
+    def _over(self, renamed: Mapping[str, str]) -> exp.Query:
+        """Return the query with each result's table renamed, and its old name as the alias."""
+        tree = self._tree.copy()
+        copies = list(zip(self._tree.walk(), tree.walk(), strict=True))
+        for original, table in copies:
+            name = self._tables.get(id(original))
+            if name is not None and isinstance(table, exp.Table):
+                if not table.alias:
+                    alias = exp.to_identifier(table.name, quoted=True)
+                    table.set("alias", exp.TableAlias(this=alias))
+                table.set("this", exp.to_identifier(renamed[name], quoted=True))
+        return tree
+
+
+def _parsed(text: str) -> exp.Expression:
+    """Return the tree of one SQL statement or expression."""
+    try:
+        trees = sqlglot.parse(text, dialect=DIALECT, error_level=ErrorLevel.RAISE)
+    except SqlglotError as error:
+        raise InputError(f"'{text}' is not SQL: {_first_error(error)}") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise InputError(f"'{text}' is not one SQL statement: there are {len(trees)}.")
+    return trees[0]
+
+
+def _first_error(error: SqlglotError) -> str:
+    """Return what sqlglot says of a mistake, without the codes that mark it on a terminal."""
+    details = getattr(error, "errors", None)
+    if not details:
+        return str(error).splitlines()[0]
+    first = details[0]
+    return f"{first['description'].rstrip('.')} (line {first['line']}, column {first['col']})."
+
+
+def _tables_of(tree: exp.Query, names: list[str], text: str) -> Iterator[tuple[exp.Table, str]]:
+    """Yield the tables that a SELECT reads, each with the query whose result it is."""
+    by_spelling = {name.casefold(): name for name in names} | {name: name for name in names}
+    for scope in traverse_scope(tree):
+        for source in scope.sources.values():
+            if not isinstance(source, exp.Table):
+                continue
+            name = by_spelling.get(source.name) or by_spelling.get(source.name.casefold())
+            if name is None or source.db:
+                raise InputError(
+                    f"'{text}' reads '{source.sql(DIALECT)}', and no query has that name."
+                    f"{did_you_mean(source.name, names)} Queries: {', '.join(names)}."
+                )
+            yield source, name
+
+
+@contextmanager
+def _database(tables: Mapping[str, pa.Table]) -> Iterator[object]:
+    """Lend a database in memory that holds these tables, and reads nothing else."""
+    try:
+        import duckdb  # noqa: PLC0415 - where needed
+    except ImportError as error:
+        raise SetupError("DuckDB is not installed: pip install duckdb") from error
+    database = duckdb.connect(
+        config={"enable_external_access": False, "python_enable_replacements": False}
+    )
+    try:
+        database.execute("SET TimeZone = 'UTC'")
+        for name, table in tables.items():
+            database.register(name, _as_stored(table))
+        yield database
+    finally:
+        database.close()
+
+
+def _computed(database: object, query: exp.Query, text: str) -> pa.Table:
+    import duckdb  # noqa: PLC0415 - as above
+
+    assert isinstance(database, duckdb.DuckDBPyConnection)
+    try:
+        return _as_results(database.sql(query.sql("duckdb")).to_arrow_table())
+    except duckdb.Error as error:
+        lines = [line for line in str(error).splitlines() if line and not line.startswith("LINE")]
+        told = " ".join(line.strip() for line in lines if set(line.strip()) != {"^"})
+        raise InputError(f"'{text}' cannot be computed over these results: {told}") from None
+
+
+def _as_stored(table: pa.Table) -> pa.Table:
+    """Return a table with long decimals as decimals of 38 digits, or as doubles if they do not fit.
+
+    DuckDB has no longer decimals.
+    """
+    for at, field in enumerate(table.schema):
+        if pa.types.is_decimal256(field.type):
+            column = table.column(at)
+            try:
+                shorter = column.cast(pa.decimal128(38, field.type.scale))
+            except pa.ArrowInvalid:
+                shorter = column.cast(pa.float64())
+            table = table.set_column(at, field.name, shorter)
+    return table
+
+
+def _as_results(table: pa.Table) -> pa.Table:
+    """Return a table with intervals as lengths of time, as results have them."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_interval(field.type):
+            lengths = [_length(value) for value in table.column(at).to_pylist()]
+            table = table.set_column(at, field.name, pa.array(lengths, pa.duration("us")))
+    return table
+
+
+def _length(interval: pa.MonthDayNano | None) -> int | None:
+    """Return the microseconds of an interval, a month as the 30 days that DuckDB compares it as."""
+    if interval is None:
+        return None
+    days = interval.months * 30 + interval.days
+    return int(days * 86_400_000_000 + interval.nanoseconds // 1000)
