@@ -22,6 +22,10 @@ UNCOMPRESSED = --config-settings=--build-option=--compression=stored
 HAS_JAVA := java -XshowSettings:properties -version 2>&1 \
 	| grep -Eq '^ *java\.specification\.version = (1[7-9]|[2-9][0-9])$$'
 
+# The compiler of Elsinore's compiled modules: Zig's, from PyPI, where there is none. Builds bring it
+# along by themselves; modules that change later are compiled by what is in .venv.
+ZIG := $(if $(shell command -v cc || command -v gcc || command -v clang),,ziglang)
+
 # The browser that shows the page of a stream in tests. Who is root on Debian, as in a container, gets
 # one; elsewhere these tests are skipped unless there is one. BROWSER= installs none.
 HAS_BROWSER := (command -v chromium || command -v chromium-browser || command -v google-chrome) >/dev/null
@@ -71,9 +75,9 @@ test: $(STAMP) $(BROWSER)  ## run every test, those of the documents included
 fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a test, SEED=1 IN=tests)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz --workloads $(WORKLOADS) --seed $(SEED)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz.files --files $(FILES) --seed $(SEED)
-	@test $(CHECKED) = 0 || NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests nice -n 19 \
+	@test $(CHECKED) = 0 || ELSINORE_BOUNDSCHECK=1 NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests nice -n 19 \
 		$(BIN)/python -m fuzz --workloads $(CHECKED) --spark 0 --seed $(SEED)
-	@test $(CHECKED) = 0 || NUMBA_BOUNDSCHECK=1 ELSINORE_EXAMPLES=$(CHECKED) nice -n 19 \
+	@test $(CHECKED) = 0 || ELSINORE_BOUNDSCHECK=1 NUMBA_BOUNDSCHECK=1 ELSINORE_EXAMPLES=$(CHECKED) nice -n 19 \
 		$(BIN)/python -m pytest -q --hypothesis-seed=$(SEED) tests/matches/test_against_brute_force.py
 	@test -z "$(IN)" || ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 19 $(BIN)/python -m pytest $(PARALLEL) \
 		--hypothesis-seed=$(SEED) $$(grep -rl ELSINORE_EXAMPLES $(IN) --include='test_*.py')
@@ -99,8 +103,11 @@ bench: $(STAMP)  ## run the benchmarks
 docs: $(STAMP)  ## run the examples in the documents and the docstrings
 	@$(BIN)/python -m pytest src $(wildcard tests/docs)
 
-clean:  ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output
+clean:  ## remove the environment, what was compiled, and all caches
+	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis demo-output
+
+# These have nothing that compiles: a changed module is compiled by installing anew.
+$(SHOWN) $(LIVE): $(shell grep -rlx 'import cython' src/elsinore; find src/elsinore -name '*.pxd') building/compiling.py
 
 # A candidate counts only if it runs: version managers leave commands on PATH that fail when called.
 # The pip that comes with a Python may be older than 25.1: it may not know --group, and takes twice as
@@ -126,5 +133,5 @@ $(STAMP) $(SHOWN) $(LIVE): pyproject.toml
 	@case $@ in $(LIVE)) extras=spark,kafka,monitor;; *) extras=spark,demo;; esac; \
 	$(if $(filter $(STAMP),$@),,$(HAS_JAVA) ||) extras=$$extras,java; \
 	$(BIN)/python -m pip $(INSTALL) $(UNCOMPRESSED) pyspark --editable ".[$$extras]" \
-		$(if $(filter $(STAMP),$@),--group dev)
+		$(if $(filter $(STAMP),$@),$(ZIG) --group dev)
 	@touch $@

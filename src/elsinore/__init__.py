@@ -10,6 +10,7 @@ stream = workload.stream(source, time="ts")  # the same on Spark, from a folder 
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 TYPE_CHECKING = False  # what `typing` calls it; `typing` takes long to load
@@ -93,6 +94,11 @@ _HOMES = {
     "Workload": "elsinore.workload",
     "read_events": "elsinore.runtime.files",
 }
+
+# Elsewhere modules are loaded as they were compiled when the package was built.
+_WORKING_COPY = os.path.join(os.path.dirname(__file__), "..", "..", "building", "compiling.py")
+if os.environ.get("ELSINORE_PURE") == "1" or os.path.exists(_WORKING_COPY):
+    import_module("elsinore.compiled_modules").install()
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from elsinore.kernels import (
 )
 from elsinore.kernels.notice import Notice
 from elsinore.kernels.shelf import Shelf
-from elsinore.runtime.rows import is_sorted
+from elsinore.kernels.slots import count_free
 
 SOURCES = Path(elsinore.__file__).parents[1]
 
@@ -44,9 +44,8 @@ def run(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> "R
         monkeypatch.setattr(cache, "SHELF", shelf := Shelf())
         monkeypatch.setattr(notice, "NOTICE", Notice())
         caplog.clear()
-        fresh = kernel(is_sorted.py_func)  # type: ignore[attr-defined]
-        assert fresh(np.array([1, 2]))
-        assert not fresh(np.array([2, 1]))
+        fresh = kernel(count_free.py_func)  # type: ignore[attr-defined]
+        assert fresh(np.array([1, 2]), 0) == 1
         return len(shelf.compiled), len(shelf.loaded), caplog.messages.copy()
 
     return run
@@ -154,15 +153,15 @@ def test_of_processes_that_start_at_once_one_compiles(folder: Path, run: Run) ->
     program = (
         "import numpy as np\n"
         "from elsinore.kernels import SHELF\n"
-        "from elsinore.runtime.rows import is_sorted\n"
-        "print(is_sorted(np.array([1, 2])), len(SHELF.compiled))"
+        "from elsinore.kernels.slots import count_free\n"
+        "print(count_free(np.array([5]), 0), len(SHELF.compiled))"
     )
     started = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
     said = [process.communicate()[0] for process in started]
-    assert sorted(said) == ["True 0\n", "True 0\n", "True 1\n"]
+    assert sorted(said) == ["5 0\n", "5 0\n", "5 1\n"]
     assert len(list(folder.glob("*.kernel"))) == 1
     assert run() == (0, 1, [])
 

@@ -96,15 +96,15 @@ def test_the_environment_turns_compilation_off(given: dict[str, str], compiled: 
     environment = {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
     environment |= given
     program = (
-        "from elsinore.runtime.rows import is_sorted\n"
+        "from elsinore.kernels.slots import count_free\n"
         "from elsinore.kernels import is_kernel\n"
         "import numpy as np\n"
-        "print(is_kernel(is_sorted), is_sorted(np.array([1, 3, 2])))"
+        "print(is_kernel(count_free), count_free(np.array([5]), 0))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == [compiled, "False"]
+    assert done.stdout.split() == [compiled, "5"]
 
 
 def test_a_kernel_may_be_made_where_there_is_no_module() -> None:

@@ -8,7 +8,7 @@ import pytest
 from elsinore.kernels import FOLDER_VARIABLE, kernel
 from elsinore.kernels import needed as needed_module
 from elsinore.kernels.needed import NOTE, needed_kernels, pack_kernels, read_packed
-from elsinore.runtime.rows import is_sorted
+from elsinore.kernels.slots import count_free
 
 
 def test_a_job_is_rehearsed_once_until_a_kernel_is_lost(
@@ -20,10 +20,10 @@ def test_a_job_is_rehearsed_once_until_a_kernel_is_lost(
 
     def rehearse() -> None:
         rehearsed.append(True)
-        kernel(is_sorted.py_func)(np.array([1, 2]))  # type: ignore[attr-defined]
+        kernel(count_free.py_func)(np.array([1, 2]), 0)  # type: ignore[attr-defined]
 
     first = needed_kernels(["a job"], rehearse)
-    assert [name.partition("-")[0] for name in first] == ["elsinore.runtime.rows.is_sorted"]
+    assert [name.partition("-")[0] for name in first] == ["elsinore.kernels.slots.count_free"]
     assert needed_kernels(["a job"], rehearse) == first
     assert len(rehearsed) == 1
     needed_kernels(["another job"], rehearse)

@@ -11,12 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
-from elsinore.kernels import enter
-from elsinore.kernels.sorting import read_only
 from elsinore.runtime.chunks import plain, same_floats
+from elsinore.runtime.codes import first_rows, look_up_pairs, mark_pairs, number_from
 from elsinore.runtime.numbering import Codes, Numbering
 from elsinore.runtime.ranges import by_ranges
-from elsinore.runtime.rows import first_rows, look_up_pairs, mark_pairs, number_from
 
 LARGEST = 2**63 - 1
 DENSE = 2**16  # a range of whole numbers up to so wide is its own numbering
@@ -151,7 +149,7 @@ def _first_rows(codes: Numbering, threads: int) -> NDArray[np.int64]:
 
     def find(begin: int, end: int) -> NDArray[np.int64]:
         rows = np.full(codes.size, -1, dtype=np.int64)
-        enter(first_rows, 5e-7 * (end - begin), read_only(codes.make(begin, end)), rows)
+        first_rows(codes.make(begin, end), rows)
         rows[rows >= 0] += begin
         return rows
 
@@ -214,7 +212,7 @@ def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
         codes = np.empty(end - begin, dtype=np.int32)
         # as integers of 64 bits, whose differences fit where these bits are unsigned too
         numbers = to_numpy(column.slice(begin, end - begin).cast(pa.int64(), safe=False))
-        enter(number_from, 5e-7 * len(numbers), numbers, first, codes)
+        number_from(numbers, first, codes)
         return codes
 
     return Numbering(len(column), size, number)
@@ -264,24 +262,19 @@ def _combine(parts: Sequence[Numbering], threads: int) -> Numbering:
 
 def _looked_up(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
     """Number pairs of codes by a table of all that there might be."""
-    there = np.zeros((codes.size, second_codes.size), dtype=np.uint8)
-
-    def pairs(begin: int, end: int) -> tuple[Codes, Codes]:
-        return read_only(codes.make(begin, end)), read_only(second_codes.make(begin, end))
+    exists = np.zeros((codes.size, second_codes.size), dtype=np.uint8)
 
     def mark(begin: int, end: int) -> None:
-        first, second = pairs(begin, end)
-        enter(mark_pairs, 1e-6 * (end - begin), first, second, there)
+        mark_pairs(codes.make(begin, end), second_codes.make(begin, end), exists)
 
     def number(begin: int, end: int) -> Codes:
         numbers = np.empty(end - begin, dtype=np.int32)
-        first, second = pairs(begin, end)
-        enter(look_up_pairs, 1e-6 * (end - begin), first, second, table, numbers)
+        look_up_pairs(codes.make(begin, end), second_codes.make(begin, end), table, numbers)
         return numbers
 
     by_ranges(mark, codes.rows, threads)
-    table = np.cumsum(there, dtype=np.int32).reshape(there.shape)
-    return Numbering(codes.rows, int(table[-1, -1]) if there.size else 0, number)
+    table = np.cumsum(exists, dtype=np.int32).reshape(exists.shape)
+    return Numbering(codes.rows, int(table[-1, -1]) if exists.size else 0, number)
 
 
 def _hashed(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:

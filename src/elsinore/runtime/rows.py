@@ -1,24 +1,13 @@
-"""Compiled passes over columns that both drivers need."""
+"""The order of times, and rows that have key and time in common."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import enter, kernel
-from elsinore.kernels.sorting import read_only
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.ranges import by_ranges, ranges_of
-
-
-@kernel
-def is_sorted(times: NDArray[np.int64]) -> bool:
-    """Return whether times never fall."""
-    for row in range(1, len(times)):  # noqa: SIM110  (compiled as it stands)
-        if times[row] < times[row - 1]:
-            return False
-    return True
-
+from elsinore.runtime.simultaneous import has_simultaneous, simultaneous_rows
 
 DISORDERED, ASCENDING, DISTINCT = 0, 1, 2  # times that fall; never fall; are no two the same
 FEW_KEYS = 2**16  # up to which each range may have a table of them
@@ -63,31 +52,13 @@ def has_ties(times: NDArray[np.int64], keys: Numbering, threads: int) -> bool:
     def find(begin: int, end: int) -> bool:
         first = int(np.searchsorted(times, times[begin])) if begin < end else begin
         # with what the range before has of its first time
-        some, codes = times[first:end], read_only(keys.make(first, end))
-        return enter(has_simultaneous, 1e-6 * (end - first), some, codes, keys.size)
+        return has_simultaneous(times[first:end], keys.make(first, end), keys.size)
 
     if keys.size > FEW_KEYS:
         return find(0, len(times))
     if threads == 1:  # up to the first range that has some
         return any(find(*bounds) for bounds in ranges_of(len(times), threads))
     return any(by_ranges(find, len(times), threads))
-
-
-@kernel
-def has_simultaneous(times: NDArray[np.int64], keys: NDArray[np.int32], count: int) -> bool:
-    """Return whether a key (0 to count - 1; below 0: none) has two events of one time.
-
-    Times never fall, so keys matter only where one is that of the row before.
-    """
-    last = np.full(count, np.iinfo(np.int64).min)
-    for row in range(1, len(times)):
-        if times[row] == times[row - 1]:
-            before, key = keys[row - 1], keys[row]
-            if before >= 0:
-                last[before] = times[row]
-            if key >= 0 and last[key] == times[row]:
-                return True
-    return False
 
 
 def simultaneous(
@@ -105,8 +76,8 @@ def simultaneous(
         first = int(np.searchsorted(times, times[begin]))
         stop = len(times) if end == len(times) else int(np.searchsorted(times, times[end]))
         rows, moments = np.empty((2, stop - first), dtype=np.int64)
-        some, codes = times[first:stop], read_only(keys.make(first, stop))
-        count = enter(simultaneous_rows, 2e-6 * len(some), some, codes, keys.size, rows, moments)
+        codes = keys.make(first, stop)
+        count = simultaneous_rows(times[first:stop], codes, keys.size, rows, moments)
         return rows[:count] + first, moments[:count]
 
     if len(times) < 2:
@@ -116,75 +87,3 @@ def simultaneous(
     offsets = np.cumsum([0, *counts[:-1]])
     numbered = [moments + offset for (_, moments), offset in zip(found, offsets, strict=True)]
     return np.concatenate([rows for rows, _ in found]), np.concatenate(numbered)
-
-
-@kernel
-def simultaneous_rows(
-    times: NDArray[np.int64],
-    keys: NDArray[np.int32],
-    count: int,
-    rows: NDArray[np.int64],
-    moments: NDArray[np.int64],
-) -> int:
-    """Find the rows of which another row has the key (0 to count - 1) and the time.
-
-    Puts the rows, and numbers of their moments, into `rows` and `moments`; returns how many rows
-    there are. Times never fall.
-    """
-    last = np.full(count, -1, dtype=np.int64)  # [key] -> its last row
-    moment_of = np.full(count, -1, dtype=np.int64)  # [key] -> that row's moment if it is in a tie
-    found, moment = 0, 0
-    for row in range(len(times)):
-        key = keys[row]
-        if key < 0:
-            continue
-        before = last[key]
-        last[key] = row
-        if before < 0 or times[before] != times[row]:
-            moment_of[key] = -1
-            continue
-        if moment_of[key] < 0:
-            moment_of[key] = moment
-            rows[found], moments[found] = before, moment
-            found, moment = found + 1, moment + 1
-        rows[found], moments[found] = row, moment_of[key]
-        found += 1
-    return found
-
-
-@kernel
-def number_from(values: NDArray[np.int64], least: int, codes: NDArray[np.int32]) -> None:
-    """Put values[row] - least into codes[row]."""
-    for row in range(len(values)):
-        codes[row] = values[row] - least
-
-
-@kernel
-def first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-    """Put the first row of each code into rows[code], which are -1."""
-    wanted = len(rows)
-    for row in range(len(codes)):
-        if rows[codes[row]] < 0:
-            rows[codes[row]] = row
-            wanted -= 1
-            if wanted == 0:
-                break
-
-
-@kernel
-def mark_pairs(codes: NDArray[np.int32], more: NDArray[np.int32], there: NDArray[np.uint8]) -> None:
-    """Put 1 into there[codes[row], more[row]]."""
-    for row in range(len(codes)):
-        there[np.uint64(codes[row]), np.uint64(more[row])] = 1
-
-
-@kernel
-def look_up_pairs(
-    codes: NDArray[np.int32],
-    more: NDArray[np.int32],
-    table: NDArray[np.int32],
-    found: NDArray[np.int32],
-) -> None:
-    """Put table[codes[row], more[row]] - 1 into found[row]."""
-    for row in range(len(codes)):
-        found[row] = table[np.uint64(codes[row]), np.uint64(more[row])] - 1

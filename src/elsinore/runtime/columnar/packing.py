@@ -16,7 +16,7 @@ from elsinore.runtime.columnar.blobs import Layout, encode
 from elsinore.runtime.columnar.hashing import hash_rows
 from elsinore.runtime.columnar.stretches import Stretches
 from elsinore.runtime.keys import encode_keys
-from elsinore.runtime.rows import is_sorted
+from elsinore.runtime.simultaneous import is_sorted
 
 CHUNK_ROWS = 1 << 20  # events that are ordered at once; more give longer runs of a key
 CHUNK_BYTES = 1 << 25  # as above, of their columns; a task holds about four times as much

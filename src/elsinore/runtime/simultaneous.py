@@ -1,0 +1,94 @@
+"""Compiled searches for rows of equal times, in columns of times that never fall."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+LEAST = cython.declare(cython.longlong, np.iinfo(np.int64).min)  # before any time
+
+
+def is_sorted(times: cython.const_longlong[::1]) -> cython.bint:
+    """Return whether times never fall.
+
+    >>> is_sorted(np.array([1, 2, 2])), is_sorted(np.array([2, 1]))
+    (True, False)
+    """
+    row: cython.Py_ssize_t
+    for row in range(1, times.shape[0]):  # noqa: SIM110 - compiled as it stands
+        if times[row] < times[row - 1]:
+            return False
+    return True
+
+
+def has_simultaneous(
+    times: cython.const_longlong[::1], keys: cython.const_int[::1], count: cython.Py_ssize_t
+) -> cython.bint:
+    """Return whether a key (0 to count - 1; below 0: none) has two events of one time.
+
+    Times never fall, so keys matter only where a time equals that of the row before.
+
+    >>> keys = np.array([0, 1, 0], np.int32)
+    >>> has_simultaneous(np.array([1, 1, 1]), keys, 2)
+    True
+    >>> has_simultaneous(np.array([1, 1, 2]), keys, 2)
+    False
+    """
+    last: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last time
+    found: cython.bint = False
+    row: cython.Py_ssize_t
+    key: cython.int
+    before: cython.int
+    with cython.nogil:
+        last[:] = LEAST
+        for row in range(1, times.shape[0]):
+            if times[row] == times[row - 1]:
+                before, key = keys[row - 1], keys[row]
+                if before >= 0:
+                    last[before] = times[row]
+                if key >= 0 and last[key] == times[row]:
+                    found = True
+                    break
+    return found
+
+
+def simultaneous_rows(
+    times: cython.const_longlong[::1],
+    keys: cython.const_int[::1],
+    count: cython.Py_ssize_t,
+    rows: cython.longlong[::1],
+    moments: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Find the rows of which another row has the key (0 to count - 1) and the time.
+
+    Puts these rows, and numbers of their moments, into `rows` and `moments`, in the order in which
+    they are found; returns how many rows there are.
+    """
+    last: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last row
+    moment_of: cython.longlong[::1] = np.empty(
+        count, np.int64
+    )  # [key] -> the moment of that row, if tied
+    found: cython.Py_ssize_t = 0
+    moment: cython.longlong = 0
+    row: cython.Py_ssize_t
+    before: cython.longlong
+    key: cython.int
+    with cython.nogil:
+        last[:] = -1
+        moment_of[:] = -1
+        for row in range(times.shape[0]):
+            key = keys[row]
+            if key < 0:
+                continue
+            before = last[key]
+            last[key] = row
+            if before < 0 or times[before] != times[row]:
+                moment_of[key] = -1
+                continue
+            if moment_of[key] < 0:
+                moment_of[key] = moment
+                rows[found], moments[found] = before, moment
+                found, moment = found + 1, moment + 1
+            rows[found], moments[found] = row, moment_of[key]
+            found += 1
+    return found

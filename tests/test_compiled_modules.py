@@ -1,0 +1,151 @@
+"""Modules that import `cython` are compiled with the package, and again after a change."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import venv
+from pathlib import Path
+
+import pytest
+
+import elsinore
+from elsinore.compiled_modules import COMPILING, compiled_sources
+
+ROOT = COMPILING.parent.parent
+SITE = Path(pytest.__file__).parent.parent  # what wheels of other packages were installed into
+FIRST = "import cython\n\n\ndef answer(numbers: cython.int[::1]) -> cython.int:\n    return {}\n"
+
+
+def run_python(program: str, root: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that imports `elsinore` from a working copy."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(root / "src")} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def working_copy(tmp_path: Path) -> Path:
+    """Give a working copy of a package with one compiled module, `elsinore.first`."""
+    package = tmp_path / "src" / "elsinore"
+    package.mkdir(parents=True)
+    for name in ("__init__.py", "compiled_modules.py"):
+        shutil.copy(Path(elsinore.__file__).parent / name, package)
+    (tmp_path / "building").mkdir()
+    shutil.copy(COMPILING, tmp_path / "building")
+    (package / "first.py").write_text("from __future__ import annotations\n" + FIRST.format(41))
+    return tmp_path
+
+
+def test_every_module_that_imports_cython_is_compiled() -> None:
+    mentioning = {
+        path
+        for path in Path(elsinore.__file__).parent.rglob("*.py")
+        if re.search(r"^\s*(import|from) cython\b(?!\.cimports)", path.read_text(), re.MULTILINE)
+    }
+    assert mentioning == {path for _, path in compiled_sources()}
+    imported = run_python(
+        "from importlib import import_module\n"
+        "from elsinore.compiled_modules import compiled_sources\n"
+        "for name, path in compiled_sources():\n"
+        "    print(import_module(name).__file__.endswith('.py'))\n",
+        ROOT,
+    )
+    assert set(imported.stdout.split()) == {"False"}
+
+
+def test_a_changed_module_is_compiled_once_by_processes_that_start_together(
+    working_copy: Path,
+) -> None:
+    program = "import numpy, elsinore.first as f; print(f.answer(numpy.zeros(1, numpy.intc)))"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONPATH": str(working_copy / "src")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    assert [process.communicate()[0] for process in started] == ["41\n"] * 3
+    assert run_python(program, working_copy).stderr == ""
+    (binary,) = working_copy.glob("build/compiled-*/elsinore/first.*")
+    before = binary.stat().st_mtime_ns
+
+    source = working_copy / "src" / "elsinore" / "first.py"
+    source.write_text(source.read_text().replace("return 41", "return numbers[7]"))
+    changed = run_python(program, working_copy)
+    assert changed.stderr == "Compiling Elsinore's modules ...\n"
+    assert binary.stat().st_mtime_ns > before
+
+    checked = run_python(program, working_copy, ELSINORE_BOUNDSCHECK="1")
+    assert "IndexError: Out of bounds on buffer access" in checked.stderr
+    plain = run_python(program, working_copy, ELSINORE_PURE="1")
+    assert "index 7 is out of bounds for axis 0 with size 1" in plain.stderr
+
+    source.write_text(source.read_text().replace("return numbers[7]", "return numbers["))
+    wrong = run_python(program, working_copy)
+    assert "src/elsinore/first.py:7:0: Expected" in wrong.stderr
+    assert "ImportError: " in wrong.stderr
+
+
+def test_an_error_says_what_to_install(working_copy: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    without = {name: text for name, text in os.environ.items() if name != "CC"}
+    without["PATH"] = str(tmp_path / "empty")
+    program = textwrap.dedent(f"""
+        import runpy, sys
+        sys.modules["ziglang" if sys.argv[1] == "compiler" else "Cython"] = None
+        runpy.run_path({str(working_copy / "building" / "compiling.py")!r}, run_name="__main__")
+    """)
+
+    def message(missing: str, environment: dict[str, str]) -> str:
+        command = [sys.executable, "-c", program, missing]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        return done.stderr
+
+    assert "there is no C compiler" in message("compiler", without)
+    assert "pip install ziglang" in message("compiler", without)
+    assert "pip install 'cython>=3.2'" in message("Cython", without | {"CC": "cc"})
+
+
+@pytest.mark.parametrize("with_compiler", [True, False], ids=["compiler", "no compiler"])
+def test_a_wheel_runs_a_query_where_it_is_installed(tmp_path: Path, with_compiler: bool) -> None:
+    environment = dict(os.environ)
+    options = ["--no-build-isolation"]
+    if not with_compiler:  # the build fetches Zig's
+        (tmp_path / "empty").mkdir()
+        environment["PATH"] = str(tmp_path / "empty")
+        environment.pop("CC", None)
+        options = []
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wheels = tmp_path / "wheels"
+    built = [*pip, "wheel", "--no-deps", *options, f"--wheel-dir={wheels}", str(ROOT)]
+    subprocess.run(built, env=environment, check=True)
+    (wheel,) = wheels.glob("elsinore-*.whl")
+    assert not wheel.name.endswith("none-any.whl")
+
+    venv.create(tmp_path / "other", with_pip=False)
+    python = tmp_path / "other" / "bin" / "python"
+    installed = [*pip, f"--python={python}", "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(installed, check=True)
+    # The other packages are those of this environment, except Cython.
+    check = (ROOT / "building" / "check_wheel.py").read_text()
+    run = f"import sys; sys.modules['cython'] = None; sys.path.append({str(SITE)!r})\n{check}"
+    done = subprocess.run(
+        [python, "-I", "-c", run], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip().endswith(
+        str(python.parent.parent / "lib" / SITE.parent.name / "site-packages" / "elsinore")
+    )
