@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -110,12 +111,17 @@ def test_each_result_is_there_once_wherever_a_stream_is_killed(
     check_files(folder / "out", table)
 
 
-class KilledAtFlush(FilesSink):
-    """Writes files, until it is killed behind the writes of a micro-batch."""
+class Recorder(FilesSink):
+    """Writes files and keeps the rows of each micro-batch; is killed behind one of them."""
 
-    def __init__(self, folder: Path, batches: int) -> None:
+    def __init__(self, folder: Path, batches: int = 0) -> None:
         super().__init__(folder)
+        self.rows: dict[int, dict[str, list[Any]]] = {}
         self._left = batches
+
+    def write(self, query: str, batch: int, rows: pa.Table) -> Path | None:
+        self.rows.setdefault(batch, {})[query] = rows.to_pylist()
+        return super().write(query, batch, rows)
 
     def flush(self) -> None:
         self._left -= 1
@@ -123,15 +129,54 @@ class KilledAtFlush(FilesSink):
             raise Killed
 
 
-def test_rows_that_a_crash_left_go_if_other_events_come_after_it(tmp_path: Path) -> None:
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(CASES)
+def test_a_micro_batch_that_was_cut_off_is_the_same_when_it_is_replayed(
+    tmp_path_factory: pytest.TempPathFactory, drawn: Drawn
+) -> None:
+    folder = tmp_path_factory.mktemp("stream")
+    table = drawn_events(drawn)
+    (folder / "in").mkdir()
+    pq.write_table(table.slice(0, 75), folder / "in" / "0.parquet", row_group_size=7)
+    batch = drawn.number(0, 2)
+    cut = Recorder(folder / "out", batch + 1)
+    with pytest.raises(Killed):
+        stream_of(folder, cut, rows=drawn.number(14, 25)).run()
+    pq.write_table(table.slice(75), folder / "in" / "1.parquet", row_group_size=7)
+    again = Recorder(folder / "out")
+    stream_of(folder, again, rows=drawn.number(7, 60)).run()
+    assert cut.rows.get(batch) == again.rows.get(batch)
+    check_files(folder / "out", table)
+
+
+def test_the_end_of_a_stream_that_was_cut_off_is_replayed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     table = drawn_events(Drawn(4))
     pq.write_table(table.slice(0, 75), tmp_path / "in" / "0.parquet")
+    cut = Recorder(tmp_path / "out", 2)
     with pytest.raises(Killed):  # it has written what windows have if the stream ends here
-        stream_of(tmp_path, KilledAtFlush(tmp_path / "out", 2)).run()
+        stream_of(tmp_path, cut).run()
     pq.write_table(table.slice(75), tmp_path / "in" / "1.parquet", row_group_size=1)
-    stream_of(tmp_path, FilesSink(tmp_path / "out"), rows=1).run()
-    check_files(tmp_path / "out", table)
+    again = Recorder(tmp_path / "out")
+    stream_of(tmp_path, again).run()
+    assert cut.rows[1] == again.rows[1]
+    check_files(tmp_path / "out", table.slice(0, 75))
+
+
+def test_a_stream_that_was_killed_in_its_first_micro_batch_begins_where_it_had_begun(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(drawn_events(Drawn(5)), tmp_path / "in" / "0.parquet")
+    with pytest.raises(Killed):
+        stream_of(tmp_path, Recorder(tmp_path / "out", 1)).run()
+    begun = Checkpoint(tmp_path / "checkpoint").begun()
+    assert begun is not None
+    moved = begun | {"begin": {"file": 1, "unit": 0}, "end": {"file": 1, "unit": 0}}
+    Checkpoint(tmp_path / "checkpoint").keep_begun(moved)
+    stream = stream_of(tmp_path, FilesSink(tmp_path / "out"))
+    stream.run()
+    assert stream.progress.events == 0
 
 
 def test_progress_says_what_each_micro_batch_did(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ TEXT = """
       WITHIN 10 seconds SLIDE 5 seconds;
     QUERY pairs RETURN a.g, a.time, a.seq, b.seq, b.v PATTERN SEQ(A a, B b) WHERE [g] AND b.v > 8
       STRATEGY SKIP TILL NEXT MATCH WITHIN 5 seconds;
+    QUERY equals RETURN b.v PATTERN SEQ(A a, B b) WHERE [g] AND b.v > 8
+      STRATEGY SKIP TILL NEXT MATCH WITHIN 5 seconds;
 """
 LATENESS = 3  # seconds
 READING = ("--lateness", f"{LATENESS} seconds", "--order-by", "seq")

@@ -4,6 +4,7 @@
     CHECKPOINT/elsinore/schema.json     columns that were inferred, if the source is a topic
     CHECKPOINT/elsinore/progress.json   on Spark: the last micro-batch, and how far time is
     CHECKPOINT/elsinore/state           in process: the next micro-batch, its offset, the live run
+    CHECKPOINT/elsinore/begun.json      in process: the micro-batch that was begun last
     CHECKPOINT/elsinore/folder.log      the order of files, if the source is a folder
 
 Files are replaced in one step, so a killed process leaves the old or the new one.
@@ -116,6 +117,14 @@ class Checkpoint:
     def keep_state(self, blob: bytes) -> None:
         """Keep the state of a run in this process."""
         self._replace("state", blob)
+
+    def begun(self) -> dict[str, Any] | None:
+        """Return what is known of the micro-batch that was begun last; None before the first."""
+        return self._read("begun.json")
+
+    def keep_begun(self, facts: Mapping[str, Any]) -> None:
+        """Keep what a micro-batch consists of before it is worked on."""
+        self._write("begun.json", facts)
 
     def _read(self, name: str) -> dict[str, Any] | None:
         path = self._own / name

@@ -82,6 +82,12 @@ def rejected_rows(
     return rejects_table(reasons.to_pylist(), source, values, offsets=places)
 
 
+def rejects_of(table: pa.Table, source: str) -> pa.Table:
+    """Return events that a run rejects as rejects; their last column has the reasons."""
+    columns = table.column_names
+    return rejected_rows(table.select(columns[:-1]), table.column(columns[-1]), source)
+
+
 def refuse(rejects: pa.Table) -> None:
     """Raise InputError with the count and the first rejects, if there are any.
 

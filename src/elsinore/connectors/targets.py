@@ -61,8 +61,8 @@ def early_name(query: str) -> str:
 def key_columns(queries: Iterable[Query]) -> dict[str, tuple[str, ...]]:
     """Return the columns that identify a row of each query, for the keys of Kafka messages.
 
-    They are the group and the window of trend queries, also for the values of open windows. Of
-    other queries all columns are the key, and the query is absent.
+    They are the group and the window of trend queries, also for the values of open windows. Other
+    queries are absent: their rows are identified by their values and their micro-batch.
     """
     return {
         name: (*query.group_by, *(("window_start",) if query.window is not None else ()))

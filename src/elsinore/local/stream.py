@@ -1,8 +1,9 @@
 """Streams in this process: a source, a live run and a sink, restartable from a checkpoint.
 
-A micro-batch's results are written first; then its state replaces the former one in one step. After
-a crash in between, the micro-batch is read again, with what has come since, and its results replace
-those that were written. So every result is there once.
+What a micro-batch consists of is kept before it begins (`BatchPlan`). Its results are written next;
+then its state replaces the former one in one step. After a crash in between, the same micro-batch
+is read again: its results are equal, and replace those that were written. So every result is there
+once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -19,12 +20,13 @@ from elsinore.arrow import no_table
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit, Offset, Sink, StreamSource
 from elsinore.connectors.places import Place
-from elsinore.connectors.rejects import no_rejects, rejected_rows
+from elsinore.connectors.rejects import no_rejects, rejects_of
 from elsinore.connectors.targets import early_name
 from elsinore.kernels.saved import reading_state
 from elsinore.local.live import Live, resume, start
 from elsinore.operators import BurstCounts, OperatorStatistics
 from elsinore.runtime.live import (
+    LENGTHS,
     LiveOptions,
     Planner,
     ProgressLog,
@@ -32,7 +34,6 @@ from elsinore.runtime.live import (
     bursts_since,
 )
 from elsinore.runtime.live.state import pack_state, unpack_state
-from elsinore.runtime.rejects import REASON_COLUMN
 
 OWNER = "a stream in this process"
 ENGINE = "local"
@@ -54,6 +55,25 @@ class Pace:
     end_on_idle: float | None = None
     once: bool = False
     limit: Limit = field(default=Limit(rows=1_000_000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPlan:
+    """What a micro-batch depends on beside the state.
+
+    number: of the micro-batch. begin, end: the offsets before and behind its events. now: for how
+    many seconds the stream has run, by which partitions are idle. wall: the machine's clock, in
+    seconds since the epoch, by which events are too far ahead. expected: partitions that the
+    watermark waits for. ends: whether the stream ends with it.
+    """
+
+    number: int
+    begin: Offset
+    end: Offset
+    now: float
+    wall: float
+    expected: Sequence[str]
+    ends: bool
 
 
 class LocalStream:
@@ -88,18 +108,18 @@ class LocalStream:
         self._source: StreamSource = place.open(checkpoint.folder_log)
         self._names = {*planner.meanings, *(known or {"queries": ()})["queries"]}
         blob = checkpoint.state()
+        self._offset: Offset | None = None
+        self._batch, self._now, self._wall = 0, 0.0, time.time()
         if known is None or blob is None:
-            checkpoint.keep_stream(ENGINE, {"queries": planner.meanings})
             self._live: Live = start(planner, self._source.schema, options)
-            self._offset: Offset = self._source.first()
-            self._batch = 0
         else:
-            self._live, self._offset, self._batch = _continued(
-                planner, blob, self._source.schema, options
-            )
-            checkpoint.keep_stream(ENGINE, {"queries": planner.meanings})
+            self._live = self._continued(planner, blob, options)
+        self._live.now, self._live.today = lambda: self._now, lambda: self._wall
+        self._unfinished = self._begun_before()
+        checkpoint.keep_stream(ENGINE, {"queries": planner.meanings})
         self._is_first = True  # micro-batch since the start
         self._early_at = self._idle_since = time.monotonic()
+        self._clock_zero = time.monotonic() - self._now
 
     @property
     def changes(self) -> Mapping[str, Any]:
@@ -120,16 +140,13 @@ class LocalStream:
         try:
             while not self._stopped.is_set():
                 begun = time.monotonic()
-                end = self._source.advance(self._offset, self._pace.limit, until)
-                has_events = end != self._offset
-                if has_events:
-                    self._idle_since = begun
-                ends = not has_events and self._is_over(begun)
-                if has_events or ends or self._wants_tick(begun):
-                    progress = self._micro_batch(end, begun, ends=ends)
+                planned, self._unfinished = self._unfinished or self._planned(begun, until), None
+                if planned is not None:
+                    progress = self._micro_batch(planned, begun)
                     if each is not None:
                         each(progress)
-                if ends or (self._pace.once and not has_events):
+                has_events = planned is not None and planned.end != planned.begin
+                if (planned is not None and planned.ends) or (self._pace.once and not has_events):
                     break
                 if not has_events or not self._pace.once:
                     self._stopped.wait(max(0.0, begun + self._pace.every - time.monotonic()))
@@ -137,16 +154,41 @@ class LocalStream:
             self._source.close()
             self._sink.close()
 
-    def _micro_batch(self, end: Offset, begun: float, *, ends: bool) -> StreamProgress:
+    def _planned(self, begun: float, until: Offset | None) -> BatchPlan | None:
+        """Return the next micro-batch, which is kept for replays; None if nothing is to be done."""
+        begin = self._source.first() if self._offset is None else self._offset
+        end = self._source.advance(begin, self._pace.limit, until)
+        has_events = end != begin
+        if has_events:
+            self._idle_since = begun
+        ends = not has_events and self._is_over(begun)
+        self._offset = begin
+        if not (has_events or ends or self._wants_tick(begun)):
+            return None
+        planned = BatchPlan(
+            number=self._batch,
+            begin=begin,
+            end=end,
+            now=time.monotonic() - self._clock_zero,
+            wall=time.time(),
+            expected=list(self._source.lag(end)),
+            ends=ends,
+        )
+        self._checkpoint.keep_begun(asdict(planned))
+        return planned
+
+    def _micro_batch(self, planned: BatchPlan, begun: float) -> StreamProgress:
         """Read, compute and write one micro-batch; then keep the state."""
+        end, ends = planned.end, planned.ends
+        self._now, self._wall = planned.now, planned.wall
         before = self._live.statistics
         rows: dict[str, list[pa.Table]] = {}
         rejects: list[pa.Table] = []
         events = 0
         empty = no_table(self._source.schema)
-        for partition in self._source.lag(end):
+        for partition in planned.expected:
             _collect(rows, self._live.push(empty, partition=partition))
-        for split in self._source.splits(self._offset, end):
+        for split in self._source.splits(planned.begin, end):
             part = self._source.reader.read(split)
             events += part.events.num_rows
             rejects.append(part.rejects)
@@ -154,7 +196,7 @@ class LocalStream:
         left_out = self._live.take_rejected()
         unread = sum(table.num_rows for table in rejects)
         if left_out is not None:
-            rejects.append(_as_rejects(left_out, self._source.name))
+            rejects.append(rejects_of(left_out, self._source.name))
         _collect(rows, self._live.end() if ends else self._live.poll())
         results = {name: pa.concat_tables(tables) for name, tables in rows.items()}
         for name, table in results.items():
@@ -202,7 +244,7 @@ class LocalStream:
 
     def _keep(self, end: Offset, *, ends: bool) -> int:
         """Keep the state after a micro-batch; return its size in bytes."""
-        facts = {"batch": self._batch + 1, "offset": end, "ended": ends}
+        facts = {"batch": self._batch + 1, "offset": end, "now": self._now, "ended": ends}
         parts = {} if ends else {"live": self._live.save()}
         blob = pack_state(OWNER, facts, parts)
         self._checkpoint.keep_state(blob)
@@ -216,6 +258,28 @@ class LocalStream:
         for name, table in self._live.early():
             self._early(name, self._batch, table)
 
+    def _continued(self, planner: Planner, blob: bytes, options: LiveOptions) -> Live:
+        """Return the live run of a state; take up where the stream is."""
+        facts, parts = unpack_state(OWNER, blob)
+        schema = self._source.schema
+        with reading_state(OWNER):
+            self._offset, self._batch = dict(facts["offset"]), int(facts["batch"])
+            self._now = float(facts["now"])
+            if facts["ended"]:
+                return start(planner, schema, options)
+            saved = bytes(parts["live"])
+        changes = {name: getattr(options, name) for name in LENGTHS}
+        changes["rejects"] = options.request.rejects
+        return resume(planner, saved, schema, changes, now=lambda: self._now)
+
+    def _begun_before(self) -> BatchPlan | None:
+        """Return the micro-batch that was begun and not finished; None if there is none."""
+        facts = self._checkpoint.begun()
+        with reading_state(OWNER):
+            if facts is None or int(facts["number"]) != self._batch:
+                return None
+            return BatchPlan(**facts)
+
     def _is_over(self, now: float) -> bool:
         idle = self._pace.end_on_idle
         return idle is not None and (self._pace.once or now - self._idle_since >= idle)
@@ -226,29 +290,9 @@ class LocalStream:
         return early or self._live.options.idle_timeout is not None
 
 
-def _continued(
-    planner: Planner, blob: bytes, schema: pa.Schema, options: LiveOptions
-) -> tuple[Live, Offset, int]:
-    """Return the live run, the offset and the number of the next micro-batch of a state."""
-    facts, parts = unpack_state(OWNER, blob)
-    with reading_state(OWNER):
-        offset, batch = dict(facts["offset"]), int(facts["batch"])
-        if facts["ended"]:
-            return start(planner, schema, options), offset, batch
-        saved = bytes(parts["live"])
-    changes = {name: getattr(options, name) for name in ("lateness", "idle_timeout", "ahead")}
-    changes["rejects"] = options.request.rejects
-    return resume(planner, saved, schema, changes), offset, batch
-
-
 def _collect(rows: dict[str, list[pa.Table]], pieces: list[tuple[str, pa.Table]]) -> None:
     for name, table in pieces:
         rows.setdefault(name, []).append(table)
-
-
-def _as_rejects(left_out: pa.Table, source: str) -> pa.Table:
-    reasons = left_out.column(REASON_COLUMN)
-    return rejected_rows(left_out.drop_columns([REASON_COLUMN]), reasons, source)
 
 
 def _bursts(statistics: Sequence[OperatorStatistics]) -> list[BurstCounts]:

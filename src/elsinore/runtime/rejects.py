@@ -24,6 +24,8 @@ TIME_OUT_OF_RANGE = "time out of range"
 NULL_END = "unusable end of its time"
 ENDS_BEFORE = "time that ends before it begins"
 ODD_LAW = "probabilities of its time that do not add up to 1"
+LATE = "late: before the watermark"  # of live streams, as is the next one
+AHEAD = "time too far ahead of the clock"
 
 # What stops a job of Spark, at the first event that it finds, with the reason.
 REFUSAL = (
@@ -157,6 +159,11 @@ def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
             f"Times that are numbers count seconds unless {option('time_unit')} says ms, us or ns; "
             "where a time or a window has nanoseconds, times are of the years 1678 to 2261."
             f"\n{mend_or_reject(())}"
+        )
+    if AHEAD in reasons:
+        return (
+            f"{option('ahead')} says by how much times may be ahead of this machine's clock. "
+            f"{mend_or_reject(())}"
         )
     if is_on_the_command_line():
         where = option("rejects", "PATH")

@@ -25,12 +25,14 @@ class KafkaSink:
     """Writes each row of a result as one JSON message.
 
     The key is a JSON array: the query's name, then the row's values in the query's key columns (the
-    group and the window; of matches, what identifies them). Rows of one batch with equal keys get
-    a number behind, from 1. A batch that is replayed sends its messages again with equal keys: a
-    reader keeps one message for each key, as a compacted topic does.
+    group and the window). A row of a query without key columns, such as a match, is identified by
+    all its values and the number of the batch, as another batch may have a row of equal values.
+    Rows of one batch with equal keys get a number behind, from 1. A batch that is replayed has the
+    same rows, so it sends its messages again with equal keys: a reader keeps one message for each
+    key, as a compacted topic does.
 
-    `keys` names the key columns of each query; if a query is absent, all columns are its key. The
-    headers `query` and `batch` say where a message comes from.
+    `keys` names the key columns of queries. The headers `query` and `batch` say where a message
+    comes from.
 
     Raise OutputError where the topic cannot be written; `flush` raises it for messages that were
     not delivered, and returns when all brokers that must have the messages have them.
@@ -53,15 +55,16 @@ class KafkaSink:
 
     def write(self, query: str, batch: int, rows: pa.Table) -> None:
         """Send a query's rows of a micro-batch; `flush` waits for them."""
-        columns = self._keys.get(query, rows.column_names)
-        for name in columns:
+        columns = self._keys.get(query)
+        for name in columns or ():
             if name not in rows.column_names:
                 raise OutputError(
                     f"The result of {query} has no column '{name}' for the key of its messages. "
                     f"Columns: {choices_text(rows.column_names)}."
                 )
         headers = [("query", query.encode()), ("batch", str(batch).encode())]
-        messages = zip(message_keys(query, rows, columns), message_values(rows), strict=True)
+        keys = message_keys(query, batch, rows, columns)
+        messages = zip(keys, message_values(rows), strict=True)
         for key, value in messages:
             self._send(key, value, headers)
 
@@ -119,20 +122,28 @@ class KafkaSink:
             self._failure = self._failure or error
 
 
-def message_keys(query: str, rows: pa.Table, columns: Sequence[str]) -> list[bytes]:
-    """Return the key of each row: the query and the key columns, and a number for repetitions.
+def message_keys(
+    query: str, batch: int, rows: pa.Table, columns: Sequence[str] | None
+) -> list[bytes]:
+    """Return the key of each row: the query, the key columns, and a number for repetitions.
+
+    Without key columns, these are all columns and the number of the batch.
 
     >>> rows = pa.table({"district": ["Harbor", "Harbor"], "v": [1, 2]})
-    >>> message_keys("q1", rows, ["district"])
+    >>> message_keys("q1", 7, rows, ["district"])
     [b'["q1", "Harbor"]', b'["q1", "Harbor", 1]']
+    >>> message_keys("q1", 7, rows, None)
+    [b'["q1", "Harbor", 1, 7]', b'["q1", "Harbor", 2, 7]']
     """
     name = json.dumps(query, ensure_ascii=False)
-    cells = [json_cells(rows.column(column)) for column in columns]
+    chosen = rows.column_names if columns is None else columns
+    cells = [json_cells(rows.column(column)) for column in chosen]
     keys = [", ".join(row) for row in zip(*cells, strict=True)] if cells else [""] * rows.num_rows
+    end = [] if columns is not None else [str(batch)]
     seen: Counter[str] = Counter()
     texts = []
     for key in keys:
-        parts = [name, key] if key else [name]
+        parts = [name, *([key] if key else []), *end]
         if seen[key]:
             parts.append(str(seen[key]))
         seen[key] += 1

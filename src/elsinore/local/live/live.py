@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import no_table, to_arrow, to_scalar
@@ -18,6 +17,7 @@ from elsinore.local.live.state import saved_run
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.live import (
+    Admission,
     Change,
     Length,
     LiveOptions,
@@ -26,15 +26,11 @@ from elsinore.runtime.live import (
     seconds_of,
     ticks_of,
 )
-from elsinore.runtime.rejects import set_aside
 from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.runtime.warnings import tied_events, warn_of_ties
-from elsinore.words import count
 
 Rows = list[tuple[str, pa.Table]]
 
-LATE = "late: before the watermark"
-TOO_FAR_AHEAD = "too far ahead of the clock"
 WATERMARK, EARLY = "watermark", "early"  # the columns of marks
 
 
@@ -125,14 +121,17 @@ class Live:
         the whole batch is then left out, and the run continues.
         """
         self._check_running()
-        events = self._admitted(self._newest.reader.usable(self.as_table(data)))
+        reader = self._newest.reader
+        usable = reader.usable(self.as_table(data))
+        admission = reader.admit(usable, watermark=self._reached, latest=self._latest())
         with self._failing():
-            self._events += len(events.times)
+            self._count(admission)
+            self._show_times(admission.events)
             for generation in self.generations:
-                generation.add(events)
+                generation.add(admission.events)
             now = self.now()
-            if len(events.times):
-                self._following.observe(int(events.times.max()), partition, now=now)
+            if admission.greatest is not None:
+                self._following.observe(admission.greatest, partition, now=now)
             else:
                 self._following.expect(partition, now)
             return self._advance(now)
@@ -252,9 +251,13 @@ class Live:
             "zone": None if self._time is None else [self._time.zone],
         }
 
-    def restore(self, progress: Mapping[str, Any]) -> None:
-        """Continue from what `progress` returned."""
-        self._following.restore(progress["watermark"], self.now())
+    def restore(self, progress: Mapping[str, Any], *, same_clock: bool = False) -> None:
+        """Continue from what `progress` returned.
+
+        same_clock: `now` continues the clock of the run that was saved, so partitions have been
+        idle as long as they had then; otherwise they count as seen now.
+        """
+        self._following.restore(progress["watermark"], None if same_clock else self.now())
         self._reached = progress["reached"]
         self._events, self._rows, self._late, self._rejected = progress["counts"]
         if self._time is None and progress["zone"] is not None:
@@ -319,49 +322,19 @@ class Live:
             self._warned = bool(sentences)
             warn_of_ties(sentences)
 
-    def _admitted(self, events: UsableEvents) -> UsableEvents:
-        """Return the events that may be added; count and set aside those late or too far ahead."""
-        self._show_times(events)
-        if self._ahead is not None and len(events.times):
-            today = int(self.today() * 1_000_000) * self.clock.per_microsecond
-            is_far = events.times > today + self._ahead
-            if is_far.any():
-                events = self._without(events, is_far, TOO_FAR_AHEAD)
-                self._rejected += int(np.count_nonzero(is_far))
-        if events.rejected is not None:
-            self._rejected += events.rejected.num_rows
-            self._put_aside(events.rejected)
-        if self._reached is not None and len(events.times):
-            is_late = events.times < self._reached
-            if is_late.any():
-                self._late += int(np.count_nonzero(is_late))
-                events = self._without(events, is_late, LATE)
-        return events
+    def _latest(self) -> int | None:
+        """Return the time after which events are too far ahead of the clock; None: any may come."""
+        if self._ahead is None:
+            return None
+        return int(self.today() * 1_000_000) * self.clock.per_microsecond + self._ahead
 
-    def _without(
-        self, events: UsableEvents, left_out: np.ndarray[Any, np.dtype[np.bool_]], reason: str
-    ) -> UsableEvents:
-        """Return events without some, which are set aside.
-
-        Raises InputError for a reason other than lateness if they may not be (`rejects`).
-        """
-        reasons = to_arrow([reason if out else None for out in left_out.tolist()], pa.string())
-        allowed = self.options.request.rejects
-        if not allowed and reason is not LATE:
-            number = int(np.count_nonzero(left_out))
-            raise InputError(
-                f"{count(number, 'event')} of {len(left_out):,} cannot be used ({reason}, by more "
-                f"than {option('ahead')} {self.options.ahead}). Correct their times, or run "
-                "without them (rejects=True): take_rejected() returns them."
-            )
-        columns = self._newest.setup.schema.names
-        _, rejected = set_aside(events.table.select(columns), reasons, allowed=True)
-        self._put_aside(rejected)
-        return events.filter(~left_out)
-
-    def _put_aside(self, rejected: pa.Table) -> None:
-        if self.options.request.rejects and rejected.num_rows:
-            self._set_aside.append(rejected)
+    def _count(self, admission: Admission) -> None:
+        """Count the events of a batch, and keep those that are left out on request."""
+        self._events += len(admission.events.times)
+        self._late += admission.late_count
+        self._rejected += admission.rejected_count
+        if self.options.request.rejects:
+            self._set_aside += admission.rejected
 
     def _marked(self, by_generation: Sequence[Mapping[str, pa.Table]], *, early: bool) -> Rows:
         """Return the rows of generations by query, in the workload's order, with marks if asked."""

@@ -7,7 +7,8 @@ to is made again from them, and the queries of the workload that resumes it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
@@ -43,11 +44,17 @@ def start(planner: Planner, schema: pa.Schema, options: LiveOptions) -> Live:
 
 
 def resume(
-    planner: Planner, blob: bytes, schema: pa.Schema | None, changes: Mapping[str, Any]
+    planner: Planner,
+    blob: bytes,
+    schema: pa.Schema | None,
+    changes: Mapping[str, Any],
+    *,
+    now: Callable[[], float] | None = None,
 ) -> Live:
     """Return the live run that `save` returned the bytes of, with the planner's queries.
 
-    schema: of the events from now on, if it has changed. changes: options that are changed.
+    schema: of the events from now on, if it has changed. changes: options that are changed. now: a
+    clock that continues the one of the saved run; by default the machine's.
     Raises StateError if the bytes are damaged, of another version, or cannot be continued.
     """
     facts, parts = unpack_state(OWNER, blob)
@@ -96,9 +103,9 @@ def resume(
             length = getattr(options, name)
             if length is not None and name not in changes:
                 ticks_of(length, clock, name)
-    live = Live(generations, options, meanings)
+    live = Live(generations, options, meanings, now=now or time.monotonic)
     with reading_state(OWNER):
-        live.restore(progress)
+        live.restore(progress, same_clock=now is not None)
     live.changes = what
     for name, change in what.items():
         LOG.info("query %s is %s", name, change.value)

@@ -7,7 +7,7 @@ state, and `PassResults` computes rows from what buckets yield. `Watermark` says
 
 from elsinore.runtime.live.bucket import Bucket
 from elsinore.runtime.live.changes import Change, Span, changes_between
-from elsinore.runtime.live.events import EventReader, UsableEvents
+from elsinore.runtime.live.events import Admission, EventReader, UsableEvents
 from elsinore.runtime.live.generations import (
     PlannedGeneration,
     first_generation,
@@ -31,6 +31,7 @@ from elsinore.runtime.live.watermark import Watermark
 
 __all__ = [
     "LENGTHS",
+    "Admission",
     "Bucket",
     "Change",
     "EventReader",

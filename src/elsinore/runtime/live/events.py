@@ -14,7 +14,7 @@ from elsinore.errors import InputError, option
 from elsinore.plan import Unit
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.possible_times import TYPES, possible_times
-from elsinore.runtime.rejects import set_aside, unusable_reasons
+from elsinore.runtime.rejects import AHEAD, LATE, set_aside, unusable_reasons
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import TimeKind, as_ticks, kind_of_column, numbers_for_text, to_ticks
 from elsinore.runtime.travelling import Interest, select_events
@@ -52,6 +52,38 @@ class UsableEvents:
             time=self.time,
             rejected=self.rejected,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Usable events of a batch, divided by whether a live run may add them.
+
+    events: those that are added. late: those before the watermark. ahead: those too far ahead of
+    the clock. Both have a last column with the reason, and are None if there are none. greatest:
+    the greatest time of the events that are not too far ahead; None if there are none.
+    """
+
+    events: UsableEvents
+    greatest: int | None
+    late: pa.Table | None = None
+    ahead: pa.Table | None = None
+
+    @property
+    def late_count(self) -> int:
+        """The number of late events."""
+        return 0 if self.late is None else self.late.num_rows
+
+    @property
+    def rejected_count(self) -> int:
+        """The number of events that cannot be used or are too far ahead."""
+        tables = (self.events.rejected, self.ahead)
+        return sum(table.num_rows for table in tables if table is not None)
+
+    @property
+    def rejected(self) -> list[pa.Table]:
+        """All events that are not added, each with a last column that has the reason."""
+        tables = (self.events.rejected, self.ahead, self.late)
+        return [table for table in tables if table is not None and table.num_rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +143,36 @@ class EventReader:
         for name, column in added.items():
             table = table.append_column(name, column)
         return UsableEvents(table=table, ticks=ticks, types=types, time=kind, rejected=rejected)
+
+    def admit(
+        self, events: UsableEvents, *, watermark: int | None, latest: int | None
+    ) -> Admission:
+        """Return which usable events a live run adds.
+
+        watermark: events before it are late. latest: events after it are too far ahead of the
+        clock. Both are in ticks; None: there is no such bound.
+        Raises InputError for events too far ahead, unless `rejects` allows to leave them out.
+        """
+        allowed = self.options.allow_rejects
+        ahead = late = None
+        if latest is not None:
+            events, ahead = self._parted(events, events.times > latest, AHEAD, allowed=allowed)
+        times = events.times
+        greatest = int(times.max()) if len(times) else None
+        if watermark is not None:
+            events, late = self._parted(events, times < watermark, LATE, allowed=True)
+        return Admission(events=events, greatest=greatest, late=late, ahead=ahead)
+
+    def _parted(
+        self, events: UsableEvents, is_out: NDArray[np.bool_], reason: str, *, allowed: bool
+    ) -> tuple[UsableEvents, pa.Table | None]:
+        """Return the events that are not `is_out`, and the others with the reason."""
+        if not is_out.any():
+            return events, None
+        reasons = pa.array([reason if out else None for out in is_out.tolist()], pa.string())
+        table = events.table.select(self.schema.names)
+        _, rejected = set_aside(table, reasons, allowed=allowed, time=self.options.time)
+        return events.filter(~is_out), rejected
 
     def travelling(self, events: UsableEvents) -> list[pa.Table]:
         """Return what travels of events to the operators of each pass."""

@@ -15,15 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.connectors.rejects import REJECTS, rejected_rows
+from elsinore.connectors.rejects import REJECTS, rejects_of
 from elsinore.runtime.columnar import Packing
-from elsinore.runtime.live import EventReader, PassSetup, PlannedGeneration, UsableEvents
-from elsinore.runtime.rejects import REASON_COLUMN
+from elsinore.runtime.live import Admission, EventReader, PassSetup, PlannedGeneration
 from elsinore.spark.compiled import look_among_received
 from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
-
-AHEAD = "its time is too far ahead of the clock"
-LATE = "late: its time is before the watermark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +110,14 @@ class EventPacker:
         """Yield the rows of some events of a partition of the source."""
         if not table.num_rows:
             return
-        events = self._usable.usable(table)
-        usable, ahead = self._without_those_ahead(events)
-        self._count(usable, table.num_rows, partition)
-        usable, late = self._without_late(usable)
-        for rejected in (events.rejected, ahead, late):
-            if rejected is not None and rejected.num_rows:
-                yield self._set_aside(self._as_rejects(rejected))
+        reader = self._usable
+        admission = reader.admit(
+            reader.usable(table), watermark=self.watermark, latest=self._latest()
+        )
+        self._count(admission, table.num_rows, partition)
+        for rejected in admission.rejected:
+            yield self._set_aside(rejects_of(rejected, self.plan.source))
+        usable = admission.events
         for number, reader in self._readers.items():
             generation, wanted = self.plan.generations[number], usable
             if generation.begin is not None:
@@ -132,7 +129,7 @@ class EventPacker:
 
     def reject(self, rejects: pa.Table) -> pa.RecordBatch:
         """Return the row of records that the source rejects."""
-        self._count_rejected(rejects.num_rows)
+        self.tick = replace(self.tick, rejected=self.tick.rejected + rejects.num_rows)
         return self._set_aside(rejects)
 
     def _set_aside(self, rejects: pa.Table) -> pa.RecordBatch:
@@ -146,39 +143,24 @@ class EventPacker:
         names += self.plan.ended
         return _rows(names, pa.nulls(len(names), pa.binary()), [self.tick.dump()] * len(names))
 
-    def _count(self, events: UsableEvents, rows: int, partition: str) -> None:
-        greatest = dict(self.tick.greatest)
-        if len(events.ticks):
-            top = int(events.times.max())
-            greatest[partition] = max(top, greatest.get(partition, top))
-        self.tick = replace(self.tick, greatest=greatest, events=self.tick.events + rows)
-        self._count_rejected(rows - len(events.ticks))
-
-    def _count_rejected(self, rows: int) -> None:
-        self.tick = replace(self.tick, rejected=self.tick.rejected + rows)
-
-    def _without_late(self, events: UsableEvents) -> tuple[UsableEvents, pa.Table | None]:
-        if self.watermark is None:
-            return events, None
-        is_late = events.times < self.watermark
-        if not is_late.any():
-            return events, None
-        rows = _rejected(events.table.filter(pa.array(is_late)), LATE)
-        self.tick = replace(self.tick, late=self.tick.late + rows.num_rows)
-        return events.filter(~is_late), rows
-
-    def _without_those_ahead(self, events: UsableEvents) -> tuple[UsableEvents, pa.Table | None]:
+    def _latest(self) -> int | None:
+        """Return the time after which events are too far ahead of the clock; None: any may come."""
         if self.plan.ahead is None or self.wall is None:
-            return events, None
-        is_ahead = events.times > self.wall + self.plan.ahead
-        if not is_ahead.any():
-            return events, None
-        return events.filter(~is_ahead), _rejected(events.table.filter(pa.array(is_ahead)), AHEAD)
+            return None
+        return self.wall + self.plan.ahead
 
-    def _as_rejects(self, rejected: pa.Table) -> pa.Table:
-        reasons = rejected.column(REASON_COLUMN)
-        rows = rejected.drop_columns([REASON_COLUMN])
-        return rejected_rows(rows, reasons, self.plan.source)
+    def _count(self, admission: Admission, rows: int, partition: str) -> None:
+        tick, greatest = self.tick, dict(self.tick.greatest)
+        if admission.greatest is not None:
+            before = greatest.get(partition, admission.greatest)
+            greatest[partition] = max(before, admission.greatest)
+        self.tick = replace(
+            tick,
+            greatest=greatest,
+            events=tick.events + rows,
+            rejected=tick.rejected + admission.rejected_count,
+            late=tick.late + admission.late_count,
+        )
 
     def _packed(
         self, generation: int, of_pass: PassSetup, events: pa.Table
@@ -194,11 +176,6 @@ class EventPacker:
                 filled.column("blob"),
                 [None] * filled.num_rows,
             )
-
-
-def _rejected(events: pa.Table, reason: str) -> pa.Table:
-    reasons = pa.array([reason] * events.num_rows, pa.string())
-    return events.append_column(REASON_COLUMN, reasons)
 
 
 def _rows(buckets: Sequence[str], blobs: pa.Array, ticks: Sequence[str | None]) -> pa.RecordBatch:
