@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 import elsinore as el
@@ -70,6 +70,7 @@ FUNCTIONS = {  # of one value of each kind, what they give
 AGGREGATES = {"SUM", "AVG", "MIN", "MAX", "COUNT"}
 OPERATORS = ("<", "<=", "=", "!=", ">", ">=", "AND", "OR", "+", "-", "*", "/", "%")
 PAIRS = list(itertools.product(COLUMNS, COLUMNS))
+LOCAL = 60  # conditions on events of one type that one workload can tell apart
 
 
 def events(unit: str) -> pa.Table:
@@ -87,6 +88,40 @@ def events(unit: str) -> pa.Table:
             "d": pa.array([n * ticks for n in (30, 90, 7)], pa.duration(unit)),
         }
     )
+
+
+def events_with_nulls() -> pa.Table:
+    """Return events in microseconds with zeros, negative values, equal values and nulls."""
+    second = UNITS["us"]
+    return pa.table(
+        {
+            "time": pa.array([n * second for n in (0, 0, 60, 200, 300)], pa.timestamp("us")),
+            "type": ["A", "A", "B", "B", "B"],
+            "n": pa.array([3, 0, 2, 3, None], pa.int64()),
+            "x": pa.array([0.5, 2.5, 0.0, 2.5, None], pa.float64()),
+            "s": ["b", "a", "b", "c", None],
+            "p": [True, False, True, False, None],
+            "day": pa.array([0, 2, 2, -1, None], pa.date32()),
+            "d": pa.array([30 * second, 7, 0, -30 * second, None], pa.duration("us")),
+        }
+    )
+
+
+def spark_frame(table: pa.Table, spark: SparkSession) -> DataFrame:
+    """Return events as a data frame of Spark."""
+    schema = T.StructType(
+        [
+            T.StructField("time", T.TimestampNTZType()),
+            T.StructField("type", T.StringType()),
+            T.StructField("n", T.LongType()),
+            T.StructField("x", T.DoubleType()),
+            T.StructField("s", T.StringType()),
+            T.StructField("p", T.BooleanType()),
+            T.StructField("day", T.DateType()),
+            T.StructField("d", T.DayTimeIntervalType()),
+        ]
+    )
+    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema)
 
 
 def is_kind(kind: str, data_type: pa.DataType) -> bool:
@@ -124,6 +159,20 @@ def check(queries: Sequence[str], table: pa.Table, expected: str | None) -> None
         assert is_kind(expected, column.type), (queries[0], column)
 
 
+def operator_conditions(operator: str, left: str, right: str) -> tuple[str, str]:
+    """Return an operator between two kinds as a condition, between two events and on one."""
+    kind = result_of(operator, left, right) or "truth"
+    between = f"a.{COLUMNS[left]} {operator} b.{COLUMNS[right]}"
+    local = f"b.{COLUMNS[left]} {operator} b.{COLUMNS[right]}"
+    return as_condition(between, kind), as_condition(local, kind)
+
+
+def function_call(function: str, kind: str) -> str:
+    """Return a function of one event's value, or of those of all events of a Kleene variable."""
+    column = COLUMNS[kind]
+    return f"{function}(b[].{column})" if function in AGGREGATES else f"{function}(b.{column})"
+
+
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_operators_in_process(operator: str, unit: str) -> None:
@@ -131,13 +180,11 @@ def test_operators_in_process(operator: str, unit: str) -> None:
     matches = "QUERY q RETURN {} AS y PATTERN SEQ(A a, B b){}"
     trends = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b){}"
     for left, right in PAIRS:
-        expected = result_of(operator, left, right)
-        between = f"a.{COLUMNS[left]} {operator} b.{COLUMNS[right]}"
-        queries = [matches.format(between, "")]
-        for condition in (between, f"b.{COLUMNS[left]} {operator} b.{COLUMNS[right]}"):
-            where = f" WHERE {as_condition(condition, expected or 'truth')}"
+        queries = [matches.format(f"a.{COLUMNS[left]} {operator} b.{COLUMNS[right]}", "")]
+        for condition in operator_conditions(operator, left, right):
+            where = f" WHERE {condition}"
             queries += [matches.format("b.n", where), trends.format(where)]
-        check(queries, table, expected)
+        check(queries, table, result_of(operator, left, right))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -145,15 +192,72 @@ def test_operators_in_process(operator: str, unit: str) -> None:
 def test_functions_in_process(function: str, unit: str) -> None:
     table = events(unit)
     pattern = "B+ b" if function in AGGREGATES else "B b"
-    for kind, column in COLUMNS.items():
+    for kind in COLUMNS:
         expected = FUNCTIONS[function].get(kind)
-        call = f"{function}(b[].{column})" if function in AGGREGATES else f"{function}(b.{column})"
+        call = function_call(function, kind)
         where = as_condition(call, expected or "whole")
         queries = [
             f"QUERY q RETURN {call} AS y PATTERN SEQ(A a, {pattern})",
             f"QUERY q RETURN a.n PATTERN SEQ(A a, {pattern}) WHERE {where} AND a.n >= 0",
         ]
         check(queries, table, expected)
+
+
+def queries_of_all_types() -> tuple[list[str], list[str], list[str]]:
+    """Return queries with every operator and function that has a type.
+
+    The first compute all of them in RETURN, the second have conditions between events, of matches
+    and of trends in turn, and the third have conditions on single events.
+    """
+    values, between, local = [], [], []
+    for operator, (left, right) in itertools.product(OPERATORS, PAIRS):
+        if result_of(operator, left, right) is not None:
+            values.append(f"a.{COLUMNS[left]} {operator} b.{COLUMNS[right]}")
+            of_two, of_one = operator_conditions(operator, left, right)
+            between.append(f"RETURN b.n PATTERN SEQ(A a, B b) WHERE {of_two}")
+            between.append(f"RETURN COUNT(*), SUM(b.n) PATTERN SEQ(A a, B b) WHERE {of_two}")
+            local.append(f"RETURN COUNT(*), SUM(b.n) PATTERN SEQ(A a, B b) WHERE {of_one}")
+    folded = []
+    for function, kinds in FUNCTIONS.items():
+        for kind, result in kinds.items():
+            call = function_call(function, kind)
+            condition = as_condition(call, result)
+            if function in AGGREGATES:
+                folded.append(call)
+                between.append(f"RETURN b[].n PATTERN SEQ(A a, B+ b[]) WHERE {condition}")
+            else:
+                values.append(call)
+                local.append(f"RETURN a.n, b.n PATTERN SEQ(A a, B b) WHERE {condition}")
+    in_return = [
+        f"RETURN {', '.join(calls)} PATTERN SEQ(A a, {pattern})"
+        for calls, pattern in ((values, "B b"), (folded, "B+ b"))
+    ]
+    return in_return, between, local
+
+
+def compare_engines(
+    queries: Sequence[str], table: pa.Table, frame: DataFrame, **options: str
+) -> None:
+    """Check that a workload of queries gives the same rows and types in process and on Spark."""
+    text = "\n".join(f"QUERY q{number} {query};" for number, query in enumerate(queries))
+    workload = el.Workload.parse(text)
+    in_process = workload.run(table, **options)
+    with workload.run(frame, **options) as on_spark:
+        for number, query in enumerate(queries):
+            expected, rows = in_process[f"q{number}"], on_spark[f"q{number}"].to_arrow()
+            assert expected.schema.types == rows.schema.types, query
+            assert sorted(map(str, expected.to_pylist())) == sorted(map(str, rows.to_pylist())), (
+                query
+            )
+
+
+def test_all_that_has_a_type_is_the_same_on_spark(spark: SparkSession) -> None:
+    table = events_with_nulls()
+    frame = spark_frame(table, spark)
+    in_return, between, local = queries_of_all_types()
+    compare_engines([*in_return, *between], table, frame)
+    for first in range(0, len(local), LOCAL):
+        compare_engines(local[first : first + LOCAL], table, frame)
 
 
 @pytest.mark.parametrize(
@@ -177,45 +281,63 @@ def test_functions_in_process(function: str, unit: str) -> None:
 )
 def test_both_engines_give_the_same_values_and_types(query: str, spark: SparkSession) -> None:
     table = events("us")
-    schema = T.StructType(
-        [
-            T.StructField("time", T.TimestampNTZType()),
-            T.StructField("type", T.StringType()),
-            T.StructField("n", T.LongType()),
-            T.StructField("x", T.DoubleType()),
-            T.StructField("s", T.StringType()),
-            T.StructField("p", T.BooleanType()),
-            T.StructField("day", T.DateType()),
-            T.StructField("d", T.DayTimeIntervalType()),
-        ]
-    )
-    frame = spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], schema)
+    frame = spark_frame(table, spark)
     workload = el.Workload.parse(f"QUERY q {query}")
     here, there = workload.run(table)["q"], workload.run(frame)["q"].to_arrow()
     assert here.schema.types == there.schema.types
     assert sorted(map(str, here.to_pylist())) == sorted(map(str, there.to_pylist()))
 
 
+def numeric_queries(unit: str) -> list[str]:
+    """Return queries with every operator between times, lengths and numbers that has a type.
+
+    The time is a number in a unit; beside it a bare number counts in that unit.
+    """
+    operands = {"time": ("a.ts", "b.ts"), "length": ("90 seconds", "(b.ts - a.ts)")}
+    operands |= {"whole": ("7", "b.n"), "double": ("1.5", "b.x")}
+    values, queries = [], []
+    for operator, left, right in itertools.product(OPERATORS, operands, operands):
+        kind = result_of(operator, left, right)
+        bare = "time" in {left, right} and left != right and {left, right} & NUMBERS
+        if bare and operator not in {"AND", "OR", "*", "/", "%"}:
+            kind = "time" if operator in {"+", "-"} else "truth"
+        if kind is None or not {left, right} & {"time", "length"}:
+            continue
+        expression = f"{operands[left][0]} {operator} {operands[right][1]}"
+        values.append(expression)
+        condition = as_condition(expression, kind) + " AND b.ts > a.ts"
+        queries.append(f"RETURN b.n PATTERN SEQ(A a, B b) WHERE {condition}")
+        queries.append(f"RETURN COUNT(*), SUM(b.n) PATTERN SEQ(A a, B b) WHERE {condition}")
+    values += ["ABS(a.ts - b.ts)", "-(b.ts - a.ts)", "LOG2((b.ts - a.ts) / 1 minute)"]
+    queries.append(f"RETURN {', '.join(values)} PATTERN SEQ(A a, B b)")
+    calls = [f"{call}(b[].ts - b[].ts)" for call in ("SUM", "AVG", "MIN", "MAX")]
+    queries.append(f"RETURN {', '.join(calls)}, MAX(b[].ts) PATTERN SEQ(A a, B+ b)")
+    return queries
+
+
 @pytest.mark.parametrize("unit", UNITS)
-def test_lengths_beside_a_numeric_time_are_in_its_unit(unit: str) -> None:
+def test_lengths_beside_a_numeric_time_are_in_its_unit(unit: str, spark: SparkSession) -> None:
     ticks = UNITS[unit]
     table = pa.table(
         {
             "ts": pa.array([n * ticks for n in (0, 20, 100)], pa.int64()),
             "type": ["A", "B", "B"],
-            "v": [1, 2, 3],
+            "n": pa.array([1, 2, None], pa.int64()),
+            "x": pa.array([0.5, 1.5, None], pa.float64()),
         }
     )
     text = (
         "QUERY m RETURN b.ts - a.ts AS d, b.ts + 1 minute AS t, b.ts AS u "
         "PATTERN SEQ(A a, B b) WHERE b.ts - a.ts <= 28 seconds; "
         "QUERY t RETURN COUNT(*) AS n PATTERN SEQ(A a, B b) WHERE 28 seconds < b.ts - a.ts; "
-        f"QUERY bare RETURN b.v PATTERN SEQ(A a, B b) WHERE b.ts - a.ts <= {28 * ticks};"
+        f"QUERY bare RETURN b.n PATTERN SEQ(A a, B b) WHERE b.ts - a.ts <= {28 * ticks};"
     )
     results = el.Workload.parse(text).run(table, time="ts", time_unit=unit)
     assert results["m"].to_pylist() == [{"d": 20 * ticks, "t": 80 * ticks, "u": 20 * ticks}]
     assert results["t"].to_pydict()["n"] == [1]
-    assert results["bare"].to_pydict()["b.v"] == [2]
+    assert results["bare"].to_pydict()["b.n"] == [2]
+    frame = spark.createDataFrame(table)
+    compare_engines(numeric_queries(unit), table, frame, time="ts", time_unit=unit)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +348,7 @@ def test_lengths_beside_a_numeric_time_are_in_its_unit(unit: str) -> None:
         ("LOG2(b.time)", "LOG2 needs a number; 'time' is a time"),
         ("b.time % 2", "a time has no remainder"),
         ("b.time / 2", "a time cannot be divided"),
+        ("b.time < 5 minutes", "a time beside a length of time"),
         ("(b.time - a.time) * (b.time - a.time)", "a length of time \\* a length of time"),
     ],
 )

@@ -69,10 +69,14 @@ ARITHMETIC = frozenset({Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV, 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant: a number, a string, TRUE, FALSE or NULL."""
+    """A constant: a number, a string, TRUE, FALSE or NULL.
+
+    is_ticks: the number is a length of time in the unit of a numeric time column.
+    """
 
     value: bool | int | float | str | None
     span: Span | None = field(default=None, compare=False, repr=False)
+    is_ticks: bool = field(default=False, repr=False)
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
@@ -81,7 +85,8 @@ class Literal:
         """Compare type and value: 1, 1.0 and TRUE are three literals."""
         if not isinstance(other, Literal):
             return NotImplemented
-        return type(self.value) is type(other.value) and self.value == other.value
+        same_type = type(self.value) is type(other.value) and self.is_ticks == other.is_ticks
+        return same_type and self.value == other.value
 
 
 @dataclass(frozen=True, slots=True)

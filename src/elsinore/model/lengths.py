@@ -91,5 +91,6 @@ def _as_number(node: Expression, unit: int) -> Expression:
     if isinstance(node, Duration):
         number = Fraction(node.nanoseconds, unit)
         whole = number.denominator == 1
-        return Literal(int(number) if whole else float(number), node.span)
+        value = int(number) if whole else float(number)
+        return Literal(value, node.span, is_ticks=True)
     return with_children(node, tuple(_as_number(child, unit) for child in children(node)))

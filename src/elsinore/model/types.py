@@ -157,8 +157,8 @@ class _Inference:
     def kind(self, node: Expression) -> AttributeKind | None:
         """Return the kind of a node; None where it is not known or a mistake was noted."""
         match node:
-            case Literal(value):
-                return _literal_kind(value)
+            case Literal(value, is_ticks=is_ticks):
+                return TICK_SPAN if is_ticks else _literal_kind(value)
             case Duration():
                 return DURATION
             case Attribute() | Column():
