@@ -23,7 +23,7 @@ from elsinore.trends.graph.columns import ComparedColumns
 def magnitude(expression: Expression, columns: ComparedColumns) -> int | None:
     """Return a bound of an expression's absolute values over the rows of columns, in their codes.
 
-    None for what is not computed in integers, such as doubles, texts and numbers compared by rank.
+    None for what is not computed in integers, such as doubles and texts.
 
     >>> import pyarrow as pa
     >>> columns = ComparedColumns.of({"v": pa.array([4, -7, None])})
@@ -56,10 +56,12 @@ def magnitude(expression: Expression, columns: ComparedColumns) -> int | None:
 
 def _greatest(name: str, columns: ComparedColumns) -> int | None:
     order = columns.orders[name]
-    exact = order is Order.WHOLE and columns.wholes is None
-    if not (exact or order in {Order.TIME, Order.DURATION}):
+    if order not in {Order.WHOLE, Order.TIME, Order.DURATION}:
         return None
     codes = columns.compared[columns.names.index(name)]
     if not len(codes):
         return 0
-    return max(abs(int(np.max(codes))), abs(int(np.min(codes))))
+    least, greatest = int(np.min(codes)), int(np.max(codes))
+    if order is Order.WHOLE and columns.wholes is not None:  # codes are twice the ranks
+        return max(abs(int(columns.wholes[code // 2])) for code in (least, greatest))
+    return max(abs(least), abs(greatest))

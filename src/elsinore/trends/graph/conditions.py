@@ -29,9 +29,10 @@ from elsinore.model.expression import (
 from elsinore.model.schema import AttributeKind
 from elsinore.model.types import kind_of
 from elsinore.plan.between import PREVIOUS
+from elsinore.plan.classes import EXACT_DOUBLES
 from elsinore.trends.graph import interpret as k
 from elsinore.trends.graph.bounds import magnitude
-from elsinore.trends.graph.codes import BOUND, KINDS, Order
+from elsinore.trends.graph.codes import KINDS, Order
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import as_entered
 
@@ -96,6 +97,7 @@ def conditions(expressions: Sequence[Expression], columns: ComparedColumns) -> k
         codes=np.zeros((depth, k.CHUNK), dtype=np.int64),
         is_known=np.zeros((depth, k.CHUNK), dtype=np.uint8),
         chosen=np.zeros(k.CHUNK, dtype=np.uint8),
+        overflowed=np.zeros(1, dtype=np.uint8),
     )
 
 
@@ -201,27 +203,25 @@ class _Compiler:
         if isinstance(expression, Attribute):
             return self._order(expression).is_exact
         value = _constant(expression)
-        if value is not None:
-            return isinstance(value, int) and self.columns.whole_code(value) is not None
-        return self._fits(expression)
+        return self._is_counted(expression) if value is None else isinstance(value, int)
 
-    def _fits(self, expression: Expression) -> bool:
-        """Return whether an integer, time or length is computed exactly in 64 bits, by its bound.
+    def _is_counted(self, expression: Expression) -> bool:
+        """Return whether an integer, time or length is computed in integers of 64 bits.
 
-        Raises InputError for times and lengths that are not.
+        Integers that are compared by rank, beside decimals or integers without a sign, are computed
+        in doubles. Raises InputError if these are not exact.
         """
         kind = self._kind(expression)
-        if kind not in _COUNTED:
-            return False
+        if kind is not AttributeKind.INTEGER or self.columns.wholes is None:
+            return kind in _COUNTED
         bound = magnitude(expression, self.columns)
-        if bound is not None and bound < BOUND:
-            return True
-        if kind is AttributeKind.INTEGER:
-            return False
-        raise InputError(
-            "A condition computes with times so far apart that 64 bits do not hold the result. "
-            "Leave such events out, or cast times in nanoseconds to microseconds."
-        )
+        if bound is None or bound > EXACT_DOUBLES:
+            raise InputError(
+                "A condition computes with whole numbers beyond 2^53 beside decimals or integers "
+                "without a sign. Cast the attributes to doubles or to signed integers, as in "
+                "columns of their own."
+            )
+        return False
 
     def _code(self, expression: Expression) -> None:
         """Put what is compared as an integer on the stack."""
@@ -238,15 +238,23 @@ class _Compiler:
                 self._computed_code(expression)
             case _:
                 value = _constant(expression)
-                code = self.columns.whole_code(value) if isinstance(value, int) else None
-                if code is None:
-                    self._truth(expression)
+                if isinstance(value, int):
+                    self._put(k.CODE, self._whole_code(value))
                 else:
-                    self._put(k.CODE, code)
+                    self._truth(expression)
+
+    def _whole_code(self, value: int) -> int:
+        """Return the code of a whole constant; raise InputError if it needs more than 64 bits."""
+        code = self.columns.whole_code(value)
+        if code is None:
+            raise InputError(
+                f"A condition computes with {value}, which 64 bits do not hold. Write {value}.0 "
+                "to compute with doubles."
+            )
+        return code
 
     def _computed_code(self, expression: Expression) -> None:
         """Put an integer, time or length that is computed on the stack."""
-        self._fits(expression)
         match expression:
             case Negative(operand):
                 self._put(k.CODE, 0)
@@ -268,11 +276,19 @@ class _Compiler:
                 divides = operator is Operator.DIV
                 self._code(left)
                 if self._kind(right) is AttributeKind.INTEGER:
-                    self._code(right)
+                    self._whole(right)
                     self._put(k.SHARE_CODES if divides else k.TIMES_CODES)
                 else:
                     self._number(right)
                     self._put(k.SCALE_CODE, int(divides))
+
+    def _whole(self, expression: Expression) -> None:
+        """Put an integer that a length is multiplied with or divided by on the stack."""
+        if self._is_counted(expression):
+            self._code(expression)
+        else:
+            self._number(expression)
+            self._put(k.NUMBER_AS_CODE)
 
     def _number(self, expression: Expression) -> None:
         """Put a double on the stack; what is no number is unknown."""
@@ -307,7 +323,7 @@ class _Compiler:
         """Return whether a number is, or is made of, what is computed as an integer."""
         if self._kind(expression) in {AttributeKind.TIME, AttributeKind.DURATION}:
             return True
-        return self._kind(expression) is AttributeKind.INTEGER and self._fits(expression)
+        return self._kind(expression) is AttributeKind.INTEGER and self._is_counted(expression)
 
     def _any(self, expression: Expression) -> None:
         """Put a value on the stack of which only is asked whether it is known."""

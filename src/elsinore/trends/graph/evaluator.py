@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from elsinore.errors import InputError
 from elsinore.kernels import enter
 from elsinore.plan import TrendUnit
 from elsinore.plan.joined import Joined, by_itself
@@ -62,8 +63,9 @@ class GraphEvaluator:
     Each window is evaluated alone: without the index a trend with conditions between its events
     costs time quadratic in the window's events (one that is anchored, once more for each anchor),
     one without linear. Under NEXT and CONTIGUOUS most go step by step (`graph.steps`).
-    Numbers are computed with as doubles. Compared as they are, attributes are exact; but decimals,
-    and integers without a sign, count as doubles where the other number is one.
+    Integers, times and lengths of time are computed in 64 bits (InputError beyond them), other
+    numbers as doubles. Attributes are compared exactly; but decimals, and integers without a sign,
+    count as doubles if the other number is one.
     """
 
     def __init__(
@@ -168,6 +170,12 @@ class GraphEvaluator:
                     open_windows,
                     totals,
                 )
+                if compiled_conditions.overflowed[0]:
+                    raise InputError(
+                        f"{template.query.name}: an integer, a time or a length of "
+                        "time in a condition goes beyond 64 bits. Cast the attribute to a double, "
+                        "or a time in nanoseconds to microseconds, as in a column of its own."
+                    )
                 used += size_of(compiled_conditions[2:])
             most = max(most, (used or 0) + size_of(open_windows[:-1]))
             for query, (sums, ranks), final in zip(

@@ -18,15 +18,14 @@ from elsinore.trends.keyed import Doubles, Flags, Ints
 
 # what an instruction does; its operands are explained where they are read below
 LOAD_NUMBER, LOAD_CODE, NUMBER, CODE, UNKNOWN = 0, 1, 2, 3, 4
-IS_UNKNOWN, NOT, NEGATE, MAGNITUDE, LOGARITHM, CODE_AS_NUMBER, MAGNITUDE_OF_CODE = (
-    5, 6, 7, 8, 9, 10, 11,
-)  # fmt: skip
+IS_UNKNOWN, NOT, NEGATE, MAGNITUDE, LOGARITHM = 5, 6, 7, 8, 9
+CODE_AS_NUMBER, NUMBER_AS_CODE, MAGNITUDE_OF_CODE = 10, 11, 12
 LAST_OF_ONE = MAGNITUDE_OF_CODE  # the operations that follow take two values
-COMPARE_NUMBERS, COMPARE_CODES, AND, OR = 12, 13, 14, 15
-PLUS, MINUS, TIMES, DIVIDE, REMAINDER = 16, 17, 18, 19, 20
-# of integers, which do not overflow (`elsinore.trends.graph.bounds`)
+COMPARE_NUMBERS, COMPARE_CODES, AND, OR = 13, 14, 15, 16
+PLUS, MINUS, TIMES, DIVIDE, REMAINDER = 17, 18, 19, 20, 21
+# of integers; results beyond 64 bits set `Conditions.overflowed`
 PLUS_CODES, MINUS_CODES, TIMES_CODES, REMAINDER_OF_CODES, SHARE_CODES, SCALE_CODE = (
-    21, 22, 23, 24, 25, 26,
+    22, 23, 24, 25, 26, 27,
 )  # fmt: skip
 
 # outcomes of a comparison; what an operator allows is the sum of some of them
@@ -48,7 +47,8 @@ OPERAND = 1  # attribute, outcomes allowed, or a constant
 EVENT = 2  # PREVIOUS_EVENT or CURRENT_EVENT
 
 
-LIMIT = 9223372036854774784.0  # the greatest double whose integer fits 64 bits
+LIMIT = 9223372036854775808.0  # 2**63: doubles below it fit in 64 bits
+LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 CHUNK = 256  # events that a condition is looked at for at once
 
 
@@ -65,6 +65,7 @@ class Conditions(NamedTuple):
     codes: Ints  # [value, event] as integers,
     is_known: Flags  # [value, event] and whether they are known
     chosen: Flags  # [event]
+    overflowed: Flags  # [0]: whether an integer went beyond 64 bits; what was chosen is then wrong
 
 
 @kernel
@@ -108,7 +109,7 @@ def _interpret(
 ) -> None:
     """Keep chosen where a condition's program ends with the truth value true.
 
-    The same values as `elsinore.model.evaluate`, all numbers being doubles.
+    The same values as `elsinore.model.evaluate`.
     """
     top = -1  # the value on top
     for at in range(conditions.forms[condition, BEGINS], conditions.forms[condition + 1, BEGINS]):
@@ -171,7 +172,12 @@ def _apply_to_one(conditions: Conditions, operation: int, top: int, event: int) 
         stack[top, event] = abs(stack[top, event])
     elif operation == CODE_AS_NUMBER:
         stack[top, event] = float(codes[top, event])
+    elif operation == NUMBER_AS_CODE:
+        if known[top, event]:
+            codes[top, event] = np.int64(stack[top, event])
     elif operation == MAGNITUDE_OF_CODE:
+        if known[top, event] and codes[top, event] == LEAST:
+            _overflow(conditions, top, event)
         codes[top, event] = abs(codes[top, event])
     elif known[top, event] and stack[top, event] > 0.0:
         stack[top, event] = math.log2(stack[top, event])
@@ -211,19 +217,46 @@ def _apply_to_two(
         codes[top, event] = 1 if operand & outcome else 0
     elif operation == SCALE_CODE:
         value = _scaled(operand, float(codes[top, event]), stack[top + 1, event])
-        fits = abs(value) < LIMIT  # NaN does not
-        known[top, event] = 1 if fits else 0
-        codes[top, event] = _rounded(value) if fits else 0
+        if abs(value) < LIMIT:
+            codes[top, event] = _rounded(value)
+        elif math.isnan(value):
+            known[top, event] = 0
+        else:
+            _overflow(conditions, top, event)
     elif operation >= PLUS_CODES:
         with_code = codes[top + 1, event]
         if operation >= REMAINDER_OF_CODES and with_code == 0:
             known[top, event] = 0
-        else:
+        elif _fits(operation, codes[top, event], with_code):
             codes[top, event] = _computed_code(operation, codes[top, event], with_code)
+        else:
+            _overflow(conditions, top, event)
     else:
         value = _computed(operation, stack[top, event], stack[top + 1, event])
         stack[top, event] = value
         known[top, event] = 0 if value != value else 1  # noqa: PLR0124  (NaN)
+
+
+@kernel
+def _overflow(conditions: Conditions, top: int, event: int) -> None:
+    """Note that a value is beyond 64 bits, if the event is still chosen; it is unknown."""
+    conditions.is_known[top, event] = 0
+    if conditions.chosen[event]:
+        conditions.overflowed[0] = 1
+
+
+@kernel
+def _fits(operation: int, one: int, other: int) -> bool:
+    """Return whether `_computed_code` has a result of 64 bits, other than the least integer."""
+    if operation == PLUS_CODES:
+        return one <= GREATEST - other if other > 0 else one > LEAST - other
+    if operation == MINUS_CODES:
+        return one > LEAST + other if other > 0 else one <= GREATEST + other
+    if one == LEAST or other == LEAST:  # noqa: PLR1714 - compiled
+        return False
+    if operation == TIMES_CODES:
+        return one == 0 or other == 0 or abs(one) <= GREATEST // abs(other)
+    return True
 
 
 @kernel
