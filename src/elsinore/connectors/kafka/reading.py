@@ -130,10 +130,13 @@ class KafkaReader:
         begin = split.begin
         if self.missing == "skip":
             begin = self._first_kept(client, split, rejects)
-        for messages in client.messages(begin, split.end, PARSED_AT_ONCE):
-            values = [message for message in messages if message.value() is not None]
-            tombstones += len(messages) - len(values)
-            table, rejected = self._parsed(values, split.number)
+        for received in client.messages(begin, split.end, PARSED_AT_ONCE):
+            messages, values = received, [message.value() for message in received]
+            if None in values:
+                messages = [m for m, v in zip(received, values, strict=True) if v is not None]
+                values = [value for value in values if value is not None]
+                tombstones += len(received) - len(values)
+            table, rejected = self._parsed(messages, values, split.number)
             tables.append(table)
             rejects.append(rejected)
         events = pa.concat_tables(tables) if tables else no_table(schema)
@@ -169,9 +172,10 @@ class KafkaReader:
             )
         return first
 
-    def _parsed(self, messages: list[ck.Message], number: int) -> tuple[pa.Table, pa.Table]:
-        """Return the rows of messages, and those that cannot be read as rejects."""
-        values = [message.value() for message in messages]
+    def _parsed(
+        self, messages: list[ck.Message], values: list[bytes], number: int
+    ) -> tuple[pa.Table, pa.Table]:
+        """Return the rows of messages with values, and those that cannot be read as rejects."""
         table, bad = self.records.parse(values)
         positions = np.delete(np.arange(len(messages)), list(bad))
         if "kafka_key" in self.metadata:
