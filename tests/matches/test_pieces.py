@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import InputError
-from elsinore.matches import linked
 from elsinore.matches import query as search
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
@@ -36,7 +35,6 @@ def test_pieces_are_small_and_hold_every_match_once(
     expected = pa.Table.from_batches(batches(PATTERNS[pattern]))
     monkeypatch.setattr(search, "ROOM", 50)
     monkeypatch.setattr(search, "WIDEST", 100)
-    monkeypatch.setattr(linked, "SPREAD", 16)
     pieces = batches(PATTERNS[pattern])
     assert len(pieces) >= expected.num_rows // 100
     assert max(piece.num_rows for piece in pieces) <= 100

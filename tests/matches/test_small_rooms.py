@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.kernels import uncompiled
-from elsinore.matches import chains, linked, query, scan, subsets
+from elsinore.matches import query, scan
 from elsinore.matches.evaluation import postponed_search, run_search, runs
 from elsinore.plan.modes import Evaluation
 from oracles.matches import brute_force
@@ -33,8 +33,6 @@ from support.matches import (
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 KERNELS = (
     (scan, "scan"),
-    (subsets, "select_any"),
-    (chains, "follow"),
     (runs, "scan_runs"),
     (postponed_search, "scan_main_runs"),
 )
@@ -55,8 +53,6 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     patch.setattr(query, "STEPS", drawn.number(2, 4))
     patch.setattr(query, "ROOM", drawn.number(1, 3))
     patch.setattr(query, "WIDEST", 4)
-    patch.setattr(linked, "DEPTH", drawn.number(2, 4))
-    patch.setattr(linked, "SPREAD", drawn.one([1, 1, 16]))
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
 
 
@@ -85,7 +81,7 @@ CHOICES = tuple(product(SIMPLE, ("SKIP TILL ANY MATCH", *STRATEGIES)))
 @settings(SETTINGS, max_examples=3 * EXAMPLES)
 @given(CASES)
 def test_so_are_those_of_patterns_without_conditions(drawn: Drawn) -> None:
-    """These have searches of their own, or matches that are completed many at a time."""
+    """Queries answered together, and matches whose last events are added many at a time."""
     columns = drawn.one(["b[1].n AS b", "b[].n AS b", "EVENT_IDS(n) AS ids", "COUNT(b[]) AS b"])
     (pattern, strategy), window = drawn.one(CHOICES), drawn.one(["", "WITHIN 4"])
     workload = parsed(f"QUERY q RETURN {columns} PATTERN {pattern} STRATEGY {strategy} {window};")

@@ -1,13 +1,14 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """Matches worked out from their ends, for many queries in one pass over the events.
 
-For SKIP TILL NEXT MATCH and CONTIGUOUS where an event leads to one state (see `chains`) and nothing
-follows where a match ends. Then what comes after an event in a state is one continuation, whatever
-came before: its last event, and what the registers will hold of it. Going through a key's events
-from the last one backwards, each state's continuation is kept in a few numbers, a *slot*; an event
-that goes on from state s in state t makes s's slot of t's and itself, and one that begins a match
-gives out the slot of its state. Nothing is looked at twice, however long matches and windows are,
-and states of several queries that go on alike share a slot.
+For SKIP TILL NEXT MATCH and CONTIGUOUS where no two events of a key are simultaneous, an event that
+may follow a match can stand in one state only, and nothing follows where a match ends. Then what
+comes after an event in a state is one continuation, whatever came before: its last event, and what
+the registers will hold of it. Going through a key's events from the last one backwards, each
+state's continuation is kept in a few numbers, a *slot*; an event that goes on from state s in state
+t makes s's slot of t's and itself, and one that begins a match gives out the slot of its state.
+Nothing is looked at twice, however long matches and windows are, and states of several queries that
+go on alike share a slot.
 
 `elsinore.matches.together` writes the program: for each class of events what it begins, and what it
 extends. A slot holds the last row, the row that comes next, and a number for each register.

@@ -39,7 +39,7 @@ def goes_back(template: MatchTemplate, tables: Tables) -> bool:
     query = template.query
     ends = {end.state for end in template.ends}
     return (
-        tables.is_chain
+        tables.compares_neighbours
         and template.strategy is not Strategy.ANY
         and tables.integers[Header.ENDS_ONLY] == 1
         and (template.strategy is Strategy.CONTIGUOUS or tables.integers[Header.IS_PLAIN] == 1)

@@ -11,18 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.kernels import enter, is_compiled, is_compiling
-from elsinore.matches import chains as ch
+from elsinore.kernels import enter, is_compiled
 from elsinore.matches import keyed as ky
-from elsinore.matches import linked as ln
 from elsinore.matches import reach as re
 from elsinore.matches import scan as sc
 from elsinore.matches import search as se
 from elsinore.matches import select as sl
-from elsinore.matches import subsets as su
 from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Relevant, Rules
 from elsinore.matches.interpret import STACK
-from elsinore.matches.linked import LinkedRoom
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.ranks import with_ranks
 from elsinore.matches.reach import EVENT_COLUMNS
@@ -39,7 +35,6 @@ NEVER = np.iinfo(np.int64).min
 HIGHEST = 9 * 10**18  # matches, beyond which no number is told
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
-LINK_SECONDS = 4e-5  # the same where matches grow in one way only
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a match are read for
 NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
 STEPS = 64  # events that a match may have at first
@@ -169,97 +164,50 @@ class QuerySearch:
         operands = replace(operands, wholes=wholes)
         progress = _progress(self.tables, window, limit, with_paths=self.wants_paths)
         self.work.allow(new_events(keys))
-        chained = window[1] == 0 and is_chained(self.tables, operands, keys)
         seconds = patience(self.tables, keys)
-        if chained:
-            seconds = LINK_SECONDS * int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).sum())
-            progress[se.BUDGET] = ANY_NUMBER if is_compiled(su.select_any) else PLAIN_STEPS
-        if chained and is_compiling():
-            self.compile_search(operands, window)
         while True:
             self.work.begin(progress)
-            if chained:
-                self._follow(operands, keys, progress, seconds)
-            else:
-                _search(self.tables, room, operands, negatives, keys, progress, seconds)
+            _search(self.tables, room, operands, negatives, keys, progress, seconds)
             seconds = math.inf  # what takes so long is compiled
             is_too_long = self.work.end(progress)
-            used = self._linked if chained else room
-            status, found = self._taken(progress, used)
+            status, found = self._taken(progress)
             if found is not None:
                 yield found
             if status in {se.DONE, se.LIMITED}:
                 return
             if is_too_long:
                 raise self.too_long()
-            widen = found is None or 2 * used.found.shape[1] <= WIDEST
-            self._make_way(status, progress, widen=widen, room=used)
-
-    @property
-    def _is_any(self) -> bool:
-        return bool(self.tables.integers[Header.STRATEGY] == re.ANY)
-
-    @cached_property
-    def _linked(self) -> LinkedRoom:
-        """The memory of `elsinore.matches.subsets`, or of `chains`."""
-        header, states = self.tables.integers, int(self.tables.integers[Header.STATES])
-        return LinkedRoom(
-            states=states, links=ln.NEXT + states if self._is_any else ch.FOLLOWER + 2 * states,
-            events=int(header[Header.EVENTS]), numbers=int(header[Header.NUMBERS]), matches=ROOM,
-            partials=ln.SPREAD + 1 if self._is_any else 0,
-        )  # fmt: skip
-
-    def _follow(self, operands: Operands, keys: Ints, progress: Ints, seconds: float) -> None:
-        """Search on where an event leads to one state; `seconds` as for `_search`."""
-        self._linked.for_events(longest(keys) + 1)
-        follow = su.select_any
-        if not self._is_any:
-            follow = ch.follow
-            progress[ch.PATIENCE] = ch.LOOKS_EACH
-        enter(
-            follow, seconds, self.tables.integers, operands.values, keys, progress,
-            *self._linked.store.arguments,
-        )  # fmt: skip
+            widen = found is None or 2 * room.found.shape[1] <= WIDEST
+            self._make_way(status, progress, widen=widen)
 
     def compile_search(self, operands: Operands, window: tuple[int, int, int]) -> None:
-        """Have the search for any pattern compiled: events to come may be simultaneous."""
+        """Compile the search, which answers queries whose later events may be simultaneous."""
         keys = np.zeros((0, ky.KEY_COLUMNS), dtype=np.int64)
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
         progress = _progress(self.tables, window, ANY_NUMBER, with_paths=self.wants_paths)
         _search(self.tables, self._room, operands, negatives, keys, progress, 0.0)
 
-    def _taken(
-        self, progress: Ints, room: _Room | LinkedRoom | None = None
-    ) -> tuple[int, Found | None]:
-        """Return why a kernel stopped and what it found, and ready `progress` for its next piece.
+    def _taken(self, progress: Ints) -> tuple[int, Found | None]:
+        """Return a kernel's status and its matches, and reset `progress` for the next piece.
 
-        What it found stands in the working room, until it is used again.
+        The matches are views of the working arrays: the next call overwrites them.
         """
         status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
-        used = room or self._room
-        found = self._given(used, count, int(progress[se.FILLED])) if count else None
+        found = self._given(count, int(progress[se.FILLED])) if count else None
         progress[[se.FOUND, se.FILLED]] = 0
         progress[se.LIMIT] -= count
         progress[se.STATUS] = se.DONE
         return status, found
 
-    def _make_way(
-        self,
-        status: int,
-        progress: Ints,
-        *,
-        widen: bool,
-        room: _Room | LinkedRoom | None = None,
-    ) -> None:
-        """Do what lets a kernel go on that stopped on the way; raise where nothing does."""
-        used = room or self._room
+    def _make_way(self, status: int, progress: Ints, *, widen: bool) -> None:
+        """Enlarge what a stopped kernel ran out of; raise its error if that is not possible."""
         if status == se.PAUSED:
             return
         if status == se.DEEP:
-            used.deepen()
+            self._room.deepen()
         elif status == se.FULL:
             if widen:
-                used.widen()
+                self._room.widen()
         elif status == se.TOO_LONG and progress[se.BUDGET] == PLAIN_STEPS:
             progress[se.BUDGET] = ANY_NUMBER
         elif status == se.TOO_LONG:
@@ -269,8 +217,9 @@ class QuerySearch:
         else:
             raise self.too_many(int(progress[se.COUNTED]))
 
-    def _given(self, room: _Room | LinkedRoom, count: int, filled: int) -> Found:
-        """Return what stands in the working room, until it is used again; each match once."""
+    def _given(self, count: int, filled: int) -> Found:
+        """Return views of the `count` matches in the working arrays, each match once."""
+        room = self._room
         found = room.found[:, :count]
         result = Found(
             first=found[sl.FIRST_ROW],
@@ -445,11 +394,6 @@ def _search(
         sc.scan, seconds, tables.integers, rules, operands.values, keys, room.relevant, progress,
         room.path, room.registers, room.given,
     )  # fmt: skip
-
-
-def is_chained(tables: Tables, operands: Operands, keys: Ints) -> bool:
-    """Return whether an event leads to one state: see `elsinore.matches.chains` and `subsets`."""
-    return bool(tables.integers[Header.MOVES_AT] != 0) and are_apart(operands, keys)
 
 
 def are_apart(operands: Operands, keys: Ints) -> bool:

@@ -39,7 +39,7 @@ from elsinore.matches.select import give_out, give_out_with, select
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
 ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
-DUPLICATES, UNLESS_AT = 28, 38
+DUPLICATES, UNLESS_AT = 28, 34
 PAIR_AT, LEAF_AT, LOOKS_AT = 25, 26, 27
 
 TIME, MOMENT = 0, 2  # rows of `integers`

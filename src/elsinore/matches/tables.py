@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.matches.operands import Operands
 from elsinore.matches.program import Program
-from elsinore.matches.reach import LAST_BIT
+from elsinore.matches.reach import ANY, LAST_BIT
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 
@@ -56,15 +56,11 @@ class Header(IntEnum):
     DUPLICATES = 28  # whether two runs may find one match
     ORDERED_AT = 29  # 0, or trees of sums: [edge] the entry of each (`elsinore.matches.counting`)
     ORDERED_ROOM = 30  # where there is room for them, the number of edges first
-    MOVES_AT = 31  # 0, or [class, state + 2]: where an event leads to (`elsinore.matches.chains`)
+    MOVES_AT = 31  # 0, or [class, state + 2]: where an event leads to (`elsinore.matches.merged`)
     ENDS_ONLY = 32  # whether nothing follows where a match ends
-    HOLDS_AT = 33  # [state]: those of UPDATE_AT that hold an event (`elsinore.matches.subsets`)
-    ADDS_AT = 34  # [state, register of a number]: 1 where an event is added to it
-    ADDEND_AT = 35  # [register of a number]: kind, row of the layout or -1, is it of integers
-    KEPT_AT = 36  # a list of the registers of events that no row of a match tells
-    OVERFLOWED = 37  # 1 where a condition had a whole number beyond 64 bits
-    UNLESS_AT = 38  # [edge]: ways that no edge may have free, 0 of them where nothing is asked
-    SIZE = 39
+    OVERFLOWED = 33  # 1 where a condition had a whole number beyond 64 bits
+    UNLESS_AT = 34  # [edge]: ways that no edge may have free, 0 of them where nothing is asked
+    SIZE = 35
 
 
 MOST_MOVES = 2**20  # of states and classes together
@@ -83,7 +79,7 @@ class Tables:
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
     interprets: bool  # whether there are conditions beyond comparisons of neighbours
-    is_chain: bool  # whether matches may be for `elsinore.matches.chains` or `subsets`
+    compares_neighbours: bool  # whether nothing but comparisons of neighbours is checked
     known: tuple[tuple[int, int], ...]  # registers of events, and the row of a match they hold
 
     def has_overflown(self) -> bool:
@@ -134,7 +130,9 @@ class Tables:
     def _moves(self, states: ClassStates) -> list[Ints]:
         """Return where an event of each class leads to; nothing where that is not one state."""
         count = int(self.integers[Header.STATES])
-        if not self.is_chain or (len(states.at) + 1) * (count + 2) > MOST_MOVES:
+        if not self.compares_neighbours or self.integers[Header.STRATEGY] == ANY:
+            return []
+        if (len(states.at) + 1) * (count + 2) > MOST_MOVES:
             return []
         masks = np.where(states.at > 0, states.lists[states.at - 1], 0)
         begin = int(self.integers[Header.NEXT_AT])

@@ -12,7 +12,6 @@ from elsinore.matches.operands import Layout
 from elsinore.matches.program import Compiler, Program, register_places
 from elsinore.matches.reach import LAST_BIT
 from elsinore.matches.registers import Register, RegisterKind
-from elsinore.matches.returns import ColumnKind
 from elsinore.matches.tables import Header, Tables, bit_of
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
@@ -70,9 +69,10 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     pairs = [program.pair_of(number) for number in range(len(template.conditions))]
     near = [condition.reads_neighbours_only for condition in template.conditions]
     places = register_places(template.registers)
-    is_chain = _is_chain(template, pairs)
+    compares_neighbours = _compares_neighbours(template, pairs)
     known = {
-        n: known_row(template, r) if is_chain else None for n, r in enumerate(template.registers)
+        number: known_row(template, register) if compares_neighbours else None
+        for number, register in enumerate(template.registers)
     }
     table = _Table()
     _put_sizes(table, template)
@@ -87,8 +87,6 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     ordered = _ordered(template, near, pairs)
     edges = len(template.edges)
     table[Header.ORDERED_ROOM] = table.put([edges, *([-1] * edges), *([0] * ENTRY * len(ordered))])
-    if is_chain:
-        _put_lists_of_chains(table, template, updates, places, known)
     table[Header.WHOLES_AT] = table.put(program.wholes)
     is_path = all(near[n] for edge in template.edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in template.edges)
@@ -99,7 +97,8 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         steppers=tuple(steppers),
         negatives=tuple(build_tables(n, layout) for n in template.negatives), ordered=ordered,
         is_path=is_path, counts_exactly=is_counted and not template.duplicates,
-        interprets=bool(steppers) or any(pair is None for pair in pairs), is_chain=is_chain,
+        interprets=bool(steppers) or any(pair is None for pair in pairs),
+        compares_neighbours=compares_neighbours,
         known=tuple((places[n], row) for n, row in known.items() if row is not None),
     )  # fmt: skip
 
@@ -229,42 +228,9 @@ def _ordered(
     )
 
 
-def _put_lists_of_chains(
-    table: _Table,
-    template: MatchTemplate,
-    updates: Sequence[Sequence[int]],
-    places: Sequence[int],
-    known: dict[int, int | None],
-) -> None:
-    """Put in what `elsinore.matches.subsets` reads: which registers an event is added to."""
-    split = [_split(of_state) for of_state in updates]
-    table[Header.HOLDS_AT] = table.put_lists(len(split), lambda n: split[n][0])
-    addends = {add[1]: (add[0], *add[2:]) for _, adds in split for add in adds}
-    numbers = range(table[Header.NUMBERS])
-    added = [{add[1] for add in adds} for _, adds in split]
-    table[Header.ADDS_AT] = table.put([int(n in adds) for adds in added for n in numbers])
-    table[Header.ADDEND_AT] = table.put([value for n in numbers for value in addends[n]])
-    kinds = [register.kind for register in template.registers]
-    kept = [n for n, kind in enumerate(kinds) if kind.holds_event and known[n] is None]
-    table[Header.KEPT_AT] = table.put_list([places[n] for n in kept])
-
-
-def _split(updates: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Return the updates of registers of events, and those of registers of numbers one by one."""
-    each = [tuple(updates[at : at + 4]) for at in range(0, len(updates), 4)]
-    holds = [value for update in each if RegisterKind(update[0]).holds_event for value in update]
-    return holds, [update for update in each if not RegisterKind(update[0]).holds_event]
-
-
-def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
-    """Return whether nothing but comparisons of neighbours decides how a match goes on.
-
-    Under SKIP TILL ANY MATCH: nothing at all.
-    """
+def _compares_neighbours(template: MatchTemplate, pairs: Sequence[object]) -> bool:
+    """Return whether only comparisons of neighbouring events decide how a match continues."""
     checks = [check for edge in template.edges for check in edge.checks]
-    is_any = template.strategy is Strategy.ANY
-    if is_any and any(c.kind is ColumnKind.MATCH_NUMBER for c in template.columns):
-        return False  # numbers go by the order in which that search finds matches
     return (
         len(template.states) <= LAST_BIT
         and not (template.duplicates or template.final or template.negatives)
@@ -274,7 +240,6 @@ def _is_chain(template: MatchTemplate, pairs: Sequence[object]) -> bool:
         and all(not edge.late and edge.ways == FREE for edge in template.edges)
         and all(end.ways == FREE for end in template.ends)
         and all(not edge.checks for edge in template.edges if edge.source == START)
-        and (not checks or not is_any)
         and all(pairs[check] is not None for check in checks)
     )
 

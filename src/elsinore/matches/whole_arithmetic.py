@@ -14,7 +14,7 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
 
-OVERFLOWED = 37  # the place in the header of `tables`
+OVERFLOWED = 33  # the place in the header of `tables`
 LIMIT = 9223372036854775808.0  # 2**63: doubles below it fit in 64 bits
 HALF = 4294967296.0  # 2**32: what the upper half of a sum counts
 
