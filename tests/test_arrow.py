@@ -41,6 +41,8 @@ def outcome(make: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:
     """Return an array's type, values and nulls; what is raised where it cannot be made."""
     try:
         array = make(*arguments, **named)
+    except (pa.ArrowInvalid, OverflowError):  # pyarrow raises the one or the other for a number
+        return (pa.ArrowInvalid,)
     except Exception as error:  # whatever pyarrow raises
         return (type(error),)
     array.validate(full=True)
