@@ -549,8 +549,10 @@ class Workload:
             )
             with self._pointing():
                 return spark_driver.run(ready, data, options)
-        from elsinore.runtime.inputs import as_table, columns_to_convert  # noqa: PLC0415
+        from elsinore.runtime.inputs import as_table, columns_to_convert, no_events  # noqa: PLC0415
 
+        if isinstance(data, list) and not data:
+            data = no_events(attributes_read(first) or (), options)
         few = None
         if not in_pieces and not self._lists_whole_events:
             few = columns_to_convert(data, attributes_read(first), options)

@@ -78,7 +78,9 @@ def test_what_is_odd_about_queries_alone_is_among_the_warnings_of_their_results(
 
 def test_no_more_than_three_queries_are_told_of() -> None:
     queries = [f"QUERY q{n} RETURN COUNT(*) PATTERN Aa{n};" for n in range(9)]
-    assert len(run(*queries)) == 3
+    (told,) = run(*queries)
+    assert told.count("no event has type") == 3
+    assert told.endswith("And 6 reasons more: results.warnings has all.")
 
 
 @pytest.mark.parametrize(
@@ -107,3 +109,18 @@ def test_times_beyond_64_bits_are_refused_with_the_unit_they_may_count() -> None
     events = [{"time": 1_704_067_200 * 10**6, "type": "A"}]
     with pytest.raises(el.InputError, match=r"count seconds unless time_unit= says ms, us or ns"):
         el.Workload.parse("RETURN COUNT(*) PATTERN A WITHIN 1 hour").run(events)
+
+
+def test_no_events_at_all_give_empty_tables_without_a_warning() -> None:
+    workload = el.Workload.parse("""
+        QUERY trends RETURN u, COUNT(*) AS n, AVG(B.v) AS mean
+            PATTERN SEQ(A, B+) WHERE A.x > 3 GROUP BY u WITHIN 10 minutes;
+        QUERY found RETURN a.time AS t, b.v PATTERN SEQ(A a, B b) WITHIN 5;""")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = workload.run([], time="at", type="upper(kind)")
+    assert {name: results[name].to_arrow().column_names for name in results} == {
+        "trends": ["u", "window_start", "window_end", "n", "mean"],
+        "found": ["t", "b.v"],
+    }
+    assert {results[name].num_rows for name in results} == {0}

@@ -123,6 +123,20 @@ def columns_to_convert(
     )
 
 
+def no_events(attributes: Iterable[str], options: RunOptions) -> pa.Table:
+    """Return a table of no events that has the columns that queries and options name.
+
+    Times are numbers; nothing is known of the other columns, whose type is null.
+
+    >>> no_events(["v"], RunOptions(time="at")).column_names
+    ['v', 'type', 'at']
+    """
+    columns = {name: pa.nulls(0) for name in (*attributes, *options.order_by)}
+    columns |= dict.fromkeys([options.type], pa.array([], pa.string()))
+    columns |= dict.fromkeys([options.time, *options.time_columns], pa.array([], pa.int64()))
+    return pa.table(columns)
+
+
 def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
     if not columns:
         raise InputError("The events have no columns: the dict is empty.")

@@ -106,16 +106,20 @@ def warn_of_no_rows(
 
     They name types that no event has, or conditions that nothing satisfies; `find_types` gives the
     types of the events, the most frequent first, None where they are not known; `odd` is what is
-    odd about the times. Who looks at a result that has no rows may not know of `results.warnings`.
-    The command line says it by itself.
+    odd about the times. This is one warning for all queries: who looks at a result that has no rows
+    may not know of `results.warnings`. The command line says it by itself.
     """
     if not empty or is_on_the_command_line():
         return
     types = find_types()
-    absent = () if types is None else _absent(plan, types, empty)
-    sentences = itertools.chain(absent, odd, doubts(plan, empty))
-    for sentence in itertools.islice(sentences, SHOWN_QUERIES):
-        warnings.warn(f"No rows: {sentence}", NoRowsWarning, stacklevel=_calls_within())
+    absent = () if not types else _absent(plan, types, empty)
+    sentences = list(itertools.chain(absent, odd, doubts(plan, empty)))
+    if not sentences:
+        return
+    shown = " ".join(sentences[:SHOWN_QUERIES])
+    further = len(sentences) - SHOWN_QUERIES
+    more = f" And {count(further, 'reason')} more: results.warnings has all." if further > 0 else ""
+    warnings.warn(f"No rows: {shown}{more}", NoRowsWarning, stacklevel=_calls_within())
 
 
 class SimultaneousEventsWarning(UserWarning):
