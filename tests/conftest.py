@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 os.environ.setdefault("ELSINORE_COMPILE", "1")
 
 # A first example may load kernels, Arrow's functions or a session of Spark; machines are loaded.
-settings.register_profile("untimed", deadline=None)
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
+settings.register_profile("untimed", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("untimed")
 
 

@@ -21,8 +21,8 @@ from support.streams import (
 if TYPE_CHECKING:
     from support.topics import Topics
 
-CRASHES = int(os.environ.get("ELSINORE_CRASHES", "20"))
-SPARK_CRASHES = int(os.environ.get("ELSINORE_CRASHES", "2"))  # each start takes a JVM some seconds
+CRASHES = int(os.environ.get("ELSINORE_CRASHES", "6"))
+SPARK_CRASHES = int(os.environ.get("ELSINORE_CRASHES", "1"))  # each start takes a JVM some seconds
 LOCAL = ("--engine", "local", "--batch-rows", "10", *TO_THE_END)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups")
