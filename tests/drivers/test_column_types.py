@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,37 @@ def test_arrow_columns_of_any_type_are_used_as_numbers_are(name: str, draw: Draw
             else as_counted(row.values() for row in of_numbers)
         )
         assert as_counted(row.values() for row in rows) == wanted, use
+
+
+@pytest.mark.parametrize(
+    ("query", "column", "expected"),
+    [
+        ("RETURN b.v AS y PATTERN SEQ(A a, B b) WHERE b.v = '{}'", "y", ["{}"]),
+        ("RETURN b.v AS y PATTERN SEQ(A a, B b) WHERE b.v IN ('x', '{}')", "y", ["{}"]),
+        ("RETURN b.v AS y PATTERN SEQ(A a, B b) WHERE b.v = a.v", "y", ["{}"]),
+        ("RETURN b.v AS y PATTERN SEQ(A a, B b) WHERE b.v = a.s", "y", ["{}"]),
+        ("RETURN b.s AS y PATTERN SEQ(A a, B b) WHERE b.v = b.s AND [v]", "y", ["{}"]),
+        ("RETURN COUNT(*) AS y PATTERN SEQ(A a, B b) WHERE b.v = '{}'", "y", [1]),
+        ("RETURN COUNT(*) AS y PATTERN SEQ(A a, B b) WHERE b.v = a.v", "y", [1]),
+        ("RETURN v, COUNT(*) AS y PATTERN SEQ(A a, B b) GROUP BY v", "v", ["{}"]),
+        ("RETURN COUNT(*) AS y PATTERN SEQ(A a, B b) WHERE b.v LIKE '0f8fad5b-%'", "y", [1]),
+    ],
+)
+def test_uuids_are_compared_as_texts(query: str, column: str, expected: list[Any]) -> None:
+    text, other = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+    octets = pa.array([uuid.UUID(name).bytes for name in (text, text, other)], pa.binary(16))
+    table = pa.table(
+        {
+            "time": range(3),
+            "type": ["A", "B", "B"],
+            "v": pa.ExtensionArray.from_storage(pa.uuid(), octets),
+            "s": [text, text, other],
+        }
+    )
+    rows = el.Workload.parse(f"QUERY q {query.format(text)};").run(table)["q"]
+    assert rows.to_pydict()[column] == [
+        value.format(text) if isinstance(value, str) else value for value in expected
+    ]
 
 
 @pytest.mark.parametrize("name", ARROW)

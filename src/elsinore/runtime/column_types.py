@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 
+_HEXADECIMAL = np.frombuffer(b"0123456789abcdef", np.uint8)
+_UUID_DIGITS = [place for place in range(36) if place not in {8, 13, 18, 23}]  # others are hyphens
+
 
 def stored(table: pa.Table) -> pa.Table:
     """Return `table` with each column in the type that `stored_type` gives; values stay the same.
@@ -36,16 +39,19 @@ def stored(table: pa.Table) -> pa.Table:
 def stored_type(kind: pa.DataType) -> pa.DataType:
     """Return the plain type whose values stand for those of `kind`, also within nested types.
 
-    An extension type becomes its storage: UUIDs bytes, JSON text; `bool8` becomes booleans. Views,
-    runs, lists of a fixed size, narrow decimals and half floats become their common relatives.
-    Dictionaries of plain values remain, with signed indices.
+    UUIDs become their text in lower case, as in '0f8fad5b-d9cb-469f-a165-70867728950e'; other
+    extension types their storage, but `bool8` booleans. Views, runs, lists of a fixed size, narrow
+    decimals and half floats become their common relatives. Dictionaries of plain values remain,
+    with signed indices.
 
     >>> print(stored_type(pa.list_(pa.string_view())), stored_type(pa.uuid()))
-    list<item: large_string> fixed_size_binary[16]
+    list<item: large_string> large_string
     >>> print(stored_type(pa.decimal32(7, 2)), stored_type(pa.bool8()), stored_type(pa.int64()))
     decimal128(7, 2) bool int64
     """
     types = pa.types
+    if isinstance(kind, pa.UuidType):
+        return pa.large_string()
     if isinstance(kind, pa.BaseExtensionType):
         return pa.bool_() if isinstance(kind, pa.Bool8Type) else stored_type(kind.storage_type)
     if types.is_string_view(kind):
@@ -90,6 +96,8 @@ def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
     types, own = pa.types, array.type
     if own == kind:
         return array
+    if isinstance(own, pa.UuidType):
+        return _uuid_texts(array.storage)
     if isinstance(array, pa.ExtensionArray):
         return _stored(array.storage, kind)
     if types.is_run_end_encoded(own):
@@ -104,6 +112,20 @@ def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
         parts = [_stored(array.field(n), field.type) for n, field in enumerate(kind)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
     return _stored_lists(array, kind) if types.is_nested(own) else array.cast(kind)
+
+
+def _uuid_texts(storage: pa.Array) -> pa.Array:
+    """Return UUIDs, given as 16 bytes each, as texts of 36 characters."""
+    filled = storage.fill_null(bytes(16))
+    packed = np.frombuffer(filled.buffers()[1], np.uint8)
+    octets = packed[16 * filled.offset :][: 16 * len(filled)].reshape(-1, 16)
+    texts = np.full((len(octets), 36), ord("-"), np.uint8)
+    texts[:, _UUID_DIGITS[::2]] = _HEXADECIMAL[octets >> 4]
+    texts[:, _UUID_DIGITS[1::2]] = _HEXADECIMAL[octets & 15]
+    ends = np.arange(0, texts.size + 1, 36, dtype=np.int64)
+    known = np.packbits(to_numpy(storage.is_valid()), bitorder="little")
+    buffers = list(map(pa.py_buffer, (known, ends, texts)))
+    return pa.Array.from_buffers(pa.large_string(), len(storage), buffers)
 
 
 def _stored_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -23,7 +23,7 @@ def kind_of(kind: pa.DataType) -> AttributeKind:
     """Return what a column of an Arrow type holds.
 
     >>> kind_of(pa.uuid()), kind_of(pa.month_day_nano_interval())
-    (<AttributeKind.BYTES: 'bytes'>, <AttributeKind.INTERVAL: 'interval'>)
+    (<AttributeKind.STRING: 'string'>, <AttributeKind.INTERVAL: 'interval'>)
     """
     kind = plain_type(stored_type(kind))
     if pa.types.is_boolean(kind):
