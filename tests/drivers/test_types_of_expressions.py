@@ -288,6 +288,23 @@ def test_both_engines_give_the_same_values_and_types(query: str, spark: SparkSes
     assert sorted(map(str, here.to_pylist())) == sorted(map(str, there.to_pylist()))
 
 
+def test_a_date_beside_a_text_with_a_time_of_day_is_its_midnight(spark: SparkSession) -> None:
+    days = {"1970-01-03": 0, "1970-01-03T00:00:00": 0, "1970-01-03T12:30:00": 1, "1970-01-02": -1}
+    holds = {"<": {1}, "<=": {0, 1}, "=": {0}, "!=": {-1, 1}, ">=": {-1, 0}, ">": {-1}}
+    table = events_with_nulls().slice(1, 2)  # both on 1970-01-03
+    queries, expected = [], []
+    for (text, place), operator in itertools.product(days.items(), holds):
+        condition = f"b.day {operator} '{text}'"
+        for where in (condition, f"({condition} OR b.time < a.time)"):
+            queries.append(f"RETURN b.n PATTERN SEQ(A a, B b) WHERE {where}")
+            queries.append(f"RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE {where}")
+            expected += [int(place in holds[operator])] * 2
+    compare_engines(queries, table, spark_frame(table, spark))
+    text = "\n".join(f"QUERY q{number} {query};" for number, query in enumerate(queries))
+    results = el.Workload.parse(text).run(table)
+    assert [results[f"q{number}"].num_rows for number in range(len(queries))] == expected
+
+
 def numeric_queries(unit: str) -> list[str]:
     """Return queries with every operator between times, lengths and numbers that has a type.
 

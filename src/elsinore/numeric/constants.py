@@ -35,16 +35,24 @@ def held(value: Constant) -> Constant | Decimal | float:
 def moment(text: str, kind: pa.DataType) -> pa.Scalar:
     """Return a time written as text as a scalar of `kind`, a type of times; UTC if it has no zone.
 
-    Times of a column without a zone are UTC too. Raises pa.ArrowInvalid where it is no such time.
+    Times of a column without a zone are UTC too. Beside dates, a text with a time of day is a
+    timestamp: a date is its midnight. Raises pa.ArrowInvalid if the text is no such time.
 
     >>> moment("2024-01-01T01:00:05+01:00", pa.timestamp("s")).as_py().isoformat()
     '2024-01-01T00:00:05'
     >>> moment("2024-01-01", pa.timestamp("s", "UTC")).value
     1704067200
+    >>> moment("2024-01-01T12:00:00", pa.date32()).as_py().isoformat()
+    '2024-01-01T12:00:00'
     """
     written = to_scalar(text.strip())
     if not pa.types.is_timestamp(kind):
-        return written.cast(kind)
+        try:
+            return written.cast(kind)
+        except pa.ArrowInvalid:
+            if not pa.types.is_date(kind):
+                raise
+        return moment(text, pa.timestamp("us"))
     try:
         time = written.cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:

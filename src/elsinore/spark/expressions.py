@@ -185,6 +185,11 @@ class Columns:
                     zone = "Z" if isinstance(kind, T.TimestampType) else ""
                     utc = moment(text, pa.timestamp("us")).as_py().isoformat()
                     return F.lit(utc + zone).cast(kind)
+                if isinstance(kind, T.DateType):
+                    written = moment(text, pa.date32())
+                    is_date = pa.types.is_date(written.type)
+                    beside_dates = T.DateType() if is_date else T.TimestampNTZType()
+                    return F.lit(written.as_py().isoformat()).cast(beside_dates)
         return self.evaluate(part)
 
 
