@@ -52,3 +52,11 @@ def test_the_limit_under_not_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -
     text = "QUERY q RETURN a.v PATTERN SEQ(A a, NOT SEQ(B+ b, B c), C d) WHERE c.v > b[1].v"
     with pytest.raises(el.InputError, match=r"under NOT has too many matches.*Make the window"):
         el.Workload.parse(text).run(stream)
+
+
+def test_a_long_repetition_is_counted_before_it_is_listed() -> None:
+    """Its 400 states make each event cost much, which plain Python must not be left to do."""
+    query = el.Workload.parse("QUERY q RETURN COUNT(a[]) PATTERN A{400} a;")
+    table = [{"time": float(n), "type": "A"} for n in range(420)]
+    with pytest.raises(el.InputError, match="a window has more than 9,000,000,000,000,000,000"):
+        query.run(table)

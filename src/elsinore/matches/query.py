@@ -374,6 +374,7 @@ def patience(tables: Tables, keys: Ints) -> float:
     looks = 1.0
     if tables.integers[Header.STRATEGY] == re.ANY:
         looks += int(lengths.max(initial=0)) / 100  # back from each event to those after it
+        looks += int(tables.integers[Header.STATES]) ** 2 / 50  # and at which states follow which
     return EVENT_SECONDS * looks * int(lengths.sum())
 
 
