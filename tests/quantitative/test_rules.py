@@ -369,3 +369,22 @@ def test_python_s_own_and_or_and_not_are_refused(join: Callable[[object, object]
 def test_an_event_has_the_name_of_a_type(name: Any) -> None:
     with pytest.raises(TypeError, match="event takes the name of a type, not"):
         qre.event(name)
+
+
+OWN = ("name", "condition", "tests", "symbol", "named", "star", "plus", "optional", "times")
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_column_called_as_what_a_predicate_has_is_read_in_brackets(name: str) -> None:
+    event = qre.event("M")
+    assert {*OWN} == {own for own in dir(event) if not own.startswith("_")}
+    query = qre.iterate1(qre.atom(event & (event[name] == "x"), lambda _: 1), qre.sum())
+    stream = query.start()
+    assert [stream.push({"type": "M", name: value}) for value in ("x", "x")] == [1, 2]
+    for compared in (getattr(event, name) == "x", getattr(event, name) != "x"):
+        with pytest.raises(QuerySemanticError, match=r'M\["name"\]'):
+            event & compared
+    with pytest.raises(TypeError):
+        event & (event.speed == getattr(event, name))
+    with pytest.raises(TypeError):
+        event & (getattr(event, name) == event.speed)

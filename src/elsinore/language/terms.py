@@ -250,7 +250,18 @@ def as_expression(item: object) -> Expression:
     return _literal(item)
 
 
+class OwnName(str):
+    """The name of a predicate, which a condition must not take for a column called `name`."""
+
+    __slots__ = ()
+
+
 def _literal(value: object) -> Literal | Duration:
+    if isinstance(value, OwnName):
+        raise TypeError(
+            f"{value}.name is the predicate's own name. A column called so is "
+            f'{value}["name"], in brackets.'
+        )
     if isinstance(value, timedelta):
         return Duration(value // timedelta(microseconds=1) * 1_000)
     if hasattr(value, "item") and callable(value.item):  # a NumPy scalar

@@ -18,7 +18,7 @@ from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.language import render
 from elsinore.language.parts import MOST_NESTED, depth
 from elsinore.language.patterns import EventTerm
-from elsinore.language.terms import Term
+from elsinore.language.terms import OwnName, Term
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.expression import Attribute, Binary, Expression, Literal, Operator
@@ -120,7 +120,11 @@ class Predicate(Regex):
 
 
 class Event(Predicate):
-    """Events of a type; an attribute of it is a term for conditions on such events."""
+    """Events of a type; an attribute of it is a term for conditions on such events.
+
+    Columns that are called as what a predicate has itself, such as `name` and `times`, are read in
+    brackets: M["name"].
+    """
 
     __slots__ = ()
 
@@ -130,7 +134,7 @@ class Event(Predicate):
         return self[name]
 
     def __getitem__(self, name: str) -> Term:
-        return Term(Attribute(self.name, name))
+        return Term(Attribute(str(self.name), name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +191,7 @@ def event(type: str) -> Event:  # noqa: A002 - the word for it
     """
     if not isinstance(type, str):
         raise TypeError(f"event takes the name of a type, not {kind_of_value(type)}.")
-    return Event(type, Binary(Operator.EQ, Attribute(ITEM, TYPE), Literal(type)))
+    return Event(OwnName(type), Binary(Operator.EQ, Attribute(ITEM, TYPE), Literal(type)))
 
 
 class Item:
@@ -254,7 +258,12 @@ def as_predicate(item: object) -> Predicate:
                 )
             return event(name)
         case bool():
-            return ANY if item else predicate(Term(Literal(value=False)), "none")
+            raise QuerySemanticError(
+                f"{item} is not a predicate on items. If it is the result of a comparison, that "
+                "was with an attribute of the predicate itself, such as M.name, M.times or "
+                'M.condition. A column called so is read in brackets, as in M["name"]; the '
+                "predicate that all items satisfy is `any`."
+            )
         case _ if callable(item):
             name = name_of(item)
             key = f"<{name} {id(item):x}>"
