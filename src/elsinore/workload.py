@@ -259,8 +259,8 @@ class Workload:
         time_sets       if times are uncertain: the events of a repeated variable that nothing
                         relates to one another are a set, in whatever order they happened
         order_by        columns by which events with the same time are ordered
-        rejects         set aside events without a time or a type, in `results.rejected`; by
-                        default, they stop the run
+        rejects         set aside events without a time or a type, and rows of CSV files with too
+                        few or too many cells, in `results.rejected`; by default, they stop the run
         ordered         sort rows on Spark by group and window, which takes additional work there;
                         in this process, rows are always sorted
         sharing         "dynamic", "always" or "never": what queries share
@@ -526,9 +526,7 @@ class Workload:
         options = request.options()
         data = _bare(data)
         if request.spark is not None and isinstance(data, str | Path):
-            from elsinore.spark.files import read_place  # noqa: PLC0415 - an extra
-
-            data = read_place(request.spark, data)
+            data, options = _read_place(data, request, options)
         if options.uncertain is None:
             self._refuse_uncertain()
         # what cannot run is refused before anything is looked at
@@ -553,6 +551,8 @@ class Workload:
 
         if isinstance(data, list) and not data:
             data = no_events(attributes_read(first) or (), options)
+        if isinstance(data, str | Path):
+            data, options = _read_place(data, request, options)
         few = None
         if not in_pieces and not self._lists_whole_events:
             few = columns_to_convert(data, attributes_read(first), options)
@@ -687,6 +687,24 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({', '.join(query.name for query in self)})"
+
+
+def _read_place(
+    place: str | Path, request: RunRequest, options: RunOptions
+) -> tuple[Any, RunOptions]:
+    """Return the events of a file, a folder or a pattern, and options with the rows left out."""
+    ragged_rows: list[str] = []
+    reject = ragged_rows.append if request.rejects else None
+    data: Any
+    if request.spark is not None:
+        from elsinore.spark.files import read_place  # noqa: PLC0415 - an extra
+
+        data = read_place(request.spark, place, reject)
+    else:
+        from elsinore.runtime.files import read_events  # noqa: PLC0415 - readers load on first use
+
+        data = read_events(place, reject=reject)
+    return data, replace(options, ragged_rows=tuple(ragged_rows))
 
 
 def _columns(schema: Any) -> pa.Schema:

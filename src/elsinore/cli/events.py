@@ -15,6 +15,7 @@ from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError, choices_text
 from elsinore.local.driver import prepare, texts_compared, warnings_of_times
 from elsinore.runtime.files import read_source
+from elsinore.runtime.guessed import guess_again
 from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reasons_text
@@ -30,20 +31,22 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     """Return a job's events, and warnings of what cannot be used, odd times and absent types.
 
     Raises ArgumentError for columns that the options name and the events lack, and what is wrong
-    with the queries for these events.
+    with the queries for these events. Column types are those that a run finds: CSV columns whose
+    unusable rows alone make them text have the type of the other rows.
     """
     table = read_source(job.source)
     check_columns(job, table)
-    with explained(job, table):
-        job.workload.check(
-            schema_with_numbers(table, job.time), time=job.time, time_unit=job.times.unit
-        )
     kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
     options = job.workload.timed(job.options(), kind.is_number, fine)
-    types = types_of(table, job.type)
+    usable, _, _ = guess_again(table, replace(options, allow_rejects=True))
+    with explained(job, usable):
+        job.workload.check(
+            schema_with_numbers(usable, job.time), time=job.time, time_unit=job.times.unit
+        )
+    types = types_of(usable, job.type)
     plan = job.workload.planned(job.granularity)
     absent = absent_types(plan, types_seen(types))
-    return table, (*warnings_of(table, options), *texts_compared(plan, table), *absent)
+    return table, (*warnings_of(table, options), *texts_compared(plan, usable), *absent)
 
 
 def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:

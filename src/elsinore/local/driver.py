@@ -45,6 +45,7 @@ from elsinore.runtime.possible_times import possible_times
 from elsinore.runtime.rejects import (
     set_aside,
     unusable_reasons,
+    with_ragged_rows,
 )
 from elsinore.runtime.results import Results
 from elsinore.runtime.rows import (
@@ -194,7 +195,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
 
     return Results(
         {query.name: tables[number] for number, query in enumerate(plan.workload)},
-        rejected=_all_rejected(no_events, rejected),
+        rejected=_all_rejected(table, no_events, rejected, options),
         find_statistics=lambda: tuple(statistics[n] for n in range(len(plan.units))),
         find_warnings=warnings,
         find_doubts=lambda: tuple(doubts(plan)),
@@ -204,11 +205,18 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     )
 
 
-def _all_rejected(no_events: pa.Table | None, rejected: pa.Table | None) -> pa.Table | None:
-    """Return the rows that were set aside before types were guessed, and after it."""
-    if no_events is None or rejected is None:
-        return rejected if no_events is None else no_events
-    return pa.concat_tables([no_events, rejected.cast(no_events.schema)])
+def _all_rejected(
+    table: pa.Table, no_events: pa.Table | None, rejected: pa.Table | None, options: RunOptions
+) -> pa.Table | None:
+    """Return the rows set aside before types were guessed, after it, and as the file was read."""
+    if no_events is not None and rejected is not None:
+        rejected = pa.concat_tables([no_events, rejected.cast(no_events.schema)])
+    rejected = no_events if rejected is None else rejected
+    if options.ragged_rows:
+        if rejected is None:
+            _, rejected = set_aside(table.slice(0, 0), pa.nulls(0, pa.string()), allowed=True)
+        rejected = with_ragged_rows(rejected, options.ragged_rows)
+    return rejected
 
 
 def warnings_of_times(stream: Stream, options: RunOptions) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def read_events(
     delimiter: str | None = None,
     null: str | Sequence[str] = (),
     text: str | Sequence[str] = (),
+    reject: Callable[[str], None] | None = None,
 ) -> pa.Table:
     """Return the events of files and folders, in the order of their names.
 
@@ -46,6 +47,10 @@ def read_events(
     null, as are those that `null` names, and types are found from all the values, but for columns
     that `text` names.
 
+    A row of CSV with too few or too many cells is an error; with `reject` it is left out, and
+    `reject` is called with the reason and the place. A column that is text in some of several CSV
+    files alone is then text, and a run with `rejects=True` gives it the type of its usable rows.
+
     Raise InputError where nothing is there (naming the nearest that is), where the format is not
     known, where files do not fit together, and where one cannot be parsed (with the place).
 
@@ -56,8 +61,10 @@ def read_events(
     """
     nulls = (null,) if isinstance(null, str) else tuple(null)
     texts = (text,) if isinstance(text, str) else tuple(text)
-    table = read_source(find_source(names, delimiter=delimiter, nulls=nulls, texts=texts))
-    refuse_misfits(table)
+    source = find_source(names, delimiter=delimiter, nulls=nulls, texts=texts, reject=reject)
+    table = read_source(source)
+    if reject is None:
+        refuse_misfits(table)
     return table
 
 

@@ -32,6 +32,8 @@ class RunOptions:
     None: all cores.
     `end` says whether more events may follow; if so, `last_time` is the time of the last event in
     ticks, once a driver knows it.
+    `ragged_rows` says of each row of CSV that was left out, because it had too few or too many
+    cells, why and where; they are handed out with the unusable events.
     """
 
     time: str = "time"
@@ -51,6 +53,7 @@ class RunOptions:
     uncertain: UncertainTimes | None = None
     end: End = End.CLOSED
     last_time: int | None = None
+    ragged_rows: tuple[str, ...] = ()
 
     @property
     def uncertainty(self) -> Uncertainty | None:

@@ -124,7 +124,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
 
     return Results(
         frames,
-        rejected=_rejected(given, _events(given, options)) if options.allow_rejects else None,
+        rejected=_rejected(given, options) if options.allow_rejects else None,
         find_statistics=lambda: tuple(filter(None, counts.by_unit())),
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
@@ -219,10 +219,14 @@ def _events(frame: DataFrame, options: RunOptions) -> Events:
     return Events(frame.withColumns(added), options)
 
 
-def _rejected(frame: DataFrame, events: Events) -> DataFrame:
-    """Return the unusable rows of a data frame, with the reasons."""
-    reasons = frame.withColumn(REASON_COLUMN, events.reason)
-    return reasons.filter(F.col(REASON_COLUMN).isNotNull())
+def _rejected(frame: DataFrame, options: RunOptions) -> DataFrame:
+    """Return the unusable rows of a data frame and those left out as it was read, with reasons."""
+    reasons = frame.withColumn(REASON_COLUMN, _events(frame, options).reason)
+    rejected = reasons.filter(F.col(REASON_COLUMN).isNotNull())
+    if not options.ragged_rows:
+        return rejected
+    rows = [(*[None] * len(frame.columns), reason) for reason in options.ragged_rows]
+    return rejected.unionAll(frame.sparkSession.createDataFrame(rows, rejected.schema))
 
 
 def _followed(unit: Unit, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:

@@ -11,7 +11,7 @@ import atexit
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +75,9 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
     return _marked(frame, schema)
 
 
-def read_place(spark: SparkSession, place: str | Path) -> DataFrame:
+def read_place(
+    spark: SparkSession, place: str | Path, reject: Callable[[str], None] | None = None
+) -> DataFrame:
     """Return the events of a file, a folder or a pattern, in a session that is the user's.
 
     What this machine sees may be of any format; elsewhere (a URL, or a session on other machines)
@@ -83,7 +85,7 @@ def read_place(spark: SparkSession, place: str | Path) -> DataFrame:
     """
     local = str(spark.conf.get("spark.master", "local")).startswith("local")
     if local and not URL.match(str(place)):
-        source = find_source((place,))
+        source = find_source((place,), reject=reject)
         if source.format != "parquet":
             return _staged(spark, source)
     try:
