@@ -3,7 +3,7 @@
 The query is the paper's template, SEQ(A a, B+ b[ ], C c) under SKIP TILL ANY MATCH, with a
 predicate that is true-value consistent, b[i].v > MAX(b[1..i-1].v) + x, or false-value consistent,
 c.v < MAX(b[].v) - x. x sets the selectivity θ, matches per event. Each system is an evaluation of
-Elsinore's (`docs/matches.md`), compiled, and "Elsinore" is what it does unasked. Processor seconds
+`benchmarks.evaluations`, compiled, and "Elsinore" is the engine's own choice. Processor seconds
 of a whole run in one process, from an Arrow table to an Arrow table; every system's matches are
 compared with Elsinore's.
 """
@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure as Picture
 
+from benchmarks.evaluations import run_by
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
-from elsinore.errors import ElsinoreError
 from elsinore.kernels import compiling
 from elsinore.matches.evaluation import counters
 from elsinore.matches.evaluation.marked import MarkedSearch
@@ -134,7 +134,7 @@ def points(curve: Curve, table: pa.Table, budget: float) -> list[dict[str, Any]]
                 found[system] = Refused(over[system])
                 continue
             run = runner(system, curve.where.format(x=x), within, table)
-            found[system] = run if isinstance(run, Refused) else limited(run, budget)
+            found[system] = limited(run, budget)
             if isinstance(found[system], Refused):
                 over[system] = found[system].why
         rows += _rows(curve.panel, within, table.num_rows, found)
@@ -166,8 +166,8 @@ def _rows(panel: str, within: int, events: int, found: Mapping[str, Any]) -> lis
 
 def runner(
     system: str, where: str, within: int, table: pa.Table, go: int = counters.GO_CONSTRUCT
-) -> Callable[[], dict[str, Any]] | Refused:
-    """Return what runs a query as a system does; why not, where that cannot be."""
+) -> Callable[[], dict[str, Any]]:
+    """Return what runs a query as a system does."""
     is_collapsed = system == "collapsed"
     text = QUERY.format(
         where=where,
@@ -176,20 +176,16 @@ def runner(
         more="COLLAPSED" if is_collapsed else "",
     )
     workload = Workload.parse(text)
-    evaluation: Any = SYSTEMS[system]
-    try:
-        workload.planned(evaluation=evaluation)
-    except ElsinoreError as error:
-        return Refused(str(error).splitlines()[-1].strip())
+    evaluation = SYSTEMS[system]
 
     def run() -> dict[str, Any]:
         MarkedSearch.go = go
-        workload.run(table.slice(0, 100), evaluation=evaluation)  # planned, and loaded
+        run_by(evaluation, workload, table.slice(0, 100))  # planned, and loaded
         begun = time.process_time()
-        results = workload.run(table, evaluation=evaluation)
+        results = run_by(evaluation, workload, table)
         seconds = time.process_time() - begun
         found = results["q"]
-        (statistics,) = results.statistics[0].queries  # type: ignore[attr-defined]
+        (statistics,) = results.statistics[0].queries
         return {
             "seconds": seconds,
             "matches": found.num_rows,
@@ -217,7 +213,7 @@ def costs(
                 row: dict[str, Any] = dict.fromkeys(whole)
                 row |= {"panel": f"cost, {system}", "system": phase, "W": within, "note": ""}
                 run = runner(system, curve.where.format(x=x), within, table, go)
-                spent = run if isinstance(run, Refused) else limited(run, budget)
+                spent = limited(run, budget)
                 if whole["ms"] is None or isinstance(spent, Refused):
                     row["note"] = whole["note"] or OVER
                 else:
@@ -314,6 +310,4 @@ def _warm_up() -> None:
     with compiling():
         for curve in (CURVES[0], CURVES[2]):
             for system in SYSTEMS:
-                run = runner(system, curve.where.format(x=0.0), 50, table)
-                if not isinstance(run, Refused):
-                    run()
+                runner(system, curve.where.format(x=0.0), 50, table)()

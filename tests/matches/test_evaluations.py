@@ -5,15 +5,14 @@ import os
 from dataclasses import replace
 
 import pytest
+from benchmarks.evaluations import EVALUATIONS, run_by, run_search
 from hypothesis import HealthCheck, assume, given, settings
 from typer.testing import CliRunner
 
 from elsinore.cli.app import app
 from elsinore.errors import ElsinoreError, InputError
-from elsinore.matches.evaluation import run_search
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.spec import spec_of
-from elsinore.plan.modes import Evaluation
 from elsinore.workload import Workload
 from oracles.matches import TooMany, brute_force
 from support.drawn import CASES
@@ -32,10 +31,9 @@ SETTINGS = settings(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-NAMED = [e for e in Evaluation if e not in {Evaluation.AUTO, Evaluation.PATHS}]
 
 
-@pytest.mark.parametrize("evaluation", NAMED, ids=lambda e: e.value)
+@pytest.mark.parametrize("evaluation", [*EVALUATIONS, "on-the-fly"])
 @SETTINGS
 @given(CASES)
 def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, drawn):
@@ -77,7 +75,7 @@ FILTERED_PATTERNS = (
 def test_early_filters_leave_the_matches_of_brute_force(drawn):
     pattern, conditions = drawn.one(FILTERED_PATTERNS), drawn.some(FILTERED, 3, least=1)
     window, events = drawn.one(["", "WITHIN 6", "WITHIN 6 SLIDE 3"]), streams(drawn, most=12)
-    evaluation = drawn.one([Evaluation.ON_THE_FLY, Evaluation.ON_THE_FLY, Evaluation.AUTO])
+    evaluation = drawn.one(["on-the-fly", "on-the-fly", "auto"])
     if drawn.whether():
         events = [
             replace(e, attributes=e.attributes | {n: e.attributes[n] or 1 for n in ("v", "n")})
@@ -102,9 +100,8 @@ def test_early_filters_leave_the_matches_of_brute_force(drawn):
 def counted(condition: str, evaluation: str, stream: list[dict], **given) -> QueryStatistics:
     """Return what an evaluation counts of SEQ(A a, B+ b, C c) under a condition."""
     text = f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};"
-    workload = Workload.parse(text, **given)
-    results = workload.run(stream, evaluation=evaluation)
-    expected = workload.run(stream, evaluation="paths")
+    results = run_by(evaluation, Workload.parse(text, **given), stream)
+    expected = Workload.parse(text, **given).run(stream, evaluation="paths")
     assert sorted(results["query"]["b"].to_pylist()) == sorted(expected["query"]["b"].to_pylist())
     (statistics,) = results.statistics[0].queries
     return statistics
@@ -172,12 +169,10 @@ def test_an_aggregate_of_the_user_filters_if_it_is_declared_monotone(monotone, c
 FILTERING = "c.v < MAX(b[].v)"
 
 
-@pytest.mark.parametrize(
-    ("end", "chosen"), [(9, Evaluation.ON_THE_FLY), (0, Evaluation.PATHS)], ids=["high", "low"]
-)
+@pytest.mark.parametrize(("end", "chosen"), [(9, "on-the-fly"), (0, "paths")], ids=["high", "low"])
 def test_the_evaluation_expected_to_be_cheaper_is_chosen(end, chosen):
     found = counted(FILTERING, "auto", stream_of(1, 2, 3, 4, 5, end=end))
-    assert found.evaluation is chosen
+    assert found.evaluation == chosen
     # 7 events; 1 + 31 partial matches before the C, and 31 with it
     assert found.estimates == {"paths": 7 + 63, "on-the-fly": 7 if end == 9 else 7 + 63}
 
@@ -194,7 +189,7 @@ def test_the_evaluation_expected_to_be_cheaper_is_chosen(end, chosen):
 def test_where_early_filters_cannot_help_paths_are_chosen_before_any_event(condition, why):
     workload = Workload.parse(f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};")
     (how,) = spec_of(workload.plan.units[0]).evaluations
-    assert how.evaluation is Evaluation.PATHS
+    assert how.evaluation == "paths"
     assert how.why.startswith(why)
     assert f"evaluated by paths: {why}" in workload.explain()
 
@@ -217,14 +212,15 @@ def test_explain_weighs_evaluations_by_the_first_events(tmp_path):
         ("WITHIN 5 COLLAPSED", "runs", "COLLAPSED does not list single matches"),
     ],
 )
-def test_what_cannot_be_evaluated_as_asked_is_evaluated_by_default(clauses, evaluation, told):
-    workload = Workload.parse(f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b) {clauses};")
-    ((how,),) = [spec_of(u).evaluations for u in workload.planned(evaluation=evaluation).units]
-    assert how.evaluation is Evaluation.PATHS
+def test_what_cannot_be_evaluated_as_requested_is_evaluated_by_paths(clauses, evaluation, told):
+    text = f"QUERY q RETURN b[].v AS b PATTERN SEQ(A a, B+ b) {clauses};"
+    (unit,) = units_of(parsed(text), evaluation=evaluation)
+    (how,) = spec_of(unit).evaluations
+    assert how.evaluation == "paths"
     assert told in how.why
     events = stream_of(1, 2, end=0)
-    found = workload.run(events, evaluation=evaluation)["query"]
-    assert found["b"].to_pylist() == workload.run(events)["query"]["b"].to_pylist()
+    found = run_by(evaluation, Workload.parse(text), events)["q"]
+    assert found["b"].to_pylist() == Workload.parse(text).run(events)["q"]["b"].to_pylist()
 
 
 def test_more_runs_than_there_is_room_for_are_refused(monkeypatch):
@@ -235,8 +231,8 @@ def test_more_runs_than_there_is_room_for_are_refused(monkeypatch):
 
 def test_buffers_are_pruned_of_what_no_run_leads_to():
     rows = [{"time": n, "type": "ABBC"[n % 4], "v": float(n % 7)} for n in range(4000)]
-    workload = Workload.parse("RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WITHIN 9;")
+    text = "RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WITHIN 9;"
     for evaluation in ("runs", "zstream"):
-        found = workload.run(rows, evaluation=evaluation)
-        assert found["query"].num_rows == workload.run(rows)["query"].num_rows
+        found = run_by(evaluation, Workload.parse(text), rows)
+        assert found["query"].num_rows == Workload.parse(text).run(rows)["query"].num_rows
         assert found.statistics[0].queries[0].stored < 4 * len(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.evaluations import run_by
 
 import elsinore as el
 
@@ -31,12 +32,11 @@ def test_a_not_forbids_nothing_at_the_time_of_its_neighbours(
 ) -> None:
     for strategy in ("SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"):
         text = f"QUERY q RETURN EVENT_IDS(type) AS t PATTERN {pattern} STRATEGY {strategy} {window}"
-        workload = el.Workload.parse(text)
         for order in (tuple(seconds), tuple(reversed(seconds))):  # of simultaneous events
             rows = sorted((seconds[kind], n, kind) for n, kind in enumerate(order))
             events = [{"time": float(second), "type": kind} for second, _, kind in rows]
             for evaluation in EVALUATIONS if not window else EVALUATIONS[:1]:
-                found = workload.run(events, evaluation=evaluation)["q"]["t"].to_pylist()
+                found = run_by(evaluation, el.Workload.parse(text), events)["q"]["t"].to_pylist()
                 assert found == [["A", "B"]] * is_match, (order, evaluation)
 
 
@@ -67,6 +67,6 @@ def test_events_of_either_round_are_skipped_by_neither(evaluation: str) -> None:
         ("ACADAD", [[0, 2, 4, 5], [2, 4, 5]]),  # the C leaves the first two A one round
     ):
         events = [{"time": n, "type": kind, "n": n} for n, kind in enumerate(kinds)]
-        results = workload.run(events, evaluation=evaluation)
+        results = run_by(evaluation, workload, events)
         assert sorted(results["m"]["ids"].to_pylist()) == expected, kinds
         assert results["t"]["n"].to_pylist() == [len(expected)]

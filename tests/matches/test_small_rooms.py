@@ -12,11 +12,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from benchmarks.evaluations import EVALUATIONS, run_kernels, run_search
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.kernels import uncompiled
 from elsinore.matches import query, scan
-from elsinore.matches.evaluation import postponed_search, run_search, runs
+from elsinore.matches.evaluation import postponed_search
 from elsinore.plan.modes import Evaluation
 from oracles.matches import brute_force
 from support.drawn import CASES, Drawn
@@ -33,7 +34,7 @@ from support.matches import (
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 KERNELS = (
     (scan, "scan"),
-    (runs, "scan_runs"),
+    (run_kernels, "scan_runs"),
     (postponed_search, "scan_main_runs"),
 )
 
@@ -56,12 +57,10 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
 
 
-@pytest.mark.parametrize("evaluation", Evaluation, ids=lambda evaluation: evaluation.value)
+@pytest.mark.parametrize("evaluation", [*(e.value for e in Evaluation), *EVALUATIONS])
 @SETTINGS
 @given(CASES)
-def test_matches_are_the_same_however_little_room_there_is(
-    evaluation: Evaluation, drawn: Drawn
-) -> None:
+def test_matches_are_the_same_however_little_room_there_is(evaluation: str, drawn: Drawn) -> None:
     with pytest.MonkeyPatch.context() as patch:
         in_small_rooms(patch, drawn)
         check_against_brute_force(drawn, evaluation)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from benchmarks.evaluations import run_by
 
 import elsinore as el
 
@@ -66,7 +67,7 @@ class LastOne:
 def rows(condition: str, pattern: str, evaluation: str = "auto") -> list[dict[str, Any]]:
     text = f"QUERY q RETURN a.id AS a, c.id AS c PATTERN {pattern} WHERE {condition}"
     workload = el.Workload.parse(text, aggregates={"LAST_ONE": LastOne})
-    return workload.run(EVENTS, evaluation=evaluation)["q"].to_pylist()
+    return run_by(evaluation, workload, EVENTS)["q"].to_pylist()
 
 
 PATTERN = "SEQ(A a, X? x, W* w, Y* y, (Z z OR Z+ z)?, C c)"

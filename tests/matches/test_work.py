@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.evaluations import run_by
 
 import elsinore as el
 from elsinore.matches import work
@@ -21,11 +22,11 @@ def test_the_limit_is_of_all_beginnings_together(
 ) -> None:
     """Each of 50 events begins some 500 partial matches within the window, none of them a match."""
     workload = el.Workload.parse(HEAVY.format("B+ b", 1000, "WITHIN 8 seconds"))
-    assert workload.run(events(50), evaluation=evaluation)["heavy"].num_rows == 0
+    assert run_by(evaluation, workload, events(50))["heavy"].num_rows == 0
     monkeypatch.setattr(work, "STEPS_AT_FIRST", 5_000)
     monkeypatch.setattr(work, "STEPS_EACH", 10)
     with pytest.raises(el.InputError, match=r"heavy: more than 5,500 partial matches were tried"):
-        workload.run(events(50), evaluation=evaluation)
+        run_by(evaluation, workload, events(50))
 
 
 @pytest.mark.parametrize("pattern", ["B+ b", "(B b OR B b)+"])

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from benchmarks.evaluations import EVALUATIONS
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from elsinore.errors import ElsinoreError
 from elsinore.expressions.columns import evaluate
 from elsinore.language import parse_workload, render
-from elsinore.matches.operator import MatchOperator
 from elsinore.matches.returns import is_windowed
-from elsinore.matches.spec import plan_matches, spec_of
+from elsinore.matches.spec import spec_of
 from elsinore.model import pattern as pt
 from elsinore.model.moments import Moment, Span
 from elsinore.model.query import Workload
-from elsinore.operators import OperatorOptions
-from elsinore.plan import Carried, Unit
+from elsinore.operators import OperatorOptions, kind_for, kind_in
+from elsinore.plan import Carried, PlanOptions, Unit
 from elsinore.plan.modes import HIGH, LAW, Evaluation, Uncertainty
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.keys import encode_keys
@@ -96,12 +96,18 @@ USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted}
 def units_of(
     workload: Workload,
     uncertain: Uncertainty | None = None,
-    evaluation: Evaluation = Evaluation.AUTO,
+    evaluation: str = "auto",
 ) -> tuple[Unit, ...]:
-    """Return the units of a workload of match queries."""
-    queries = list(enumerate(workload))
-    names = tuple(ATTRIBUTES)
-    return plan_matches(queries, "elsinore.matches", USERS, names, uncertain, evaluation)
+    """Return the units of a workload of match queries, by an evaluation of the benchmarks too."""
+    kind, mode = kind_in("elsinore.matches.kind"), Evaluation.AUTO
+    if evaluation in EVALUATIONS:
+        kind = kind_in(f"benchmarks.evaluations.{evaluation}")
+    else:
+        mode = Evaluation(evaluation)
+    options = PlanOptions(
+        aggregates=USERS, attributes=tuple(ATTRIBUTES), uncertain=uncertain, evaluation=mode
+    )
+    return tuple(kind.plan(list(enumerate(workload)), options))
 
 
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
@@ -170,13 +176,13 @@ def engine_rows(
         order = np.lexsort((batch.column("key"), batch.column("group")))
         batch = batch.take(pa.array(order))
     options = OperatorOptions(ordered=ordered, last_time=last_time, one_slot=one_slot)
-    operator = MatchOperator(unit, options)
+    operator = kind_for(unit).operator(unit, options)
     edges = [0, *(min(cut, batch.num_rows) for cut in sorted(cuts)), batch.num_rows]
     given = []
     for begin, end in itertools.pairwise(edges):
         given += list(operator.process(batch.slice(begin, end - begin)))
         if saves:
-            operator = MatchOperator.load(unit, operator.save())
+            operator = kind_for(unit).load(unit, operator.save())
     given += list(operator.close(until))
     found: list[Counter[Any]] = [Counter() for _ in unit.queries]
     templates = spec_of(unit).templates
@@ -334,7 +340,7 @@ def parsed(*texts: str) -> Workload:
     return parse_workload("\n".join(texts))
 
 
-def check_against_brute_force(drawn: Drawn, evaluation: Evaluation = Evaluation.AUTO) -> None:
+def check_against_brute_force(drawn: Drawn, evaluation: str = "auto") -> None:
     """Draw a query and a stream; compare the engine's matches with those of brute force.
 
     Queries that cannot be evaluated as requested are left out.
@@ -343,7 +349,7 @@ def check_against_brute_force(drawn: Drawn, evaluation: Evaluation = Evaluation.
     events = streams(drawn, pattern=workload.queries[0].pattern)
     (unit,) = units_of(workload, evaluation=evaluation)
     chosen = spec_of(unit).evaluations[0].evaluation
-    assume(evaluation in {Evaluation.AUTO, chosen})
+    assume(evaluation in {"auto", chosen})
     ordered, saves, cuts = drawn.whether(), drawn.whether(), drawn.cuts(len(events), 3)
     try:
         found = brute_force(workload.queries[0], events, ordered=ordered, users=USERS)

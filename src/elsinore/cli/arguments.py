@@ -94,9 +94,6 @@ class EvaluationMode(StrEnum):
 
     auto = "auto"
     paths = "paths"
-    runs = "runs"
-    zstream = "zstream"
-    postponing = "postponing"
     on_the_fly = "on-the-fly"
 
 

@@ -192,7 +192,7 @@ class Matches(Kind):
         return {
             "queries": [
                 template_facts(template)
-                | {"evaluation": {"evaluation": how.evaluation.value, "why": how.why}}
+                | {"evaluation": {"evaluation": how.evaluation, "why": how.why}}
                 for template, how in zip(spec.templates, spec.evaluations, strict=True)
             ]
         }
@@ -205,7 +205,7 @@ class Matches(Kind):
             return {}
         return {
             "evaluations": {
-                query.name: {"evaluation": query.evaluation.value, "steps": query.estimates}
+                query.name: {"evaluation": query.evaluation, "steps": query.estimates}
                 for statistics in sample.statistics
                 if isinstance(statistics, MatchStatistics)
                 for query in statistics.queries

@@ -22,7 +22,7 @@ from elsinore.kernels.saved import (
     unseal,
 )
 from elsinore.matches.arrays import Bools, Bytes, Ints
-from elsinore.matches.evaluation.choice import search_of
+from elsinore.matches.evaluation.choice import ListSearch, listed_matches, search_of
 from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
 from elsinore.matches.events import Events, repeated
 from elsinore.matches.keyed import (
@@ -66,8 +66,12 @@ class MatchOperator:
     window, may hold.
     """
 
-    def __init__(self, unit: Unit, options: OperatorOptions) -> None:
+    def __init__(
+        self, unit: Unit, options: OperatorOptions, listing: ListSearch = listed_matches
+    ) -> None:
+        """`listing` makes the searches that list single matches."""
         self._unit = unit
+        self._listing = listing
         self._spec: MatchUnit = spec_of(unit)
         pairs = zip(self._spec.templates, self._spec.evaluations, strict=True)
         self.statistics = MatchStatistics(
@@ -160,7 +164,7 @@ class MatchOperator:
 
     @classmethod
     @reading_state(SAVED_BY)
-    def load(cls, unit: Unit, blob: bytes) -> MatchOperator:
+    def load(cls, unit: Unit, blob: bytes, listing: ListSearch = listed_matches) -> MatchOperator:
         """Return the operator that was saved as these bytes.
 
         Raises StateError if they are damaged, or of other queries or another version.
@@ -171,7 +175,7 @@ class MatchOperator:
         options = OperatorOptions(
             one_slot=bool(counters["one_slot"]), ordered=bool(counters["ordered"])
         )
-        operator = cls(unit, options)
+        operator = cls(unit, options, listing)
         operator._passed = int(counters["passed"])
         operator._left = [int(number) for number in counters["left"]]
         operator._given = [
@@ -189,7 +193,7 @@ class MatchOperator:
         """
         if self._engine is None or self._engine.schema != table.schema:
             counted = self.statistics.queries
-            self._engine = _Engine(self._unit, self._spec, table.schema, counted)
+            self._engine = _Engine(self._unit, self._spec, table.schema, counted, self._listing)
         keys, order, arranged = self._engine.arranged(
             table, kept, one_slot=self._options.one_slot, ordered=self._options.ordered
         )
@@ -379,7 +383,12 @@ class _Engine:
     """What depends on the types of the columns: searches, and how their columns are made."""
 
     def __init__(
-        self, unit: Unit, spec: MatchUnit, schema: pa.Schema, counted: tuple[QueryStatistics, ...]
+        self,
+        unit: Unit,
+        spec: MatchUnit,
+        schema: pa.Schema,
+        counted: tuple[QueryStatistics, ...],
+        listing: ListSearch,
     ) -> None:
         self.schema = schema
         self._unit = unit
@@ -392,7 +401,14 @@ class _Engine:
         self._numbers: dict[int, int] = {}  # of the classes seen, where there are very many
         self._known = np.zeros(size if self._dense else 0, dtype=np.bool_)
         self.searches = [
-            search_of(template, unit.classes, self._layout, size if self._dense else 0, statistics)
+            search_of(
+                template,
+                unit.classes,
+                self._layout,
+                size if self._dense else 0,
+                statistics,
+                listing,
+            )
             for template, statistics in zip(spec.templates, counted, strict=True)
         ]
         self.together = _together(spec, self.searches)

@@ -30,10 +30,7 @@ class Evaluation(Enum):
 
     AUTO = "auto"  # whichever is expected to be cheapest
     PATHS = "paths"  # depth first, along what can be completed: pruned from the window's end
-    RUNS = "runs"  # an automaton's runs, cloned at each event that may be skipped (SASE+)
-    ZSTREAM = "zstream"  # the same, begun when no buffer of a state is empty (ZStream)
-    POSTPONING = "postponing"  # events first, predicates when matches are made of them (SASE++)
-    ON_THE_FLY = "on-the-fly"  # the same, with the predicates that rule events out at once
+    ON_THE_FLY = "on-the-fly"  # predicates rule events out before matches are made (SASE++)
 
 
 HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
@@ -100,7 +97,7 @@ class End(Enum):
 
 SharingName = Literal["dynamic", "always", "never"]
 GranularityName = Literal["auto", "fine"]
-EvaluationName = Literal["auto", "paths", "runs", "zstream", "postponing", "on-the-fly"]
+EvaluationName = Literal["auto", "paths", "on-the-fly"]
 CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]
 EndName = Literal["closed", "open"]

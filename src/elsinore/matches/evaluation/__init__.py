@@ -1,6 +1,6 @@
-"""Alternative ways to evaluate match queries, for comparison and where they are cheaper.
+"""Conditions that rule events out before matches are made (SASE++, SIGMOD 2014, Section 5).
 
-`runs`: the runs of an automaton, as in SASE+ (Agrawal et al., SIGMOD 2008), also with ZStream's
-buffers (Mei and Madden, SIGMOD 2009). `main_run` and `construct`: *postponing*, with early filters
-or without (SASE++, SIGMOD 2014, Section 5). All of them find the same matches.
+`main_run` selects every event that fits by type, window and early filters; `construct` makes
+matches from these events. `auto_search` chooses between this and the search by paths for each
+batch. Other evaluations from the literature are in the repository's `benchmarks/evaluations`.
 """

@@ -16,6 +16,7 @@ from elsinore.kernels import enter, is_compiling
 from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Doubles, Ints, Rules
 from elsinore.matches.evaluation import expected as xp
+from elsinore.matches.evaluation.possible import ON_THE_FLY, PATHS
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.interpret import STACK
@@ -23,7 +24,6 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, EVENT_SECONDS, Found, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
-from elsinore.plan.modes import Evaluation
 
 BEGINNINGS = 64  # that are looked at, of a batch
 KEYS = 16
@@ -45,7 +45,7 @@ class AutoSearch(QuerySearch):
     ) -> None:
         super().__init__(template, classes, layout, size)
         self.statistics = statistics
-        counted = QueryStatistics(template.query.name, Evaluation.ON_THE_FLY)
+        counted = QueryStatistics(template.query.name, ON_THE_FLY)
         self._on_the_fly = PostponedSearch(template, classes, layout, size, counted)
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
@@ -61,10 +61,10 @@ class AutoSearch(QuerySearch):
         prices = self._prices(operands, keys, window)
         is_early = False
         if prices:
-            early, late = prices[Evaluation.ON_THE_FLY.value], prices[Evaluation.PATHS.value]
+            early, late = prices[ON_THE_FLY], prices[PATHS]
             is_early = MARGIN * early < late
             self.statistics.estimates = prices
-            self.statistics.evaluation = Evaluation.ON_THE_FLY if is_early else Evaluation.PATHS
+            self.statistics.evaluation = ON_THE_FLY if is_early else PATHS
         paths = super().matches(operands, keys, window=window, limit=limit)
         on_the_fly = self._on_the_fly.matches(operands, keys, window=window, limit=limit)
         if is_compiling():  # what another batch may need
@@ -104,6 +104,6 @@ class AutoSearch(QuerySearch):
             for entry in (xp.IN_WINDOW, xp.PARTIAL_EARLY, xp.PARTIAL_LATE)
         )
         return {
-            Evaluation.PATHS.value: events + late,
-            Evaluation.ON_THE_FLY.value: events + early,
+            PATHS: events + late,
+            ON_THE_FLY: events + early,
         }

@@ -1,18 +1,18 @@
-"""The search that evaluates a query as it is to be evaluated."""
+"""The search for the matches of a query."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from elsinore.matches.evaluation.auto_search import AutoSearch
-from elsinore.matches.evaluation.possible import BY_RUNS, POSTPONED
+from elsinore.matches.evaluation.possible import AUTO, ON_THE_FLY
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.operands import Layout
 from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
-from elsinore.plan.modes import Evaluation
 
 if TYPE_CHECKING:
     from elsinore.matches.by_window import WindowSearch
@@ -22,14 +22,36 @@ if TYPE_CHECKING:
     Search = QuerySearch | UncertainSearch | CollapsedSearch | WindowSearch
 
 
+def listed_matches(
+    template: MatchTemplate,
+    classes: Classes,
+    layout: Layout,
+    size: int,
+    statistics: QueryStatistics,
+) -> QuerySearch:
+    """Return the search that lists single matches of exact times; it counts into `statistics`."""
+    if statistics.evaluation == ON_THE_FLY:
+        return PostponedSearch(template, classes, layout, size, statistics)
+    if statistics.evaluation == AUTO:
+        return AutoSearch(template, classes, layout, size, statistics)
+    return QuerySearch(template, classes, layout, size)
+
+
+ListSearch = Callable[[MatchTemplate, Classes, Layout, int, QueryStatistics], QuerySearch]
+
+
 def search_of(
     template: MatchTemplate,
     classes: Classes,
     layout: Layout,
     size: int,
     statistics: QueryStatistics,
+    listing: ListSearch = listed_matches,
 ) -> Search:
-    """Return the search of a query; what it counts goes into `statistics`."""
+    """Return the search for a query's matches, which counts its work into `statistics`.
+
+    `listing` makes the search if single matches of exact times are requested.
+    """
     # searches that few queries ask for are loaded with the first of these
     if template.gathers:
         from elsinore.matches.gathered import GatheredSearch  # noqa: PLC0415
@@ -47,28 +69,9 @@ def search_of(
         from elsinore.matches.uncertain import UncertainSearch  # noqa: PLC0415
 
         return UncertainSearch(template, classes, layout, size)
-    search = _search_by_evaluation(template, classes, layout, size, statistics)
+    search = listing(template, classes, layout, size, statistics)
     if template.depends_on_window:
         from elsinore.matches.by_window import WindowSearch  # noqa: PLC0415
 
         return WindowSearch(search)
     return search
-
-
-def _search_by_evaluation(
-    template: MatchTemplate,
-    classes: Classes,
-    layout: Layout,
-    size: int,
-    statistics: QueryStatistics,
-) -> QuerySearch:
-    """Return the search that makes matches as the query's evaluation says."""
-    if statistics.evaluation in BY_RUNS:
-        from elsinore.matches.evaluation.run_search import RunSearch  # noqa: PLC0415
-
-        return RunSearch(template, classes, layout, size, statistics)
-    if statistics.evaluation in POSTPONED:
-        return PostponedSearch(template, classes, layout, size, statistics)
-    if statistics.evaluation is Evaluation.AUTO:
-        return AutoSearch(template, classes, layout, size, statistics)
-    return QuerySearch(template, classes, layout, size)

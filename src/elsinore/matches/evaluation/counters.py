@@ -7,15 +7,8 @@ from elsinore.matches.search import PROGRESS
 # How far to go (`GO_BEGIN` ...); how many matches there is room for at a time; what is counted:
 # runs, at most at once, events stored, predicates looked at, complete candidates.
 GO, AT_ONCE, RUNS, PEAK, STORED, LOOKED, CANDIDATES = range(PROGRESS, PROGRESS + 7)
-# Of runs: the event, the place of the run and the choice that are next; how many runs are listed,
-# before and with those of this event; how many are free; how many versions; rows before the runs'
-# registers; whether to buffer as ZStream; events up to here are looked at.
-(
-    NEXT_EVENT, NEXT_RUN, NEXT_CHOICE, ACTIVE, LISTED_RUNS, FREE_RUNS, VERSIONS, ROOM, ZSTREAM,
-    READY,
-) = range(PROGRESS + 7, PROGRESS + 17)  # fmt: skip
 # Of main runs: whether to filter early; how many edges there are; how many events were taken,
 # below 0 where the run was not made yet.
 EARLY, EDGES, MEMBERS = range(PROGRESS + 7, PROGRESS + 10)
-EVALUATION_PROGRESS = PROGRESS + 17
+EVALUATION_PROGRESS = PROGRESS + 10
 GO_BEGIN, GO_MATCH, GO_CONSTRUCT = range(3)  # begin runs alone; extend them too; make matches too

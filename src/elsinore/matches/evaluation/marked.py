@@ -24,6 +24,7 @@ class MarkedSearch(QuerySearch):
     """
 
     go = co.GO_CONSTRUCT
+    entries = co.EVALUATION_PROGRESS  # of `progress`
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class MarkedSearch(QuerySearch):
 
     def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         """Return `progress` before the first key."""
-        progress = np.zeros(co.EVALUATION_PROGRESS, dtype=np.int64)
+        progress = np.zeros(self.entries, dtype=np.int64)
         progress[[se.WINDOW, se.BEGIN]] = FIRST_CALL
         progress[[se.EVENTS, se.DEPTH, se.WAYS_TO]] = -1
         progress[se.LIMIT] = limit

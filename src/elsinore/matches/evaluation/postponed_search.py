@@ -31,11 +31,12 @@ from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes
-from elsinore.plan.modes import Evaluation
 
 
 class PostponedSearch(MarkedSearch):
     """The search of one query by postponing, with early filters or without."""
+
+    filters_early = True
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class PostponedSearch(MarkedSearch):
         super().__init__(template, classes, layout, size, statistics)
         self._layout = layout
         flags = np.array(early_filters(template), dtype=np.uint8)
-        if statistics.evaluation is Evaluation.POSTPONING:
+        if not self.filters_early:
             flags[:] = 0
         self._flags: Bytes = flags.reshape(len(flags), -1)
         self.members = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)

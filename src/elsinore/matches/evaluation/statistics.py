@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from elsinore.operators import Detail, OperatorStatistics
-from elsinore.plan.modes import Evaluation
 
 
 @dataclass(slots=True)
@@ -23,7 +22,7 @@ class QueryStatistics:
     """
 
     name: str
-    evaluation: Evaluation
+    evaluation: str
     runs: int = 0
     peak: int = 0
     stored: int = 0
@@ -55,7 +54,7 @@ class QueryStatistics:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what there is to say."""
-        rows = [("evaluation", self.evaluation.value)]
+        rows = [("evaluation", self.evaluation)]
         counted = {
             "runs": self.runs,
             "runs at once, at most": self.peak,

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evaluations import counters as rc
+from benchmarks.evaluations import run_kernels as ru
+from benchmarks.evaluations.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Doubles, Ints, Registers, Rules
 from elsinore.matches.evaluation import counters as co
-from elsinore.matches.evaluation import runs as ru
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
+from elsinore.matches.evaluation.possible import why_only_paths
 from elsinore.matches.evaluation.statistics import QueryStatistics
-from elsinore.matches.evaluation.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
 from elsinore.matches.interpret import STACK
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import (
@@ -32,7 +34,6 @@ from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes
-from elsinore.plan.modes import Evaluation
 
 MOST_RUNS = 1 << 22  # at once: about half a gigabyte
 RUNS = 64  # runs, and events of a match, that there is room for at first
@@ -40,6 +41,8 @@ RUNS = 64  # runs, and events of a match, that there is room for at first
 
 class RunSearch(MarkedSearch):
     """The search of one query by runs, as in SASE+ or with ZStream's buffers."""
+
+    entries = rc.RUNS_PROGRESS
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class RunSearch(MarkedSearch):
         statistics: QueryStatistics,
     ) -> None:
         super().__init__(template, classes, layout, size, statistics)
-        self._zstream = statistics.evaluation is Evaluation.ZSTREAM
+        self._zstream = statistics.evaluation == "zstream"
         self._runs = _Runs(self.tables.integers)
 
     def matches(
@@ -68,7 +71,7 @@ class RunSearch(MarkedSearch):
         seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
-            progress[co.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
+            progress[rc.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
             self.work.begin(progress)
             rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
             enter(
@@ -100,19 +103,18 @@ class RunSearch(MarkedSearch):
 
     def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         progress = self.begun(window, limit)
-        progress[co.NEXT_EVENT] = -1
+        progress[rc.NEXT_EVENT] = -1
         progress[se.BUDGET] = ANY_NUMBER if is_compiled(ru.scan_runs) else PLAIN_STEPS
         # matches of a window that begins with them are not counted apart: runs have a bound
         by_match = window[0] >= 0 and window[1] == 0
         progress[se.GUARD] = ANY_NUMBER if by_match or limit < ANY_NUMBER else GUARD
-        progress[co.ZSTREAM] = self._zstream
+        progress[rc.ZSTREAM] = self._zstream
         return progress
 
     def _too_many(self) -> InputError:
         name = self.template.query.name
         return InputError(
-            f"query {name}: more than {MOST_RUNS:,} runs are open at once. Make the window "
-            "shorter, or leave the choice of an evaluation to Elsinore (evaluation='auto')."
+            f"query {name}: more than {MOST_RUNS:,} runs are open at once. Make the window shorter."
         )
 
 
@@ -136,9 +138,9 @@ class _Runs:
         rows, runs, had = max(rows, self.rows), max(runs, len(self.runs)), len(self.runs)
         added = np.zeros((runs - had, RUN_COLUMNS), dtype=np.int64)
         self.runs = np.concatenate([self.runs, added])
-        free = int(progress[co.FREE_RUNS])
+        free = int(progress[rc.FREE_RUNS])
         self.runs[free : free + runs - had, FREE] = np.arange(runs - 1, had - 1, -1)
-        progress[co.FREE_RUNS] += runs - had
+        progress[rc.FREE_RUNS] += runs - had
         self.held = _moved(self.held, self.rows, had, rows, runs)
         self.numbers = _moved(self.numbers, self.rows, had, rows, runs)
         self.rows = rows
@@ -154,3 +156,11 @@ def _moved(array: Any, rows: int, runs: int, more_rows: int, more_runs: int) -> 
     moved[:rows] = array[:rows]
     moved[more_rows : more_rows + runs] = array[rows : rows + runs]
     return moved
+
+
+def why_not_by_runs(template: MatchTemplate) -> str | None:
+    """Return why a query cannot be evaluated by runs, or None if it can."""
+    for register in template.registers:
+        if register.aggregate is not None and register.aggregate.initial is None:
+            return f"the state of {register.aggregate.name} is an object, and runs keep numbers"
+    return why_only_paths(template)

@@ -19,30 +19,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Given, Ints, Registers, Rules, Shorts, Values
-from elsinore.matches.evaluation.counters import (
+from benchmarks.evaluations.counters import (
     ACTIVE,
-    AT_ONCE,
-    CANDIDATES,
     FREE_RUNS,
-    GO,
-    GO_BEGIN,
-    GO_CONSTRUCT,
     LISTED_RUNS,
-    LOOKED,
     NEXT_CHOICE,
     NEXT_EVENT,
     NEXT_RUN,
-    PEAK,
     READY,
     ROOM,
-    RUNS,
-    STORED,
     VERSIONS,
     ZSTREAM,
 )
-from elsinore.matches.evaluation.versions import (
+from benchmarks.evaluations.versions import (
     BEFORE,
     BEGAN,
     ENTRY,
@@ -57,6 +46,19 @@ from elsinore.matches.evaluation.versions import (
     VERSION,
     prune,
     store,
+)
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Given, Ints, Registers, Rules, Shorts, Values
+from elsinore.matches.evaluation.counters import (
+    AT_ONCE,
+    CANDIDATES,
+    GO,
+    GO_BEGIN,
+    GO_CONSTRUCT,
+    LOOKED,
+    PEAK,
+    RUNS,
+    STORED,
 )
 from elsinore.matches.interpret import STACK
 from elsinore.matches.keyed import END_ROW, PASSED, REACHED, first_at
