@@ -19,6 +19,7 @@ from elsinore.errors import (
     QuerySemanticError,
     Source,
     did_you_mean,
+    is_on_the_command_line,
     kind_of_value,
     option,
     raise_errors,
@@ -26,6 +27,7 @@ from elsinore.errors import (
 from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
+from elsinore.language.terms import constant_for
 from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import (
@@ -39,7 +41,8 @@ from elsinore.model.clock import (
     with_units,
 )
 from elsinore.model.collecting import without_collecting
-from elsinore.model.expression import Call, walk
+from elsinore.model.expression import Call, Constant, walk
+from elsinore.model.parameters import bound, parameters_of
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
@@ -102,7 +105,7 @@ class Workload:
     [{'window_start': 0, 'window_end': 10, 'count(*)': 3.0}]
     """
 
-    __slots__ = ("_aggregates", "_modules", "_plans", "_queries", "_source")
+    __slots__ = ("_aggregates", "_modules", "_parameters", "_plans", "_queries", "_source")
 
     def __init__(
         self, *queries: Query, exact: bool = False, aggregates: Mapping[str, object] | None = None
@@ -113,6 +116,7 @@ class Workload:
         self._queries = Queries(tuple(queries), exact=exact)
         self._plans: dict[tuple[object, ...], Plan] = {}  # by what was asked of them
         self._source: Source | None = None
+        self._parameters: tuple[str, ...] | None = None  # until somebody asks
         self._aggregates = dict(aggregates or {})
         self._modules = Modules()
 
@@ -150,6 +154,44 @@ class Workload:
         return self._queries.exact
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of parameters without a value, such as `limit` of `a.v > :limit`, sorted."""
+        if self._parameters is None:
+            names = {name for query in self._queries for name in parameters_of(query)}
+            self._parameters = tuple(sorted(names))
+        return self._parameters
+
+    def bind(self, params: Mapping[str, object]) -> Workload:
+        """Return the workload with values for all its parameters.
+
+        A value is a number, a text, a timedelta, True, False or None. Raises InputError for a
+        parameter without a value, and for names that no query has; QueryError for a value that does
+        not fit where it stands.
+
+        >>> workload = Workload.parse("QUERY q RETURN a.v PATTERN A a WHERE a.v > :limit;")
+        >>> events = [{"time": n, "type": "A", "v": n} for n in range(5)]
+        >>> workload.bind({"limit": 2}).run(events)["q"].to_pylist()
+        [{'a.v': 3}, {'a.v': 4}]
+        """
+        names = self.parameters
+        unknown = [name for name in params if name not in names]
+        if unknown:
+            hint = did_you_mean(unknown[0], names)
+            shown = f" Parameters: {', '.join(names)}." if names else " There are none."
+            raise InputError(f"No query has a parameter '{unknown[0]}'.{hint}{shown}")
+        missing = [name for name in names if name not in params]
+        if missing:
+            raise _without_value(missing)
+        if not names:
+            return self
+        values = {name: _constant(name, value) for name, value in params.items()}
+        with self._pointing():
+            queries = tuple(bound(query, values) for query in self._queries)
+        made = Workload(*queries, exact=self.exact, aggregates=self._aggregates)
+        made._source, made._modules = self._source, self._modules
+        return made
+
+    @property
     def plan(self) -> Plan:
         """How the workload is run.
 
@@ -172,6 +214,8 @@ class Workload:
         known yet. `uncertain` says what is known about times that are intervals, `evaluation` how
         matches are searched for. Raises UnsupportedError for a clause that no engine here can run.
         """
+        if self.parameters:
+            raise _without_value(self.parameters)
         fineness = mode_named(Granularity, granularity, "granularity")
         search = mode_named(Evaluation, evaluation, "evaluation")
         if clock is None:
@@ -231,6 +275,7 @@ class Workload:
         evaluation: EvaluationName = "auto",
         end: EndName = "closed",
         spark: Any = None,
+        params: Mapping[str, object] | None = None,
     ) -> Results[Any]:
         """Run the queries over the events in `data`; return a result per query.
 
@@ -284,6 +329,8 @@ class Workload:
                         the windows that were left open. On Spark, one more job finds that time
         spark           a Spark session that reads the files if `data` is the location of files: a
                         path, a folder, or a pattern such as "trips/*.parquet"
+        params          values for the queries' parameters: {"limit": 3} for `a.v > :limit`; see
+                        `bind`
 
         `sharing`, `granularity`, `scan`, `combine`, `evaluation` and `threads` change how the work
         is done, never a result.
@@ -315,7 +362,8 @@ class Workload:
             end=end,
             spark=spark,
         )
-        results: Results[Any] = self._run(data, request, in_pieces=False)
+        workload = self if params is None else self.bind(params)
+        results: Results[Any] = workload._run(data, request, in_pieces=False)
         return results
 
     def batches(self, data: Any, **options: Any) -> Generator[tuple[str, Any], None, Results[Any]]:
@@ -735,6 +783,25 @@ def _with_targets(queries: Queries, modules: Modules) -> Queries:
         with_targets.append(query)
     raise_errors(errors)
     return replace(queries, queries=tuple(with_targets))
+
+
+def _constant(name: str, value: object) -> Constant:
+    """Return the constant that a parameter stands for."""
+    try:
+        return constant_for(value)
+    except TypeError:
+        raise InputError(
+            f"Parameter '{name}' is {kind_of_value(value)}. Give a number, a text, a date, a "
+            "timedelta, True, False or None."
+        ) from None
+
+
+def _without_value(names: Sequence[str]) -> InputError:
+    """Return the error for parameters that have no value."""
+    how = f"--param {names[0]}=..." if is_on_the_command_line() else f'params={{"{names[0]}": ...}}'
+    return InputError(
+        f"The queries have parameters without a value: {', '.join(names)}. Give them: {how}."
+    )
 
 
 def _no_query(given: object) -> str:

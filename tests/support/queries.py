@@ -66,7 +66,10 @@ names = st.one_of(
 TRUTH = AttributeKind.BOOLEAN
 numbers = st.builds(Literal, st.integers(-3, 3) | st.floats(allow_nan=False))
 lengths = st.builds(Duration, st.integers(-(10**15), 10**15) | st.integers(-100, 100))
-literals = st.builds(
+parameters = st.builds(
+    lambda name: Literal(None, parameter=name), st.from_regex(r"[^\W\d]\w{0,5}", fullmatch=True)
+)
+literals = parameters | st.builds(
     Literal,
     st.one_of(
         st.none(),

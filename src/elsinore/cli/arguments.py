@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from elsinore.cli.console import ArgumentError, warn
-from elsinore.errors import InputError, SetupError, did_you_mean
+from elsinore.errors import InputError, QueryError, SetupError, did_you_mean
+from elsinore.language import parse_expression
+from elsinore.model import Duration, Literal
 from elsinore.workload import Workload
 
 if TYPE_CHECKING:
@@ -256,6 +258,15 @@ PythonOption = Annotated[
         "importing it runs its code; repeatable.",
     ),
 ]
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        metavar="NAME=VALUE",
+        help="The value of a parameter of the queries, :NAME in their text: a number, a length "
+        "of time, TRUE, FALSE, NULL, or a text; repeatable.",
+    ),
+]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing output; inputs are never overwritten.")
 ]
@@ -301,12 +312,42 @@ def read_workload(
     *,
     exact: bool = False,
     python: Sequence[str] | None = None,
+    params: Sequence[str] | None = None,
 ) -> Workload:
     """Return the workload in a file, or of the text in `-q`; `python`: modules for its queries.
 
-    Raises ArgumentError where neither or both are given, where there is no such file or it is no
-    text, where a module cannot be imported; and what is wrong with its queries.
+    `params` are values of its parameters, each as `NAME=VALUE`. Raises ArgumentError where neither
+    or both are given, where there is no such file or it is no text, where a module cannot be
+    imported, for parameters that no query has; and what is wrong with its queries.
     """
+    workload = _workload_of(path, query, exact=exact, python=python)
+    if not params:
+        return workload
+    try:
+        return workload.bind(dict(map(_parameter, params)))
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
+
+
+def _parameter(text: str) -> tuple[str, object]:
+    """Return the name and the value of a parameter, given as `NAME=VALUE`.
+
+    >>> _parameter("limit=3"), _parameter("name=it is = x"), _parameter("code='3'")[1].value
+    (('limit', Literal(value=3)), ('name', 'it is = x'), '3')
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ArgumentError(f"--param {text}: write NAME=VALUE, such as limit=3.")
+    try:
+        constant = parse_expression(value)
+    except QueryError:
+        return name, value
+    return name, constant if isinstance(constant, Literal | Duration) else value
+
+
+def _workload_of(
+    path: Path | None, query: str | None, *, exact: bool, python: Sequence[str] | None
+) -> Workload:
     if query is not None and path is not None:
         raise ArgumentError(
             f"There are queries in '{path}' and with -q. Give one of the two; if '{path}' "

@@ -13,6 +13,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OptionalEvents,
     OrderByOption,
+    ParamOption,
     PythonOption,
     QueryOption,
     TextOption,
@@ -34,6 +35,7 @@ from elsinore.cli.job import Job
 from elsinore.cli.times import UNCERTAIN, Times
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.words import count
+from elsinore.workload import Workload
 
 
 @reported
@@ -45,6 +47,7 @@ def check(
     ] = None,
     query: QueryOption = None,
     python: PythonOption = None,
+    param: ParamOption = None,
     events: OptionalEvents = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
@@ -70,11 +73,11 @@ def check(
         if events or query is not None:
             other = "-q" if query is not None else "--events"
             raise ArgumentError(f"{other} goes with one file of queries, not with {len(files)}.")
-        check_files(files, python)
+        check_files(files, python, param)
         return
     workload = files[0] if files else None
-    queries = read_workload(workload, query, python=python)
-    warnings = list(queries.warnings)  # planning, it also refuses what cannot run
+    queries = read_workload(workload, query, python=python, params=param)
+    warnings = warnings_of(queries) if not events else list(queries.warnings)
     if not events:
         names = ["time", "type", "time_unit", "order_by", "delimiter", "null", "text"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
@@ -120,13 +123,23 @@ def files_with_queries(places: list[Path]) -> Iterator[Path]:
         yield from files
 
 
-def check_files(files: list[Path], python: list[str] | None) -> None:
+def warnings_of(queries: Workload) -> list[str]:
+    """Return the warnings of queries; planning, it also refuses what cannot run.
+
+    Queries whose parameters have no value are not planned.
+    """
+    if queries.parameters:
+        return []
+    return list(queries.warnings)
+
+
+def check_files(files: list[Path], python: list[str] | None, param: list[str] | None) -> None:
     """Report for each file its queries, or what is wrong with it, and exit with 2 if any is."""
     wrong = 0
     for file in files:
         try:
-            queries = read_workload(file, None, python=python)
-            warnings = queries.warnings
+            queries = read_workload(file, None, python=python, params=param)
+            warnings = warnings_of(queries)
         except (ArgumentError, InvalidWorkloadError, QueryError) as error:
             say(f"{file}: {error}")
             wrong += 1

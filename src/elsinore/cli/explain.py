@@ -16,6 +16,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OptionalEvents,
     OrderByOption,
+    ParamOption,
     PythonOption,
     QueryOption,
     SharingMode,
@@ -62,6 +63,7 @@ def explain(
     workload: WorkloadFile = None,
     query: QueryOption = None,
     python: PythonOption = None,
+    param: ParamOption = None,
     events: OptionalEvents = None,
     form: Annotated[
         Form, typer.Option("--format", help="As text, as data or as a picture.", **one_of(Form))
@@ -96,7 +98,7 @@ def explain(
     With --events, words and JSON also tell what was shared in a run over the first of them, in this
     process.
     """
-    queries = read_workload(workload, query, python=python)
+    queries = read_workload(workload, query, python=python, params=param)
     plan = queries.planned(granularity.value, evaluation=evaluation.value)
     in_words = form in {Form.text, Form.json}
     sample_of, row_groups = None, []

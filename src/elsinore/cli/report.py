@@ -17,6 +17,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OrderByOption,
     OverwriteOption,
+    ParamOption,
     QueryOption,
     SharingMode,
     SharingOption,
@@ -63,6 +64,7 @@ def report(
     ],
     workload: WorkloadFile = None,
     query: QueryOption = None,
+    param: ParamOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
@@ -80,7 +82,7 @@ def report(
     a few thousand events also the graphlets and snapshots of the windows with the longest burst
     that was shared, as graphlets.png, graphlets.svg, graphlets.csv and snapshots.csv.
     """
-    queries = read_workload(workload, query)
+    queries = read_workload(workload, query, params=param)
     for warning in queries.warnings:
         warn(warning)
     check_folder(out)

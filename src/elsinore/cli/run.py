@@ -21,6 +21,7 @@ from elsinore.cli.arguments import (
     NullOption,
     OrderByOption,
     OverwriteOption,
+    ParamOption,
     PythonOption,
     QueryOption,
     ScanMode,
@@ -62,6 +63,7 @@ def run(
     workload: WorkloadFile = None,
     query: QueryOption = None,
     python: PythonOption = None,
+    param: ParamOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
     time_unit: TimeUnitOption = Unit.s,
@@ -188,7 +190,7 @@ def run(
     Exit status: 0 for success, 1 if the run failed, 2 if a query or an argument is wrong, 3 if
     there are rows and --fail-if-rows is given.
     """
-    queries = read_workload(workload, query, exact=exact, python=python)
+    queries = read_workload(workload, query, exact=exact, python=python, params=param)
     for warning in queries.warnings:  # planning, it also refuses what cannot run
         warn(warning)
     condition, final_query = sql_over_results(having, then, [query.name for query in queries])

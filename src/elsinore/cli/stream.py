@@ -11,6 +11,7 @@ import typer
 from elsinore.cli.arguments import (
     Engine,
     OrderByOption,
+    ParamOption,
     PythonOption,
     QueryOption,
     SharingMode,
@@ -77,6 +78,7 @@ def stream(
     workload: WorkloadFile = None,
     query: QueryOption = None,
     python: PythonOption = None,
+    param: ParamOption = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -212,7 +214,7 @@ def stream(
     after a stop or a crash. Exit status: 0 if the stream ended, 1 if it failed, 2 if a query or an
     argument is wrong.
     """
-    queries = read_workload(workload, query, python=python)
+    queries = read_workload(workload, query, python=python, params=param)
     for warning in queries.warnings:
         warn(warning)
     if (source is None) == (events is None):

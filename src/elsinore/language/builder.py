@@ -26,6 +26,7 @@ from elsinore.model import (
     Column,
     Event,
     Expression,
+    Literal,
     Negation,
     Pattern,
     PythonQuery,
@@ -85,6 +86,17 @@ def column(name: str) -> Term:
     """Return an attribute that the query groups by, for `select`; a string does as well."""
     name_given(name, "column", "the name of an attribute")
     return Term(Column(name))
+
+
+def parameter(name: str) -> Term:
+    """Return a constant whose value is given when the queries are run, `:name` in their text.
+
+    >>> T = event("Travel", "T")
+    >>> (T.speed > parameter("limit")).node.right
+    Literal(value=None)
+    """
+    name_given(name, "parameter", "the name of a parameter")
+    return Term(Literal(None, parameter=name))
 
 
 def count(of: EventTerm | EventReference | Term | None = None) -> Term:

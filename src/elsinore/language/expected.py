@@ -12,7 +12,7 @@ from elsinore.language.durations import OTHER_UNITS, UNIT_CHOICES, WITHOUT_LENGT
 from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, nearest, strategy_of
 from elsinore.model.kinds import Strategy
 
-VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"}
+VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "PARAMETER"}
 COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_LIKE", "_BETWEEN"}
 ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 REPETITIONS = {"PLUS", "STAR", "QMARK", "_LBRACE"}
@@ -62,6 +62,7 @@ SINGLE = {
     "INT": "a whole number",
     "FLOAT": "a number",
     "STRING": "a text in quotes",
+    "PARAMETER": "a parameter such as :limit",
     "UNIT": "a unit such as minutes",
     "SEQ": "SEQ",
     "DISTINCT": "DISTINCT",

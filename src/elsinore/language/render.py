@@ -215,6 +215,8 @@ def _expression(node: Expression, tightest: Level, case: Callable[[str], str]) -
 
 def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]:
     match node:
+        case Literal(parameter=str(name)):
+            return Level.ATOM, f":{name}"
         case Literal(value):
             negative = isinstance(value, int | float) and value < 0
             return (Level.SIGNED if negative else Level.ATOM), _literal(value)
@@ -261,7 +263,7 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
 def _in(
     operand: Expression, word: str, choices: tuple[Literal, ...], case: Callable[[str], str]
 ) -> str:
-    listed = ", ".join(_literal(choice.value) for choice in choices)
+    listed = ", ".join(_expression(choice, Level.SIGNED, case) for choice in choices)
     return f"{_expression(operand, Level.SUM, case)} {word} ({listed})"
 
 

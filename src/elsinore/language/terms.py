@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial, reduce
 
 from elsinore.errors import QuerySemanticError, kind_of_value
@@ -92,7 +92,7 @@ class Term:
 
     def is_in(self, choices: Iterable[Value]) -> Term:
         """Return whether the value is one of these."""
-        listed = [_literal(choice) for choice in choices]
+        listed = [constant_for(choice) for choice in choices]
         plain = tuple(choice for choice in listed if isinstance(choice, Literal))
         if len(plain) == len(listed):
             return Term(InList(self.node, plain))
@@ -247,7 +247,7 @@ def as_expression(item: object) -> Expression:
         return item.node
     if isinstance(item, EventReference):
         return Attribute(item._variable, None, item._reference)
-    return _literal(item)
+    return constant_for(item)
 
 
 class OwnName(str):
@@ -256,12 +256,20 @@ class OwnName(str):
     __slots__ = ()
 
 
-def _literal(value: object) -> Literal | Duration:
+def constant_for(value: object) -> Literal | Duration:
+    """Return the constant for a value of Python; a date or a datetime is its text.
+
+    Raises TypeError for what is no constant.
+    """
     if isinstance(value, OwnName):
         raise TypeError(
             f"{value}.name is the predicate's own name. A column called so is "
             f'{value}["name"], in brackets.'
         )
+    if isinstance(value, Literal | Duration):
+        return value
+    if isinstance(value, date):
+        return Literal(value.isoformat())
     if isinstance(value, timedelta):
         return Duration(value // timedelta(microseconds=1) * 1_000)
     if hasattr(value, "item") and callable(value.item):  # a NumPy scalar
@@ -269,6 +277,6 @@ def _literal(value: object) -> Literal | Duration:
     if value is None or isinstance(value, bool | int | float | str):
         return Literal(value)
     raise TypeError(
-        "A condition compares attributes, numbers, strings, timedeltas, True, False and None; not "
-        f"{kind_of_value(value)}."
+        "A condition compares attributes, numbers, strings, dates, timedeltas, True, False and "
+        f"None; not {kind_of_value(value)}."
     )

@@ -63,6 +63,7 @@ TOKEN = re.compile(
     | (?P<GROUP_BY>   (?i:group(?:-|_|\s+)?by)\b )
     | (?P<COLLAPSED>  (?i:output\s+collapsed)\b )
     | (?P<WORD>       [^\W\d]\w* )
+    | (?P<PARAMETER>  (?<![\w"`]):[^\W\d]\w* )
     | (?P<SIGN>       {_SIGN} )
     | (?P<BAD>        . )
     """,

@@ -303,6 +303,9 @@ class ToNodes:
     def null(self, place: Span, items: Items[Token]) -> Literal:
         return Literal(None, place)
 
+    def parameter(self, place: Span, items: Items[Token]) -> Literal:
+        return Literal(None, place, parameter=str(items[0])[1:])
+
     def list(self, _: Span, items: Items[Any]) -> tuple[Literal | Duration, ...]:
         return tuple(cast("Literal | Duration", expression_of(item)) for item in items)
 

@@ -71,22 +71,24 @@ ARITHMETIC = frozenset({Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV, 
 class Literal:
     """A constant: a number, a string, TRUE, FALSE or NULL.
 
-    is_ticks: the number is a length of time in the unit of a numeric time column.
+    is_ticks: the number is a length of time in the unit of a numeric time column. parameter: the
+    name of a parameter that has no value yet (`model.parameters`); until then the value is None.
     """
 
     value: bool | int | float | str | None
     span: Span | None = field(default=None, compare=False, repr=False)
     is_ticks: bool = field(default=False, repr=False)
+    parameter: str | None = field(default=None, repr=False)
 
     def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
+        return hash((type(self.value), self.value, self.parameter))
 
     def __eq__(self, other: object) -> bool:
         """Compare type and value: 1, 1.0 and TRUE are three literals."""
         if not isinstance(other, Literal):
             return NotImplemented
         same_type = type(self.value) is type(other.value) and self.is_ticks == other.is_ticks
-        return same_type and self.value == other.value
+        return same_type and self.value == other.value and self.parameter == other.parameter
 
 
 @dataclass(frozen=True, slots=True)

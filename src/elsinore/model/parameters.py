@@ -1,0 +1,68 @@
+"""Named parameters: constants of WHERE and RETURN whose values are given when queries are run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import cast
+
+from elsinore.model.expression import (
+    Constant,
+    Expression,
+    InList,
+    Literal,
+    children,
+    walk,
+    with_children,
+)
+from elsinore.model.query import Query
+
+
+def parameters_of(query: Query) -> frozenset[str]:
+    """Return the names of a query's parameters that have no value yet."""
+    expressions = [*query.where, *(item.expression for item in query.returns)]
+    return frozenset(
+        constant.parameter
+        for expression in expressions
+        for constant in _literals(expression)
+        if constant.parameter is not None
+    )
+
+
+def bound(query: Query, values: Mapping[str, Constant]) -> Query:
+    """Return a query with constants in place of its parameters.
+
+    Raises QueryError if a value does not fit where it stands.
+    """
+    if not parameters_of(query):
+        return query
+    return replace(
+        query,
+        where=tuple(_bound(condition, values) for condition in query.where),
+        returns=tuple(
+            replace(item, expression=_bound(item.expression, values)) for item in query.returns
+        ),
+    )
+
+
+def _literals(expression: Expression) -> Iterator[Literal]:
+    for node in walk(expression):
+        if isinstance(node, Literal):
+            yield node
+        elif isinstance(node, InList):
+            yield from (choice for choice in node.choices if isinstance(choice, Literal))
+
+
+def _bound(node: Expression, values: Mapping[str, Constant]) -> Expression:
+    if isinstance(node, Literal):
+        return _value(node, values)
+    if isinstance(node, InList):
+        choices = tuple(cast("Literal", _value(choice, values)) for choice in node.choices)
+        return replace(node, operand=_bound(node.operand, values), choices=choices)
+    return with_children(node, tuple(_bound(part, values) for part in children(node)))
+
+
+def _value(constant: Constant, values: Mapping[str, Constant]) -> Constant:
+    if isinstance(constant, Literal) and constant.parameter is not None:
+        return replace(values[constant.parameter], span=constant.span)
+    return constant
