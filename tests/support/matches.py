@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from benchmarks.evaluations import EVALUATIONS
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -100,10 +99,10 @@ def units_of(
 ) -> tuple[Unit, ...]:
     """Return the units of a workload of match queries, by an evaluation of the benchmarks too."""
     kind, mode = kind_in("elsinore.matches.kind"), Evaluation.AUTO
-    if evaluation in EVALUATIONS:
-        kind = kind_in(f"benchmarks.evaluations.{evaluation}")
-    else:
+    if evaluation in {mode.value for mode in Evaluation}:
         mode = Evaluation(evaluation)
+    else:
+        kind = kind_in(f"benchmarks.evaluations.{evaluation}")
     options = PlanOptions(
         aggregates=USERS, attributes=tuple(ATTRIBUTES), uncertain=uncertain, evaluation=mode
     )
