@@ -108,3 +108,33 @@ def test_whole_numbers_are_computed_exactly_between_events_and_in_columns() -> N
     found = el.Workload.parse(text).run(table)["q"]
     assert found.schema.types == [pa.int64(), pa.int64()]
     assert found.to_pylist() == [{"d": 1, "m": 2**62 % 10}]
+
+
+@pytest.mark.parametrize(
+    ("column", "constant", "kind", "value"),
+    [
+        ("a.v", 2**63, pa.int64(), 2**63 - 1),
+        ("a.v + 0 * b.v", 2**63, pa.int64(), 2**63 - 1),
+        ("ABS(a.v)", 2**63, pa.int64(), 1 - 2**63),
+        ("a.v", -(2**63) - 1, pa.int64(), -(2**63) + 1),
+        ("a.v", 2**64, pa.uint64(), 2**64 - 2),
+        ("a.v", -1, pa.uint64(), 0),
+    ],
+)
+@pytest.mark.parametrize("sign", COMPARED)
+@pytest.mark.parametrize("result", ["a.v", "COUNT(*)"])
+def test_constants_beyond_the_column_are_not_rounded(
+    column: str, constant: int, kind: pa.DataType, value: int, sign: str, result: str
+) -> None:
+    text = (
+        f"RETURN {result} PATTERN SEQ(A a, A b) WHERE {column} {sign} {constant} OR a.time > b.time"
+    )
+    actual = abs(value) if "ABS" in column else value
+    assert len(rows(text, kind, (value, value))) == COMPARED[sign](actual, constant)
+
+
+def test_a_constant_with_the_code_of_null_is_rejected() -> None:
+    text = "RETURN a.v PATTERN SEQ(A a, A b) WHERE a.v < {} OR a.time > b.time"
+    for constant, kind in ((-(2**63), pa.int64()), (2**64 - 1, pa.uint64())):
+        with pytest.raises(InputError, match=f"{constant}, which 64 bits do not hold"):
+            rows(text.format(constant), kind, (1, 1))

@@ -7,7 +7,7 @@ the least is null there. The types of expressions are those of `elsinore.model.t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from elsinore.errors import InputError
@@ -18,6 +18,7 @@ from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Call, Expression, Literal, Operator
 from elsinore.model.schema import AttributeKind
 from elsinore.model.types import kind_of
+from elsinore.numeric.constants import bounded
 
 
 class Code(IntEnum):
@@ -206,6 +207,7 @@ class Compiler:
                 raise TypeError(f"not a condition: {node}")
 
     def _comparison(self, operator: Operator, left: Expression, right: Expression) -> None:
+        left, right = _bounded(left, self._order(right)), _bounded(right, self._order(left))
         left_order, right_order = self._order(left), self._order(right)
         times = {left_order, right_order} == {Order.TIME, Order.TEXT}
         if (
@@ -253,7 +255,7 @@ class Compiler:
                 return Order.NULL
             case Literal(bool()):
                 return Order.TRUTH
-            case Literal(int(value)) if abs(value) < 2**63:
+            case Literal(int()):
                 return Order.WHOLE
             case Literal(str()):
                 return Order.TEXT
@@ -300,10 +302,7 @@ class Compiler:
             case Literal(int(value)):
                 unsigned = order is Order.UNSIGNED
                 if not unsigned and not -LIMIT < value < LIMIT:
-                    raise InputError(
-                        f"A condition computes with {value}, which 64 bits do not hold. Write "
-                        f"{value}.0 for a double."
-                    )
+                    raise InputError(_not_held(value))
                 self.program.wholes.append(code_of_unsigned(value) if unsigned else int(value))
                 self._emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
             case ex.Duration(nanoseconds):
@@ -366,6 +365,29 @@ class Compiler:
         if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:
             return 0
         return self._places[slot.register]
+
+
+def _bounded(node: Expression, opposite: Order) -> Expression:
+    """Return a side of a comparison; a constant beyond all integers opposite is infinite.
+
+    Raises InputError for 2^64 - 1 beside integers without a sign, whose code is that of null.
+    """
+    if not isinstance(node, Literal) or not isinstance(node.value, int):
+        return node
+    if opposite is Order.WHOLE:
+        return replace(node, value=bounded(node.value, -LIMIT, LIMIT - 1))
+    if opposite is Order.UNSIGNED:
+        if node.value == 2**64 - 1:
+            raise InputError(_not_held(node.value))
+        return replace(node, value=bounded(node.value, 0, 2**64 - 1))
+    return node
+
+
+def _not_held(value: int) -> str:
+    return (
+        f"A condition computes with {value}, which 64 bits do not hold. Write {value}.0 for a "
+        "double."
+    )
 
 
 def _is_unsigned(node: Expression) -> bool:

@@ -32,6 +32,17 @@ def held(value: Constant) -> Constant | Decimal | float:
         return math.inf if value > 0 else -math.inf
 
 
+def bounded(value: int, least: int, greatest: int) -> int | float:
+    """Return a constant that integers of a type are compared with; infinite if beyond all of them.
+
+    >>> bounded(3, -(2**63), 2**63 - 1), bounded(2**63, -(2**63), 2**63 - 1)
+    (3, inf)
+    """
+    if least <= value <= greatest:
+        return value
+    return math.inf if value > greatest else -math.inf
+
+
 def moment(text: str, kind: pa.DataType) -> pa.Scalar:
     """Return a time written as text as a scalar of `kind`, a type of times; UTC if it has no zone.
 

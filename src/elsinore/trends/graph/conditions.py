@@ -28,11 +28,12 @@ from elsinore.model.expression import (
 )
 from elsinore.model.schema import AttributeKind
 from elsinore.model.types import kind_of
+from elsinore.numeric.constants import bounded
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.classes import EXACT_DOUBLES
 from elsinore.trends.graph import interpret as k
 from elsinore.trends.graph.bounds import magnitude
-from elsinore.trends.graph.codes import KINDS, Order
+from elsinore.trends.graph.codes import BOUND, KINDS, Order
 from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.keyed import as_entered
 
@@ -163,6 +164,7 @@ class _Compiler:
             self._put(k.CODE)
 
     def _compare(self, operator: Operator, left: Expression, right: Expression) -> None:
+        left, right = self._bounded(left, right), self._bounded(right, left)
         left_order, right_order = self._order(left), self._order(right)
         allowed = _ALLOWED[operator]
         if left_order.is_number and right_order.is_number:
@@ -193,6 +195,13 @@ class _Compiler:
             self._put(k.COMPARE_CODES, allowed)
         else:
             self._put(k.UNKNOWN)
+
+    def _bounded(self, side: Expression, opposite: Expression) -> Expression:
+        """Return a side of a comparison; a constant beyond all integers opposite is infinite."""
+        value = _constant(side)
+        if isinstance(value, int) and self._kind(opposite) is AttributeKind.INTEGER:
+            return Literal(bounded(value, -BOUND, BOUND - 1))
+        return side
 
     def _moment(self, attribute: Attribute, constant: Expression) -> None:
         if isinstance(constant, Literal):
