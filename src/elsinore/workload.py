@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
     from elsinore.connectors.places import Messages, Start
     from elsinore.local.live import Live
+    from elsinore.local.started import PlannedLocalStream
     from elsinore.runtime.live import Length, LiveOptions, LiveSetup, Planner
     from elsinore.runtime.options import RunOptions
     from elsinore.runtime.request import RunRequest
@@ -494,10 +495,11 @@ class Workload:
         messages: Messages = "json",
         start: Start = "earliest",
         kafka_options: Sequence[str] | Mapping[str, str] = (),
+        engine: Literal["spark", "local"] = "spark",
         spark: Any = None,
         **options: Any,
-    ) -> LiveStream:
-        """Plan a live run on Spark; `start` of what is returned starts it.
+    ) -> LiveStream | PlannedLocalStream:
+        """Plan a live run from a source to a sink; `start` of what is returned starts it.
 
         source          a streaming DataFrame (`spark.readStream`); a folder to which files are
                         added; kafka:TOPIC@HOST:PORT; or a place of `elsinore.connectors.places`.
@@ -519,33 +521,43 @@ class Workload:
                         header of a schema registry)
         start           where a new stream begins to read a topic: "earliest" or "latest"
         kafka_options   options of the Kafka client, by librdkafka's names
+        engine          "spark", or "local": in this process, without a JVM. It reads folders and
+                        topics, and has one bucket unless `buckets` says otherwise
         spark           the Spark session; by default that of the DataFrame, or the active one
 
-        Other options are those of `live`. Raises QueryError if a query does not fit the columns or
+        Other options are those of `live`. What is returned has the same methods with both engines.
+        Raises QueryError if a query does not fit the columns or
         cannot run over a live stream, and InputError for missing columns.
         """
         from elsinore.runtime.live import options_of, schema_from  # noqa: PLC0415 - loads engines
+
+        reading: dict[str, Any] = {
+            "time": time,
+            "type": type,
+            "lateness": lateness,
+            "idle_timeout": idle_timeout,
+            "ahead": ahead,
+            **options,
+        }
+        planned: dict[str, Any] = {
+            "early": early,
+            "end_on_idle": end_on_idle,
+            "batch_rows": batch_rows,
+            "schema": schema if schema is None or isinstance(schema, str) else schema_from(schema),
+            "kafka": {"messages": messages, "start": start, "kafka_options": kafka_options},
+        }
+        planner = self.live_planner()
+        if engine == "local":
+            from elsinore.local.started import planned_local  # noqa: PLC0415 - loads Numba
+
+            chosen = options_of(buckets=1 if buckets is None else buckets, **reading)
+            return planned_local(planner, source, chosen, **planned)
+        if engine != "spark":
+            raise InputError(f"{option('engine')} is {engine!r}: spark or local.")
         from elsinore.spark.live import planned_stream  # noqa: PLC0415 - an extra
 
-        chosen = options_of(
-            time=time,
-            type=type,
-            lateness=lateness,
-            idle_timeout=idle_timeout,
-            ahead=ahead,
-            **options,
-        )
         return planned_stream(
-            self.live_planner(),
-            source,
-            chosen,
-            early=early,
-            end_on_idle=end_on_idle,
-            buckets=buckets,
-            batch_rows=batch_rows,
-            schema=schema if schema is None or isinstance(schema, str) else schema_from(schema),
-            spark=spark,
-            kafka={"messages": messages, "start": start, "kafka_options": kafka_options},
+            planner, source, options_of(**reading), buckets=buckets, spark=spark, **planned
         )
 
     def live_planner(self) -> Planner:

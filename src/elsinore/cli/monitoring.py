@@ -124,7 +124,7 @@ def progress_line(progress: StreamProgress) -> str:
         parts.append(f"{progress.rejected:,} rejected")
     windows = sum(number or 0 for number in progress.open_windows.values())
     if windows:
-        parts.append(f"{windows:,} open windows")
+        parts.append(count(windows, "open window"))
     if progress.bursts:
         parts.append(f"{progress.shared:,} of {progress.bursts:,} bursts shared")
     return ", ".join(parts)

@@ -211,8 +211,8 @@ def stream(
     """Run the queries of a workload over events as they come, until it is stopped.
 
     Results are written as soon as no event can change them, each once; the same command continues
-    after a stop or a crash. Exit status: 0 if the stream ended, 1 if it failed, 2 if a query or an
-    argument is wrong.
+    after a stop or a crash. Exit status: 0 if the stream ended or everything was read, 1 if it
+    failed, 2 if a query or an argument is wrong.
     """
     queries = read_workload(workload, query, python=python, params=param)
     for warning in queries.warnings:
@@ -262,7 +262,10 @@ def stream(
         from elsinore.cli.stream_spark import stream_spark  # noqa: PLC0415 - an extra
 
         stream_spark(job, master)
-    say("The stream has ended.")
+    if job.once and end_on_idle is None:
+        say("All events have been read. The same command continues, with windows that are open.")
+    else:
+        say("The stream has ended.")
 
 
 def _refuse_inputs(source: str, out: str, rejects: str | None, checkpoint: Path) -> None:

@@ -5,6 +5,7 @@ A `Place` opens a source where it is needed, and can be sent to other processes.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +133,16 @@ def place_of(
         records = AvroRecords(schema_text(schema), confluent=messages == "confluent-avro")
     check_fits(records, sample, f"'{address}'")
     return KafkaPlace(address=address, records=records, start=start, rejects=rejects)
+
+
+def columns_of(place: Place) -> pa.Schema:
+    """Return the columns of a source's events."""
+    with tempfile.TemporaryDirectory(prefix="elsinore-") as folder:
+        source = place.open(Path(folder) / "log")
+        try:
+            return source.schema
+        finally:
+            source.close()
 
 
 def sink_of(

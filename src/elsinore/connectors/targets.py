@@ -13,6 +13,7 @@ from elsinore.connectors.places import sink_of
 from elsinore.errors import InputError
 from elsinore.model import Query
 from elsinore.model.kinds import Kind
+from elsinore.runtime.live import Length, LiveOptions
 
 ForeachBatch = Callable[[dict[str, pa.Table], int], object]
 EarlyWrite = Callable[[str, int, pa.Table], object]
@@ -101,3 +102,25 @@ def target_of(
 def rejects_to(folder: str | Path) -> Callable[[int, pa.Table], object]:
     """Return what writes rejected records to a folder, as files of the micro-batches."""
     return RejectsSink(folder).write
+
+
+def check_outputs(
+    options: LiveOptions,
+    every: Length | None,
+    rejects: str | Path | None,
+    early: EarlyWrite | None,
+) -> None:
+    """Raise InputError for an output of something that the stream was not planned with.
+
+    every: how often values of open windows are written; None: never.
+    """
+    if rejects is not None and not options.request.rejects:
+        raise InputError(
+            "start(rejects=FOLDER) needs workload.stream(..., rejects=True): without that, an "
+            "event that cannot be used stops the stream."
+        )
+    if early is not None and every is None:
+        raise InputError(
+            'start(early=FUNCTION) needs workload.stream(..., early="10 seconds"), which says '
+            "how often values of open windows are returned."
+        )

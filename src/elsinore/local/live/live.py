@@ -395,15 +395,3 @@ class Live:
         except BaseException:
             self._state = "failed"
             raise
-
-
-def next_time(progress: Mapping[str, Any]) -> int | None:
-    """Return a time after all events of a run (`Live.progress`), and not before its watermark.
-
-    None if no event has come.
-    """
-    greatest = max(progress["watermark"]["greatest"].values(), default=None)
-    if greatest is None:
-        return None
-    reached = progress["reached"]
-    return int(greatest) + 1 if reached is None else max(int(greatest) + 1, int(reached))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from elsinore.errors import StateError
 from elsinore.kernels.saved import reading_state, schema_from_bytes
 from elsinore.local.live.generation import Generation
-from elsinore.local.live.live import Live, next_time
+from elsinore.local.live.live import Live
 from elsinore.local.live.state import OWNER, part_of
 from elsinore.model import Query
 from elsinore.runtime.live import (
@@ -64,7 +64,7 @@ def resume(
         fine = int(facts["per microsecond"]) > 1
         described = list(facts["generations"])
         progress = dict(facts["progress"])
-        begin = next_time(progress)
+        begin = _next_time(progress)
         last = f"schema {len(described) - 1}"
         before_schema = schema_from_bytes(parts[last])
     options, meanings = options.changed(changes), planner.meanings
@@ -135,3 +135,15 @@ def _restored(
             blobs = [parts[part_of(number, where, n)] for n in range(counts[where])]
             buckets.append([Bucket.load(of_pass, bytes(blob), drop=True) for blob in blobs])
     return Generation(planned, buckets)
+
+
+def _next_time(progress: Mapping[str, Any]) -> int | None:
+    """Return a time after all events of a run (`Live.progress`), and not before its watermark.
+
+    None if no event has come.
+    """
+    greatest = max(progress["watermark"]["greatest"].values(), default=None)
+    if greatest is None:
+        return None
+    reached = progress["reached"]
+    return int(greatest) + 1 if reached is None else max(int(greatest) + 1, int(reached))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from elsinore.connectors.contract import Limit
-from elsinore.connectors.places import Place, place_of
+from elsinore.connectors.places import columns_of, place_of
 from elsinore.errors import InputError, kind_of_value, option
 from elsinore.runtime.live import Length, LiveOptions, Planner, seconds_of, ticks_of
 from elsinore.spark.live.stream import BUCKETS, LOG, LiveStream, StreamOptions
@@ -45,7 +44,7 @@ def planned_stream(
         schema = frame_schema(source)
     else:
         session = _session(source, spark)
-        schema = _source_schema(source)
+        schema = columns_of(source)
     # also refuses, before anything is started, what cannot run
     clock = planner.plan(planner.queries, planner.exact, schema, options, False).options.clock
     return LiveStream(
@@ -78,8 +77,8 @@ def _session(source: Any, spark: SparkSession | None) -> SparkSession:
     if session is None:
         raise InputError(
             "There is no Spark session. Name one: stream(..., spark=session). Without Spark, "
-            "Workload.live takes batches of events, and `elsinore stream --engine local` reads "
-            "folders and topics."
+            'Workload.live takes batches of events, and stream(..., engine="local") reads folders '
+            "and topics."
         )
     return session
 
@@ -88,16 +87,6 @@ def frame_schema(frame: DataFrame) -> pa.Schema:
     """Return the columns of a DataFrame as they come to Python."""
     zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
     return to_arrow_schema(frame.schema, timezone=zone)
-
-
-def _source_schema(place: Place) -> pa.Schema:
-    """Return the columns of a source's events."""
-    with tempfile.TemporaryDirectory(prefix="elsinore-") as folder:
-        source = place.open(Path(folder) / "log")
-        try:
-            return source.schema
-        finally:
-            source.close()
 
 
 def _check_frame(
