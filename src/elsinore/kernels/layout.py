@@ -66,6 +66,8 @@ class Layout:
     along: Mapping[str, tuple[tuple[Field, int], ...]] = field(
         init=False, repr=False, compare=False
     )  # axis -> columns that have it, and which of theirs it is
+    # tells the layout from others: of another name or version, or with other fields
+    fingerprint: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         axes = tuple(dict.fromkeys(axis for column in self.fields for axis in column.axes))
@@ -91,6 +93,10 @@ class Layout:
         }
         object.__setattr__(self, "along", along)
         object.__setattr__(self, "numbers", tuple(f for f in self.fields if not f.axes))
+        described: list[Any] = [self.name, self.version, self.recycled]
+        described += [(f.name, f.dtype.__name__, f.axes, f.fill) for f in self.fields]
+        digest = hashlib.sha256(repr(described).encode()).hexdigest()
+        object.__setattr__(self, "fingerprint", digest[:16])
         object.__setattr__(self, "header", np.dtype((np.record, kinds)))
 
     @property
@@ -100,13 +106,6 @@ class Layout:
         if self.recycled:
             used.add(np.int64)
         return tuple(kind for kind in ARENAS if kind in used)
-
-    @property
-    def fingerprint(self) -> str:
-        """Tell this layout from others: of another name or version, or with other fields."""
-        described = [self.name, self.version, self.recycled]
-        described += [(f.name, f.dtype.__name__, f.axes, f.fill) for f in self.fields]
-        return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
     def places(self, sizes: Mapping[str, int]) -> Places:
         """Work out where each column begins; sizes: axis -> length."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
 
@@ -21,8 +23,12 @@ class Ties:
     """
 
     def __init__(self, unit: Unit) -> None:
-        self._types = TieTypes(unit)
+        self._unit = unit
         self.count = 0
+
+    @cached_property
+    def _types(self) -> TieTypes:
+        return TieTypes(self._unit)
 
     def look_at(self, batch: pa.RecordBatch, keys: int) -> None:
         """Count the tied events of an operator's batch; keys: the number of codes."""

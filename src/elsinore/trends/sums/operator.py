@@ -90,6 +90,7 @@ class TrendOperator:
 
     `sharing`: which bursts are worked on once for all lanes that they act on alike
     (`elsinore.trends.sharing`); results are the same. `record`: keep a record of each burst.
+    `store`: the state of an operator that was saved; by default a new one.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class TrendOperator:
         ordered: bool = False,
         sharing: Sharing = Sharing.DYNAMIC,
         record: bool = False,
+        store: Store | None = None,
     ) -> None:
         self.unit = unit
         self._statistics = TrendStatistics()
@@ -119,7 +121,7 @@ class TrendOperator:
         self._places: dict[int, int] = {}  # code -> place in `_known`, where codes are too many
         self._known = np.full(min(unit.classes.size, TABLE_LIMIT) + 1, UNKNOWN, dtype=np.int64)
         layout = self._prepared.layout
-        self._store: Store = new_store(
+        self._store: Store = store or new_store(
             self._prepared.updates,
             layout,
             self._prepared.shared,
@@ -400,9 +402,10 @@ class TrendOperator:
         one_slot, ordered, record = arrays["modes"].tolist()
         sharing = Sharing(str(arrays["sharing"]))
         store = Store.load(STATE, arrays["store"].tobytes())
-        operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+        operator = cls(
+            unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record, store=store
+        )
         operator._prepared = prepared(unit, sharing, arrays["prepared"].tolist())
-        operator._store = store
         operator._compile(operator._codes(arrays["codes"]).tolist())
         operator._shifts.load(arrays["shifted"], arrays["shifts"])
         operator._tell()
