@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 LENGTH = WINDOW * 1_000_000  # microseconds
 LATENESS = "1 second"
-PIECE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ROWS = "g long, start long, " + ", ".join(f"q{number} double" for number in range(QUERIES))
 CODES = {f"X{number}": number for number in range(QUERIES)} | {"B": QUERIES}
 
@@ -68,21 +67,14 @@ def events_as_rows(
 ) -> tuple[Marks, dict[str, pa.Table]]:
     """Count trends with `applyInPandasWithState`; return them by query, for each group and window.
 
-    A window ends, as Spark has it, a micro-batch after the watermark has passed its end. A task's
-    events come to Python in one piece: of a group that is in two pieces, PySpark 4.3.0 loses an
-    event now and then.
+    A window ends, as Spark has it, a micro-batch after the watermark has passed its end.
     """
     answers = (
         _events(spark, folder)
         .groupBy("g")
         .applyInPandasWithState(_count, ROWS, "state binary", "append", "EventTimeTimeout")
     )
-    before = spark.conf.get(PIECE)
-    spark.conf.set(PIECE, str(rows))
-    try:
-        marks, tables = _run(answers, "append", rows)
-    finally:
-        spark.conf.set(PIECE, before)
+    marks, tables = _run(answers, "append", rows)
     table = pa.concat_tables(tables)
     start = table["start"].cast(pa.timestamp("us", "UTC"))
     by_query = {}
