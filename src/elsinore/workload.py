@@ -510,8 +510,9 @@ class Workload:
                         Spark does not tell the partitions
         early           how often values of windows that are still open are returned
         end_on_idle     the stream ends when no event has come for so long, and all windows with it
-        buckets         into how many parts the keys, and the state, are split: 16 by default. A
-                        checkpoint keeps the number that it was made with
+        buckets         into how many parts the keys, and the state, are split: 16 by default, or
+                        as many as the checkpoint has. With another number, a stream on Spark goes
+                        on with it from the next window
         batch_rows      how many events a micro-batch takes at most
         schema          the columns of the events: as in `live`, or as text ("time TIMESTAMP, type
                         STRING") or the name of a file with such a text; of messages in Avro, their

@@ -69,7 +69,7 @@ def streamed(workload: Workload, table: pa.Table, drawn: Drawn) -> dict[str, pa.
     generation = PlannedGeneration(setup=setup, queries=tuple(workload), spans=spans)
     plan = StreamPlan(
         generations={0: generation},
-        buckets=drawn.number(1, 5),
+        buckets={0: drawn.number(1, 5)},
         lateness=lateness * 1_000_000,
         per_second=1_000_000,
         source="events",

@@ -147,6 +147,36 @@ def test_late_and_unusable_events_are_rejected_records(spark: SparkSession, tmp_
     check_results(tmp_path / "out", table)
 
 
+def test_late_events_of_a_dataframe_are_rejected_records(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = events(300)
+    late = table.slice(5, 2)
+    folder = tmp_path / "in"
+    write_files(table, folder, 1)
+
+    def run_once() -> Any:
+        frame = spark.readStream.schema(spark.read.parquet(str(folder)).schema)
+        frame = frame.option("maxFilesPerTrigger", 1).parquet(str(folder))
+        run = stream(frame, spark, rejects=True).start(
+            tmp_path / "out",
+            checkpoint=tmp_path / "checkpoint",
+            rejects=tmp_path / "rejected",
+            trigger=ALL,
+        )
+        assert run.await_termination(300)
+        return run.progress
+
+    assert run_once().late == 0
+    for number in (900, 901):  # in one run, and the first micro-batch of it is after a restart
+        write_files(late.slice(number - 900, 1), folder, 1, first=number)
+    assert run_once().late == 2
+    rejected = ds.dataset(tmp_path / "rejected", format="json").to_table().to_pylist()
+    assert [row["reject_reason"] for row in rejected] == ["late: before the watermark"] * 2
+    values = sorted((json.loads(row["value"]) for row in rejected), key=lambda row: row["seq"])
+    assert values == sorted(late.to_pylist(), key=lambda row: row["seq"])
+
+
 def test_what_cannot_be_started_says_why(spark: SparkSession, tmp_path: Path) -> None:
     write_files(events(50), tmp_path / "in", 1)
     planned = stream(tmp_path / "in", spark)
@@ -195,6 +225,25 @@ def test_a_changed_workload_continues_the_queries_that_it_kept(
         if name == "added":
             complete = [row for row in complete if row["window_start"] >= split]
         assert_same_rows(rows, complete, name)
+
+
+def test_a_stream_goes_on_with_another_number_of_buckets(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = events(300)
+    folder, out, checkpoint = (tmp_path / name for name in ("in", "out", "checkpoint"))
+    kept = []
+    for number, buckets in enumerate((3, 5, None)):
+        write_files(table.slice(number * 100, 100), folder, 1, first=number)
+        run = stream(
+            folder, spark, buckets=buckets, end_on_idle=None if number < 2 else "1 second"
+        ).start(out, checkpoint=checkpoint, trigger=ALL)
+        assert run.await_termination(300)
+        facts = json.loads((checkpoint / "elsinore" / "stream.json").read_text())
+        kept.append((facts["buckets"], len(facts["generations"])))
+    assert kept[:2] == [(3, 1), (5, 2)]
+    assert kept[2][0] == 5
+    check_results(out, table)
 
 
 def test_an_event_that_cannot_be_used_stops_the_stream(spark: SparkSession, tmp_path: Path) -> None:

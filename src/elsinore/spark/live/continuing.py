@@ -18,6 +18,7 @@ from elsinore.kernels.saved import reading_state, schema_from_bytes
 from elsinore.runtime.live import (
     Change,
     LiveOptions,
+    PassSetup,
     PlannedGeneration,
     Planner,
     changes_between,
@@ -28,6 +29,7 @@ from elsinore.runtime.live import (
 
 OWNER = "the checkpoint of a stream"
 ENGINE = "spark"
+BUCKETS = 16  # by default; each is a value in Spark's state, with a fixed cost per micro-batch
 # They say how the events that are in the state were read.
 FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "order_by")
 
@@ -36,13 +38,13 @@ FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "orde
 class Continuation:
     """The generations of a stream, by their numbers.
 
-    buckets: into how many parts keys are split. changes: what happened to each query, by name;
-    empty for a new stream. ended: generations that are over, with how many buckets each key had.
-    former: names of queries that are no longer in the workload.
+    buckets: into how many parts keys are split, in each generation. changes: what happened to each
+    query, by name; empty for a new stream. ended: generations that are over, with how many buckets
+    each key had. former: names of queries that are no longer in the workload.
     """
 
     generations: Mapping[int, PlannedGeneration]
-    buckets: int
+    buckets: Mapping[int, int]
     changes: Mapping[str, Change] = field(default_factory=dict)
     ended: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     former: frozenset[str] = frozenset()
@@ -53,18 +55,21 @@ def begun_or_continued(
     schema: pa.Schema,
     options: LiveOptions,
     checkpoint: Checkpoint,
-    buckets: int,
+    buckets: int | None,
 ) -> Continuation:
     """Return what the checkpoint says, for the planner's workload; keep it there.
+
+    buckets: into how many parts keys are to be split; None: as many as before, or BUCKETS. If the
+    number changes, queries of windows go on in a new generation with the next window.
 
     Raises StateError for a checkpoint of another engine or version, or that cannot be continued.
     """
     known = checkpoint.stream(ENGINE)
     if known is None:
         generations = {0: first_generation(planner, schema, options)}
-        begun = Continuation(generations=generations, buckets=buckets)
+        begun = Continuation(generations=generations, buckets={0: buckets or BUCKETS})
     else:
-        begun = _continued(planner, schema, options, checkpoint, known)
+        begun = _continued(planner, schema, options, checkpoint, known, buckets)
     _keep(begun, planner, options, checkpoint)
     return begun
 
@@ -75,6 +80,7 @@ def _continued(
     options: LiveOptions,
     checkpoint: Checkpoint,
     known: Mapping[str, Any],
+    buckets: int | None,
 ) -> Continuation:
     progress = checkpoint.progress()
     watermark, greatest = progress.get("watermark"), progress.get("greatest")
@@ -82,7 +88,9 @@ def _continued(
         before = {str(name): str(meaning) for name, meaning in known["queries"].items()}
         saved = {int(number): dict(one) for number, one in known["generations"].items()}
         ended = {int(number): dict(keys) for number, keys in known["ended"].items()}
-        buckets, reading = int(known["buckets"]), dict(known["reading"])
+        before_buckets, reading = int(known["buckets"]), dict(known["reading"])
+        counts = {number: max(one["buckets"].values()) for number, one in saved.items()}
+    wanted = before_buckets if buckets is None else buckets
     _refuse_other_reading(reading, options)
     what = changes_between(before, planner.meanings)
     if greatest is None:  # no event has come
@@ -107,7 +115,7 @@ def _continued(
             ended[number] = described["buckets"]
         else:
             generations[number] = generation
-    if len(unchanged) < len(what) or not generations:
+    if len(unchanged) < len(what) or not generations or wanted != before_buckets:
         begin = None if greatest is None else max(greatest + 1, watermark or greatest + 1)
         numbers = list(generations)
         planned = handed_over(
@@ -119,15 +127,21 @@ def _continued(
             fine=fine,
             begin=begin,
         )
-        numbers.append(max([*saved, *ended], default=-1) + 1)
-        generations = dict(zip(numbers, planned, strict=False))
+        newest = max([*saved, *ended], default=-1) + 1
+        generations = dict(zip([*numbers, newest], planned, strict=False))
+        counts[newest] = wanted
     return Continuation(
         generations=generations,
-        buckets=buckets,
+        buckets={number: counts[number] for number in generations},
         changes=what,
         ended=ended,
         former=frozenset(before) - frozenset(planner.meanings),
     )
+
+
+def bucket_count(of_pass: PassSetup, buckets: int) -> int:
+    """Return how many buckets a pass has: one where no key spreads its events."""
+    return buckets if len(of_pass.layout.keys) else 1
 
 
 def _keep(
@@ -141,7 +155,7 @@ def _keep(
             "schema": base64.b64encode(setup.schema.serialize().to_pybytes()).decode(),
             "per_microsecond": setup.options.clock.per_microsecond,
             "buckets": {
-                repr(of_pass.units[0].partition): begun.buckets if len(of_pass.layout.keys) else 1
+                repr(of_pass.units[0].partition): bucket_count(of_pass, begun.buckets[number])
                 for of_pass in setup.passes
             },
         }
@@ -149,7 +163,7 @@ def _keep(
         ENGINE,
         {
             "queries": planner.meanings,
-            "buckets": begun.buckets,
+            "buckets": begun.buckets[max(begun.buckets)],
             "generations": described,
             "ended": begun.ended,
             "reading": _reading(options),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from elsinore.runtime.live import PassResults
 from elsinore.spark.live.rows import (
     EARLY,
     EARLY_PARTIAL,
@@ -47,8 +46,6 @@ class Meeting:
 def _results(
     plan: StreamPlan, kind: str, generation: int, of_pass: int, rows: list[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    setup = plan.generations[generation].setup
-    results = PassResults(setup.passes[of_pass], setup.time)
-    for number, table in results.finished(rows).items():
+    for number, table in plan.results(generation, of_pass).finished(rows).items():
         blob = to_bytes(table, table.schema)
         yield answers_batch([Answer(kind, generation, number, 0, blob)])

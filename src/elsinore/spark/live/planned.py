@@ -14,7 +14,7 @@ from elsinore.connectors.contract import Limit
 from elsinore.connectors.places import columns_of, place_of
 from elsinore.errors import InputError, kind_of_value, option
 from elsinore.runtime.live import Length, LiveOptions, Planner, seconds_of, ticks_of
-from elsinore.spark.live.stream import BUCKETS, LOG, LiveStream, StreamOptions
+from elsinore.spark.live.stream import LOG, LiveStream, StreamOptions
 
 
 def planned_stream(
@@ -57,7 +57,7 @@ def planned_stream(
             idle_timeout=_seconds(options.idle_timeout, "idle_timeout"),
             early=_seconds(early, "early"),
             end_on_idle=_seconds(end_on_idle, "end_on_idle"),
-            buckets=BUCKETS if buckets is None else buckets,
+            buckets=buckets,
             limit=Limit(rows=batch_rows),
         ),
         source,

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from elsinore.operators import BurstCounts, kind_for
 from elsinore.runtime.chunks import plain, same_floats
 from elsinore.runtime.columnar.hashing import hash_rows
-from elsinore.runtime.live import Bucket, PassResults, PassSetup, Watermark, bursts_since
+from elsinore.runtime.live import Bucket, PassSetup, Watermark, bursts_since
 from elsinore.spark.live.rows import (
     ASIDE,
     COUNTS,
@@ -59,7 +59,6 @@ class BucketRun:
 
     def __init__(self, plan: StreamPlan, name: BucketName, state: BucketState | None) -> None:
         self._plan, self._name = plan, name
-        self._generation = plan.generations[name.generation]
         self._place, self._setup = plan.pass_of(name)
         self._bucket = (
             Bucket(self._setup)
@@ -128,7 +127,7 @@ class BucketRun:
                     blob = to_bytes([part], part.schema)
                     yield self._answer(partial, self._place, share, blob)
             return
-        results = PassResults(self._setup, self._generation.setup.time)
+        results = self._plan.results(self._name.generation, self._place)
         for number, table in results.finished(rows).items():
             yield self._answer(result, number, 0, to_bytes(table, table.schema))
 
@@ -140,7 +139,8 @@ class BucketRun:
         if not columns:
             yield 0, rows
             return
-        shares = (hash_rows(columns, rows.num_rows) % np.uint64(self._plan.buckets)).astype(int)
+        count = self._plan.buckets[self._name.generation]
+        shares = (hash_rows(columns, rows.num_rows) % np.uint64(count)).astype(int)
         for share in np.unique(shares).tolist():
             yield share, rows.filter(pa.array(shares == share))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,7 @@ from pyspark.sql import DataFrame
 
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Sink
-from elsinore.runtime.live import (
-    PassResults,
-    ProgressLog,
-    StreamProgress,
-    summed_bursts,
-)
+from elsinore.runtime.live import ProgressLog, StreamProgress, summed_bursts
 from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.spark.live.rows import (
     COUNTS,
@@ -37,7 +32,8 @@ class BatchWriter:
     """Writes micro-batches: the function for `foreachBatch`.
 
     sink: of results. rejects: of rejected records. early: receives values of open windows.
-    ended: the micro-batch with which the stream ended; None before.
+    ended: the micro-batch with which the stream ended; None before. tell_tasks: receives what was
+    kept of the progress, in the thread of the stream.
     """
 
     plan: StreamPlan
@@ -49,6 +45,7 @@ class BatchWriter:
     on_progress: Callable[[StreamProgress], object] | None = None
     failure: BaseException | None = None
     ended: int | None = None
+    tell_tasks: Callable[[Mapping[str, Any]], object] | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a micro-batch."""
@@ -90,8 +87,8 @@ class BatchWriter:
         results: dict[str, list[pa.Table]] = {}
         for number, generation in self.plan.generations.items():
             setup = generation.setup
-            for of_pass in setup.passes:
-                shown = PassResults(of_pass, setup.time)
+            for place in range(len(setup.passes)):
+                shown = self.plan.results(number, place)
                 for query, form in shown.forms.items():
                     span = generation.spans.get(setup.names[query])
                     pieces = tables.get((number, query))
@@ -138,18 +135,25 @@ class BatchWriter:
             if reached_all is None
             else now - reached_all / self.plan.per_second,
         )
-        self.checkpoint.keep_progress(
-            {
-                "batch": batch,
-                "watermark": None if first.ended else reached_all,
-                "greatest": greatest,
-            }
-        )
+        kept = {
+            "batch": batch,
+            "before": self._watermark_before(batch),
+            "watermark": None if first.ended else reached_all,
+            "greatest": greatest,
+        }
+        self.checkpoint.keep_progress(kept)
+        if self.tell_tasks is not None:
+            self.tell_tasks(kept)
         if first.ended:
             self.ended = batch
         self.progress.add(progress)
         if self.on_progress is not None:
             self.on_progress(progress)
+
+    def _watermark_before(self, batch: int) -> Any:
+        """Return the watermark before a micro-batch, which may be a replay of the last one."""
+        known = self.checkpoint.progress()
+        return known.get("before" if known.get("batch") == batch else "watermark")
 
 
 def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:

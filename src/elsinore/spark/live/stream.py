@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,14 @@ from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit, Sink
 from elsinore.connectors.files_sink import FileFormat
 from elsinore.connectors.places import Place
-from elsinore.connectors.targets import EarlyWrite, ForeachBatch, early_to, rejects_to, target_of
+from elsinore.connectors.targets import (
+    EarlyWrite,
+    ForeachBatch,
+    check_outputs,
+    early_to,
+    rejects_to,
+    target_of,
+)
 from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
@@ -32,11 +40,11 @@ from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL, BucketName
 from elsinore.spark.live.sink import BatchWriter
 from elsinore.spark.live.source import NAME, ElsinoreSource, SourceTask
 from elsinore.spark.live.tasks import EventPacker, StreamPlan, loaded_plan
+from elsinore.spark.live.watermarks import hand_on_watermarks, watermark_of_task
 from elsinore.spark.quiet import said_in_task, silenced, unread_file
 from elsinore.spark.shuffle import cores_told
 from elsinore.spark.workers import MapInArrow, shipped, use_own_interpreter
 
-BUCKETS = 16  # by default; each is a value in Spark's state, with a fixed cost per micro-batch
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
@@ -55,7 +63,8 @@ class StreamOptions:
     """What a stream does beside its queries; times in ticks and seconds, see `StreamPlan`.
 
     limit: what a micro-batch admits at most. early: seconds between values of open windows.
-    end_on_idle: seconds without events after which the stream ends.
+    end_on_idle: seconds without events after which the stream ends. buckets: None: as many as the
+    checkpoint has.
     """
 
     lateness: int
@@ -63,7 +72,7 @@ class StreamOptions:
     idle_timeout: float | None = None
     early: float | None = None
     end_on_idle: float | None = None
-    buckets: int = BUCKETS
+    buckets: int | None = None
     limit: Limit = Limit(rows=1_000_000)  # noqa: RUF009 - frozen
 
 
@@ -121,7 +130,7 @@ class LiveStream:
         Raises OutputError for a checkpoint that cannot be written, StateError for one of another
         stream.
         """
-        self._check_outputs(rejects, early)
+        check_outputs(self._reading, self._options.early, rejects, early)
         kept = Checkpoint(checkpoint)
         kept.prepare()
         target = target_of(path, format, sink, foreach_batch, self._planner.queries)
@@ -141,6 +150,9 @@ class LiveStream:
             early=early,
             on_progress=on_progress,
         )
+        if isinstance(self._source, DataFrame):
+            writer.tell_tasks = partial(hand_on_watermarks, self._spark)
+            hand_on_watermarks(self._spark, kept.progress())
         self._prepare_session(plan)
         payload: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         with _settings(self._spark):
@@ -158,19 +170,6 @@ class LiveStream:
     def schema(self) -> pa.Schema:
         """The columns of the events."""
         return self._schema
-
-    def _check_outputs(self, rejects: str | Path | None, early: EarlyWrite | None) -> None:
-        """Raise InputError for an output of something that the stream was not planned with."""
-        if rejects is not None and not self._reading.request.rejects:
-            raise InputError(
-                "start(rejects=FOLDER) needs workload.stream(..., rejects=True): without that, an "
-                "event that cannot be used stops the stream."
-            )
-        if early is not None and self._options.early is None:
-            raise InputError(
-                'start(early=FUNCTION) needs workload.stream(..., early="10 seconds"), which says '
-                "how often values of open windows are returned."
-            )
 
     def _planned(self, begun: Continuation) -> StreamPlan:
         options = self._options
@@ -322,7 +321,7 @@ def _pack_frame(payload: bytes) -> MapInArrow:
     """Return the function that packs the rows of a streaming DataFrame."""
 
     def pack(batches: Any) -> Iterator[pa.RecordBatch]:
-        packer = EventPacker(loaded_plan(payload))
+        packer = EventPacker(loaded_plan(payload), watermark=watermark_of_task())
         for batch in batches:
             yield from packer.pack(pa.Table.from_batches([batch]), "")
         if packer.tick.events:

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from elsinore.connectors.rejects import REJECTS, rejects_of
 from elsinore.runtime.columnar import Packing
-from elsinore.runtime.live import Admission, EventReader, PassSetup, PlannedGeneration
+from elsinore.runtime.live import Admission, EventReader, PassResults, PassSetup, PlannedGeneration
 from elsinore.spark.compiled import look_among_received
+from elsinore.spark.live.continuing import bucket_count
 from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
 
 
@@ -27,14 +28,15 @@ class StreamPlan:
     """A live stream on Spark.
 
     generations: by their numbers, which are unique in a checkpoint; the last one is the workload's.
-    buckets: how many each pass with a key has. lateness, ahead: in ticks; `ahead` is how far
-    beyond the machine's clock a time may be, None: any distance. idle_timeout: in seconds.
-    per_second: ticks. source: what rejected records are said to come from. ended: buckets of former
-    generations, whose state is cleared. query_names: of all queries, former ones included.
+    buckets: how many each pass with a key has, in each generation. lateness, ahead: in ticks;
+    `ahead` is how far beyond the machine's clock a time may be, None: any distance. idle_timeout:
+    in seconds. per_second: ticks. source: what rejected records are said to come from. ended:
+    buckets of former generations, whose state is cleared. query_names: of all queries, former ones
+    included.
     """
 
     generations: Mapping[int, PlannedGeneration]
-    buckets: int
+    buckets: Mapping[int, int]
     lateness: int
     per_second: int
     source: str
@@ -42,17 +44,24 @@ class StreamPlan:
     ahead: int | None = None
     ended: tuple[str, ...] = ()
     query_names: frozenset[str] = frozenset()
+    _results: dict[tuple[int, int], PassResults] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def bucket_count(self, of_pass: PassSetup) -> int:
-        """Return how many buckets a pass has: one where no key spreads its events."""
-        return self.buckets if len(of_pass.layout.keys) else 1
+    def results(self, generation: int, place: int) -> PassResults:
+        """Return what computes the rows of a generation's pass, made once in each process."""
+        known = self._results.get((generation, place))
+        if known is None:
+            setup = self.generations[generation].setup
+            known = self._results[generation, place] = PassResults(setup.passes[place], setup.time)
+        return known
 
     def bucket_names(self, number: int) -> list[str]:
         """Return the names of a generation's buckets."""
         return [
             str(BucketName(number, key_of(of_pass), bucket))
             for of_pass in self.generations[number].setup.passes
-            for bucket in range(self.bucket_count(of_pass))
+            for bucket in range(bucket_count(of_pass, self.buckets[number]))
         ]
 
     def pass_of(self, name: BucketName) -> tuple[int, PassSetup]:
@@ -165,7 +174,7 @@ class EventPacker:
     def _packed(
         self, generation: int, of_pass: PassSetup, events: pa.Table
     ) -> Iterator[pa.RecordBatch]:
-        buckets = self.plan.bucket_count(of_pass)
+        buckets = bucket_count(of_pass, self.plan.buckets[generation])
         packing = Packing(layout=of_pass.layout, partitions=buckets)
         key = key_of(of_pass)
         names = np.array([str(BucketName(generation, key, number)) for number in range(buckets)])

@@ -1,0 +1,37 @@
+"""The watermark before a micro-batch, for tasks that read a DataFrame.
+
+Spark does not record it with the micro-batch, as `source` does. It is a local property of the
+thread that runs the stream, which Spark hands on to tasks: for the last micro-batch, which may be
+replayed after a restart, and for the next one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+PROPERTY = "elsinore.watermarks"
+BATCH = "streaming.sql.batchId"  # the number of the micro-batch, as Spark tells tasks
+
+
+def hand_on_watermarks(spark: SparkSession, progress: Mapping[str, Any]) -> None:
+    """Tell the tasks of jobs that this thread starts how far time is (`Checkpoint.progress`)."""
+    watermarks = {}
+    if progress:
+        batch = int(progress["batch"])
+        watermarks = {batch: progress["before"], batch + 1: progress["watermark"]}
+    spark.sparkContext.setLocalProperty(PROPERTY, json.dumps(watermarks))
+
+
+def watermark_of_task() -> int | None:
+    """Return the watermark in ticks before this task's micro-batch; None if there is none."""
+    context = TaskContext.get()
+    if context is None:
+        return None
+    known = json.loads(context.getLocalProperty(PROPERTY) or "{}")
+    watermark: int | None = known.get(context.getLocalProperty(BATCH))
+    return watermark
