@@ -129,7 +129,7 @@ class Recorder(FilesSink):
             raise Killed
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=-(-EXAMPLES // 3), deadline=None, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_a_micro_batch_that_was_cut_off_is_the_same_when_it_is_replayed(
     tmp_path_factory: pytest.TempPathFactory, drawn: Drawn

@@ -23,6 +23,7 @@ except ImportError as missing:
 
 Result = TypeVar("Result")
 TIMEOUT = 30.0  # seconds without any answer after which a call fails
+TIMEOUT_OPTION = "socket.timeout.ms"
 RETRY_SECONDS = 0.1
 ASK_SECONDS = 2.0  # for one question, before it is seen whether an error was noticed
 LOGGER = logging.getLogger("elsinore.kafka")
@@ -68,8 +69,25 @@ class Topic:
     partitions: tuple[int, ...]
 
 
+def _timeout_of(address: KafkaAddress, timeout: float, error: type[ElsinoreError]) -> float:
+    """Return the seconds to wait for an answer: the user's option, or else `timeout`."""
+    text = address.options.get(TIMEOUT_OPTION)
+    if text is None:
+        return timeout
+    try:
+        milliseconds = int(text)
+    except ValueError:
+        raise error(
+            f"The Kafka option {TIMEOUT_OPTION} is '{text}', not a number of milliseconds."
+        ) from None
+    return milliseconds / 1000
+
+
 class Cluster:
     """Asks a cluster about one topic. Close it, or let it go.
+
+    timeout: seconds without any answer after which a call fails, unless the user's options have
+    `socket.timeout.ms`.
 
     Raise InputError (or `error`, for a sink) that names the cluster, the topic and the remedy.
     """
@@ -82,7 +100,7 @@ class Cluster:
         error: type[ElsinoreError] = InputError,
     ) -> None:
         self.address = address
-        self.timeout = timeout
+        self.timeout = _timeout_of(address, timeout, error)
         self.error = error
         self._noticed: deque[tuple[float, ck.KafkaError]] = deque(maxlen=NOTICED)
         self._admin: Any = None

@@ -50,7 +50,7 @@ class KafkaSink:
         self._failed = 0
         self._failure: ck.KafkaError | None = None
         self._cluster.topic()  # refuses a topic that is not there before anything is computed
-        options = PRODUCER | {"message.timeout.ms": int(timeout * 1000)}
+        options = PRODUCER | {"message.timeout.ms": int(self._cluster.timeout * 1000)}
         self._producer = self._cluster.client(ck.Producer, options)
 
     def write(self, query: str, batch: int, rows: pa.Table) -> None:
