@@ -80,7 +80,7 @@ def test_json_becomes_files_and_malformed_messages_are_rejected(
     topics.fill(topic, [(0, None, None)])  # a tombstone is no event
     places = ["--source", topics.broker.address(topic), "--out", str(tmp_path / "out")]
     rejects = ["--rejects", str(tmp_path / "rejects")]
-    arguments = command(tmp_path, *places, *rejects, "--batch-rows", "100", *engine)
+    arguments = command(tmp_path, *places, *rejects, "--batch-rows", "150", *engine)
     said = run([*arguments, "--trigger", "once"])
     assert "were inferred: time BIGINT, type STRING" in said
     # The first run has ended, and none of its windows; the columns are those that it inferred.
