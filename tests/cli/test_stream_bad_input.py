@@ -172,7 +172,7 @@ def test_a_checkpoint_of_another_workload_continues_by_name(tmp_path: Path) -> N
         assert line in done.stderr
 
 
-@pytest.mark.parametrize("name", ["state", "stream.json", "folder.log"])
+@pytest.mark.parametrize("name", ["state", "stream.json", "folder.log", "begun.json"])
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
     write_files(TABLE, tmp_path / "in")
     arguments = from_folder(tmp_path, "--engine", "local")
