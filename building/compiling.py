@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -48,8 +49,11 @@ DIRECTIVES = {
 }
 CHECKING = DIRECTIVES | {"boundscheck": True, "initializedcheck": True}
 # Portable: for any processor of the platform. a*b + c is rounded twice on each of them.
-UNIX_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
-ZIG_FLAGS = ["-mcpu=baseline"]  # Zig compiles for this machine's processor otherwise
+UNIX_FLAGS = ["-O3", "-g0", "-w", "-ffp-contract=off"]
+# PyArrow needs SSE 4.2 as well; it makes loops over whole numbers twice as fast.
+X86_FLAGS = ["-msse4.2"] if platform.machine().lower() in {"x86_64", "amd64"} else []
+# Zig compiles for the processor of this machine unless it is told another.
+ZIG_FLAGS = ["-mcpu=x86_64_v2"] if X86_FLAGS else ["-mcpu=baseline"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 REMEDY = (
     "Elsinore's compiled modules cannot be built: {reason}.\n"
@@ -127,7 +131,7 @@ def _prepare_compiler() -> list[str]:
     if sys.platform == "win32":
         return MSVC_FLAGS
     compiler = find_compiler()
-    flags = UNIX_FLAGS
+    flags = UNIX_FLAGS + X86_FLAGS
     if compiler is None:
         if importlib.util.find_spec("ziglang") is None:
             raise CompilingError(REMEDY.format(reason="there is no C compiler"))

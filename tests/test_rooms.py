@@ -20,7 +20,6 @@ OPTIONS = {
     "workload.py:stream",
 }
 PASSED_ON = {
-    "local/events.py:part_rows",  # four columns are read, and four are written
     "quantitative/lowered/heap.py:mark",  # generated code calls it, with constants
 }
 INLINED_LINES = 20  # of a function whose body is copied into its callers before they are compiled

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import elsinore as el
 from elsinore.errors import InputError
-from elsinore.operators import ranks as module
 from elsinore.operators.ranks import from_ranks, rank_doubles, to_ranks
 
 CENTS = st.integers(-(10**17), 10**17).map(lambda cents: Decimal(cents).scaleb(-2))
@@ -46,21 +45,17 @@ def test_ranks_are_in_order_and_give_the_values_back(name: str, data: st.DataObj
     assert from_ranks(numbers, missing, kind).to_pylist() == drawn[1:]
 
 
-@pytest.mark.parametrize("many", [True, False])
 @given(doubles=st.lists(st.floats() | st.sampled_from([0.0, -0.0]), max_size=8))
-def test_many_doubles_have_the_ranks_of_a_few(many: bool, doubles: list[float]) -> None:
+def test_ranks_are_in_the_order_of_doubles(doubles: list[float]) -> None:
     numbers = np.array(doubles)
     known = np.zeros(len(doubles), dtype=np.bool_)
     of_both = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "FEW", -1 if many else 8)
-        patch.setattr(module, "is_compiled", lambda _: False)
-        for one_zero in (True, False):
-            ranks = np.zeros(len(doubles), dtype=np.int64)
-            every = rank_doubles(numbers, ranks, known, one_zero=one_zero)
-            assert known.tolist() == [not math.isnan(number) for number in doubles]
-            assert every == all(known)
-            of_both.append(ranks)
+    for one_zero in (True, False):
+        ranks = np.zeros(len(doubles), dtype=np.int64)
+        every = rank_doubles(numbers, ranks, known, one_zero=one_zero)
+        assert known.tolist() == [not math.isnan(number) for number in doubles]
+        assert every == all(known)
+        of_both.append(ranks)
     as_one, apart = of_both
     for first, number in enumerate(doubles):
         for second, other in enumerate(doubles):

@@ -17,8 +17,6 @@ from elsinore.model.evaluate import is_true
 from elsinore.plan.classes import classes_of
 from elsinore.runtime.classify import (
     classify,
-    first_classes,
-    has_digits,
     type_numbers,
     type_places,
 )
@@ -109,34 +107,12 @@ def test_types_of_nothing_but_nulls_have_no_number(kind: pa.DataType) -> None:
     assert type_numbers(pa.nulls(3, kind), ["A"]).tolist() == [-1, -1, -1]
 
 
-def test_types_of_many_events_are_looked_up_as_those_of_few(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    classes = classes_of([("A", ()), ("C", ())])
-    numbers = np.array([2, -1, 0, 1, 2, 0], dtype=np.int32)
-    few = classify(classes, numbers, ["A", "B", "C"], {})
-    assert few.tolist() == [1, -1, 0, -1, 1, 0]
-    monkeypatch.setattr("elsinore.runtime.classify.MANY", 0)
-    assert classify(classes, numbers, ["A", "B", "C"], {}).tolist() == few.tolist()
-
-
 @pytest.mark.parametrize("texts", [["C", "A", "B", "A", "x", "C"], ["C", None, "A", "B", "A", ""]])
-def test_classes_without_predicates_are_made_of_texts_at_once(texts: list[str | None]) -> None:
+def test_types_without_predicates_have_one_class_each(texts: list[str | None]) -> None:
     classes = classes_of([("A", ()), ("C", ())])
     places, names = type_places(pa.array(texts), ["A", "B", "C"])
     codes = classify(classes, places.whole(), names, {})
     assert codes.tolist() == [{"A": 0, "C": 1}.get(str(text), -1) for text in texts]
-    assert not has_digits(classes, names)
-    assert (places.look_up is None) == (None in texts)
-    if places.look_up is not None:
-        table = first_classes(classes, names)
-        assert places.look_up(1, len(texts), table).tolist() == codes.tolist()[1:]
-
-
-def test_a_type_has_digits_where_it_is_among_the_names() -> None:
-    classes = classes_of([("A", ()), ("C", (parse_expression("C.v < 1"),))])
-    assert has_digits(classes, ["A", "C"])
-    assert not has_digits(classes, ["A", "B"])
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("us", "Asia/Tokyo"), pa.date32()])

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 
 from elsinore.runtime import ranges
 from elsinore.runtime.numbering import Numbering
-from elsinore.runtime.rows import (
-    ASCENDING,
-    DISORDERED,
-    DISTINCT,
-    has_ties,
-    order_in_ranges,
-    simultaneous,
-)
+from elsinore.runtime.rows import has_ties, order_in_ranges, simultaneous
+from elsinore.runtime.simultaneous import ASCENDING, DISORDERED, DISTINCT
 
 often = settings(max_examples=60)
 THREADS = st.integers(1, 4)

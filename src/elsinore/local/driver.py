@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_numpy, whole
-from elsinore.kernels.sorting import read_only
+from elsinore.kernels.read_only import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
 from elsinore.local.threads import outputs_of, run_in_threads, threads_for
@@ -48,14 +48,9 @@ from elsinore.runtime.rejects import (
     with_ragged_rows,
 )
 from elsinore.runtime.results import Results
-from elsinore.runtime.rows import (
-    ASCENDING,
-    DISORDERED,
-    DISTINCT,
-    has_ties,
-    order_in_ranges,
-)
+from elsinore.runtime.rows import has_ties, order_in_ranges
 from elsinore.runtime.schema import check_order, kind_of, plain_type, schema_of
+from elsinore.runtime.simultaneous import ASCENDING, DISORDERED, DISTINCT
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_orders import text_orders
 from elsinore.runtime.times import (

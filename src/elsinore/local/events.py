@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """A unit's events, encoded: batches of ranges of them, and what each thread has of a batch."""
 
 from __future__ import annotations
@@ -7,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +13,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
-from elsinore.kernels import enter, kernel
-from elsinore.kernels.sorting import read_only, rows_by_type
+from elsinore.local.thread_rows import assign_rows, move_rows, place_rows
+from elsinore.numeric.sorting import rows_by_code
 from elsinore.plan import Unit
-from elsinore.runtime.classify import first_classes, has_digits
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.units import Read, batch_of, event_classes
 
-KEY, CLASS, TOLD = 0, 3, 4  # places of columns that every batch has, and how many they are
+NAMED = 4  # columns that every batch has: key, group, time and class
 NO_CLASS = np.iinfo(np.int64).min
 
 
@@ -44,8 +41,8 @@ class Events:
 
     def by_key(self) -> Events:
         """Return events in the order of their keys, those without a key left out."""
-        codes = read_only(self.keys.key.whole())
-        order, _ = enter(rows_by_type, 1e-6 * len(codes), codes, self.keys.count)
+        codes = self.keys.key.whole()
+        order, _ = rows_by_code(codes, self.keys.count)
         rows = to_arrow(order)
         key, group = codes[order], self.keys.group.whole()[order]
         return replace(
@@ -71,10 +68,7 @@ class Events:
 
     def _classes(self, begin: int, end: int, read: Read) -> NDArray[np.int64]:
         """Return the classes of events; what reads their attributes is given."""
-        classes, look_up = self.unit.classes, self.numbers.look_up
-        if look_up is None or has_digits(classes, self.names):
-            return event_classes(self.unit, self.numbers.make(begin, end), self.names, read)
-        return look_up(begin, end, first_classes(classes, self.names))
+        return event_classes(self.unit, self.numbers.make(begin, end), self.names, read)
 
 
 def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:
@@ -83,58 +77,16 @@ def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.R
     Its keys, apart by `threads`, are numbered one after another; -1 stays, with the first thread.
     Rows of no interest are nobody's, unless the unit keeps all.
     """
-    columns = [read_only(to_numpy(column)) for column in batch.columns[:TOLD]]
+    keys, groups, times, classes = (to_numpy(column) for column in batch.columns[:NAMED])
     size = batch.num_rows
     owners, edges = np.empty(size, dtype=np.uint8), np.zeros(threads + 1, dtype=np.int64)
-    rows = np.empty(size + 1, dtype=np.int32)
-    taken: list[NDArray[Any]] = [np.empty_like(column) for column in columns]
-    least = NO_CLASS if keeps_all else 0
-    given: tuple[Any, ...] = (*columns, owners, rows, edges, *taken)
-    enter(part_rows, 5e-6 * size, threads, least, *given)
-    picked = to_arrow(rows[: edges[threads]])
-    carried = [pc.take(column, picked, boundscheck=False) for column in batch.columns[TOLD:]]
-    row_columns = [to_arrow(column[: edges[threads]]) for column in taken]
-    together = pa.RecordBatch.from_arrays([*row_columns, *carried], schema=batch.schema)
+    placed = np.empty(size + 1, dtype=np.int32)
+    assign_rows(threads, NO_CLASS if keeps_all else 0, keys, classes, owners)
+    place_rows(owners, placed, edges)
+    rows = placed[: edges[threads]]
+    parts = [np.empty(len(rows), dtype=column.dtype) for column in (keys, groups, times, classes)]
+    move_rows(threads, rows, keys, groups, times, classes, *parts)
+    picked = to_arrow(rows)
+    carried = [pc.take(column, picked, boundscheck=False) for column in batch.columns[NAMED:]]
+    together = pa.RecordBatch.from_arrays([*map(to_arrow, parts), *carried], schema=batch.schema)
     return [together.slice(begin, end - begin) for begin, end in pairwise(edges.tolist())]
-
-
-@kernel
-def part_rows(
-    threads: int,
-    least: int,
-    keys: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    times: NDArray[np.int64],
-    classes: NDArray[np.int64],
-    owners: NDArray[np.uint8],
-    rows: NDArray[np.int32],
-    edges: NDArray[np.int64],
-    to_keys: NDArray[np.int32],
-    to_groups: NDArray[np.int32],
-    to_times: NDArray[np.int64],
-    to_classes: NDArray[np.int64],
-) -> None:
-    """Put the rows of each thread together, in their order; rows of classes below the least go.
-
-    owners: [row], for the thread that has it, or `threads`. rows: [place], one longer, for the row
-    that is put there. edges: 0, then where each thread's rows end. A key is divided by multiplying
-    doubles: half a step above a whole number, rounding does not matter. For each thread all rows
-    are looked at, without a branch: to look once, and up where each goes, takes twice as long.
-    """
-    count, part = np.int32(threads), 1.0 / threads
-    for row in range(len(keys)):
-        key = max(keys[row], np.int32(0))
-        owner = np.uint8(key - count * np.int32((key + 0.5) * part))
-        owners[row] = owner if classes[row] >= least else np.uint8(count)
-    for thread in range(threads):
-        own, place = np.uint8(thread), edges[thread]
-        for row in range(len(owners)):
-            rows[np.uint64(place)] = row  # stays if the place is not the next row's, too
-            place += np.int64(owners[row] == own)
-        edges[thread + 1] = place
-    for place in range(edges[threads]):
-        row = np.uint64(rows[place])
-        to_keys[place] = min(keys[row], np.int32((keys[row] + 0.5) * part))
-        to_groups[place] = groups[row]
-        to_times[place] = times[row]
-        to_classes[place] = classes[row]

@@ -6,8 +6,6 @@ gives back exactly the value it was given.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,16 +13,13 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
-from elsinore.kernels import is_compiled, is_compiling, kernel, uncompiled
-from elsinore.kernels.sorting import read_only
+from elsinore.operators.rank_bits import rank_bits
 
-FEW = 2**16  # doubles of a call for which no kernel is loaded
 MAGNITUDE = np.int64(np.iinfo(np.int64).max)  # the bits of a double but for its sign ...
 INFINITE = np.float64(np.inf).view(np.int64)  # ... which exceed these in NaN
 
 _SIGN = np.int64(63)
-_BELOW_ZERO = np.int64(-1)  # the rank of -0.0
-_STRETCH = 2**13  # rows
+_BELOW_ZERO = -1  # the rank of -0.0
 _TOP = np.uint64(2**63)
 _TOO_LONG = (
     "MIN and MAX take decimals of up to 18 digits; {} is a {} and longer than that. Cast it to a "
@@ -64,32 +59,9 @@ def to_ranks(column: pa.Array, name: str = "one of them") -> pa.Array:
     return column.cast(pa.int64())
 
 
-@kernel(inline=True)
-def turn_bits(bits: Any) -> Any:
+def turned(bits: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the bits of doubles as integers that keep their order, and those as bits again."""
     return bits ^ ((bits >> _SIGN) & MAGNITUDE)
-
-
-turned = uncompiled(turn_bits)  # of arrays
-
-
-@kernel
-def _rank(
-    bits: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    known: NDArray[np.bool_],
-    below_zero: int,
-) -> int:
-    """Do what `rank_doubles` does; -0.0 has the rank `below_zero`. Return how many are NaN."""
-    missing = 0
-    for row in range(len(bits)):
-        there = (bits[row] & MAGNITUDE) <= INFINITE
-        rank = turn_bits(bits[row])
-        rank = below_zero if rank == _BELOW_ZERO else rank
-        known[row] = there
-        ranks[row] = rank if there else 0
-        missing += 0 if there else 1
-    return missing
 
 
 def rank_doubles(
@@ -109,18 +81,9 @@ def rank_doubles(
     >>> known.tolist(), ranks[0], ranks[1] > 0, ranks[2]
     ([True, True, False], np.int64(0), np.True_, np.int64(0))
     """
-    if len(doubles) > FEW or is_compiled(_rank) or is_compiling():
-        bits = read_only(np.ascontiguousarray(doubles).view(np.int64))
-        return _rank(bits, ranks, known, 0 if one_zero else int(_BELOW_ZERO)) == 0
-    for first in range(0, len(doubles), _STRETCH):  # of which all that is made stays in the cache
-        rows = slice(first, first + _STRETCH)
-        some = doubles[rows] + 0.0 if one_zero else doubles[rows]
-        ranks[rows] = turned(some.view(np.int64))
-        np.equal(some, some, out=known[rows])
-    every = bool(known.all())
-    if not every:
-        ranks[~known] = 0
-    return every
+    bits = np.ascontiguousarray(doubles).view(np.int64)
+    minus_zero = 0 if one_zero else _BELOW_ZERO
+    return rank_bits(bits, ranks, known.view(np.uint8), minus_zero) == 0
 
 
 def _flipped(column: pa.Array) -> pa.Array:

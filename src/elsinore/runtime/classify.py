@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.expressions.columns import evaluate, nearest_doubles, values
-from elsinore.kernels import enter
-from elsinore.kernels.sorting import read_only, rows_by_type
+from elsinore.numeric.sorting import rows_by_code
 from elsinore.plan.classes import (
     Bit,
     Choices,
@@ -29,8 +28,6 @@ from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, 
 from elsinore.runtime.names import text_numbers
 from elsinore.runtime.numbering import Codes, Numbering
 
-MANY = 2**17  # events whose types a kernel looks up: a quarter of the time, but it must be loaded
-STRETCH = 2**15  # events whose types are looked up at once: they stay near the processor
 SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
 FEW_TYPES = 2  # up to so many types' comparisons with constants are made for all events at once
 
@@ -50,14 +47,8 @@ def classify(
     """
     known = {type_classes.type: type_classes for type_classes in classes.types}
     table = first_classes(classes, names)
-    numbers = read_only(numbers)
     codes = np.empty(len(numbers), dtype=np.int64)
-    if len(numbers) >= MANY:
-        enter(look_up, 5e-7 * len(numbers), table, numbers, codes)
-    else:
-        for begin in range(0, len(numbers), STRETCH):
-            part = slice(begin, begin + STRETCH)
-            table.take(numbers[part], out=codes[part], mode="wrap")  # -1: the table's last place
+    look_up(table, numbers, codes)
     busy = [n for n, name in enumerate(names) if name in known and known[name].digits]
     if not busy or not len(codes):
         return codes
@@ -65,7 +56,7 @@ def classify(
         for number in busy:
             _add_digits(codes, numbers, number, known[names[number]], columns)
         return codes
-    order, starts = enter(rows_by_type, 1e-6 * (len(numbers) + len(names)), numbers, len(names))
+    order, starts = rows_by_code(numbers, len(names))
     for number in busy:
         type_classes = known[names[number]]
         rows = order[starts[number] : starts[number + 1]]
@@ -77,7 +68,7 @@ def classify(
             continue
         picked = to_arrow(rows)
         few = np.zeros(len(rows), dtype=np.int64)
-        alike = read_only(np.zeros(len(rows), dtype=np.int32))
+        alike = np.zeros(len(rows), dtype=np.int32)
         _add_digits(few, alike, 0, type_classes, {n: c.take(picked) for n, c in read.items()})
         codes[rows] += few
     return codes
@@ -87,15 +78,6 @@ def first_classes(classes: Classes, names: Sequence[str]) -> NDArray[np.int64]:
     """Return the first class of each type, -1 for one that is not known, and -1 at the end."""
     offsets = {of_type.type: of_type.offset for of_type in classes.types}
     return np.array([*(offsets.get(name, -1) for name in names), -1], dtype=np.int64)
-
-
-def has_digits(classes: Classes, names: Sequence[str]) -> bool:
-    """Return whether a type among `names` has more classes than one.
-
-    Where none has, an event's class is the first of its type.
-    """
-    present = set(names)
-    return any(of_type.digits and of_type.type in present for of_type in classes.types)
 
 
 def type_places(types: pa.Array, names: Sequence[str]) -> tuple[Numbering, Sequence[str]]:
@@ -157,7 +139,7 @@ def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
         numbers[to_numpy(nulls)] = -1
         return numbers
 
-    return replace(numbering, make=find, look_up=None)
+    return replace(numbering, make=find)
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:
@@ -191,23 +173,12 @@ def _add_digit(
     factor: int,
 ) -> None:
     """Add `factor` times a digit to the codes of a type's events."""
-    seconds = 1e-6 * len(codes)
     match digit:
         case Cuts(attribute, points, _):
             table = np.array([*points, math.nan])
-            seconds *= 1 + len(points).bit_length()
             guide = np.empty(PIECES * len(points) + 2, dtype=np.int64)
-            enter(
-                add_regions,
-                seconds,
-                codes,
-                numbers,
-                number,
-                _doubles(columns[attribute]),
-                table,
-                guide,
-                factor,
-            )
+            doubles = _doubles(columns[attribute])
+            add_regions(codes, numbers, number, doubles, table, guide, factor)
         case Choices(attribute, named, _):
             column = values(columns[attribute])
             if pa.types.is_temporal(column.type):
@@ -218,14 +189,14 @@ def _add_digit(
                 column.is_null(), to_scalar(-2, pa.int32()), to_scalar(-1, pa.int32())
             )
             places = to_numpy(pc.coalesce(place, unknown)) + np.int32(2)
-            enter(add_places, seconds, codes, numbers, number, read_only(places), factor)
+            add_places(codes, numbers, number, places, factor)
         case Bit(predicate):
             truth = evaluate(predicate, columns)
             if isinstance(truth, pa.Scalar):
                 truth = pa.repeat(bool(truth.as_py()), len(codes))
             truth = pc.fill_null(truth.cast(pa.bool_()), to_scalar(False))
             bits = np.frombuffer(truth.buffers()[1], dtype=np.uint8)
-            enter(add_truth, seconds, codes, numbers, number, bits, truth.offset, factor)
+            add_truth(codes, numbers, number, bits, truth.offset, factor)
 
 
 def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Array:

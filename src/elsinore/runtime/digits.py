@@ -1,104 +1,149 @@
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """Compiled passes that put events' types and digits into their classes."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import cython
 
-from elsinore.kernels import kernel
-
-NULL = 0  # the digit of a number that is none
-TINY = 1e-300  # a range of points below which all are in one piece
-PIECES = 4  # that the range of a few points is cut into, for each of them
-COMPARED = 4  # points of a piece that are compared one by one; among more there is a search first
+TINY = cython.declare(cython.double, 1e-300)  # a range of points below which all are in one piece
+PIECES = 4  # into which the range of a few points is cut, for each of them
+# Points of a piece that are compared one by one; if there are more, a search comes first.
+COMPARED = cython.declare(cython.longlong, 4)
 
 
-@kernel
-def look_up(table: NDArray[np.int64], places: NDArray[np.int32], out: NDArray[np.int64]) -> None:
+def look_up(
+    table: cython.const_longlong[::1], places: cython.const_int[::1], out: cython.longlong[::1]
+) -> None:
     """Put table[places[row]] into out[row]; places may be -1, the table's last."""
-    for row in range(len(places)):
-        out[row] = table[places[row]]
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    size: cython.Py_ssize_t = table.shape[0]
+    with cython.nogil:
+        for row in range(places.shape[0]):
+            place = places[row]
+            out[row] = table[place + ((place >> 31) & size)]  # size - 1 for -1, without a branch
 
 
-@kernel
 def add_regions(
-    codes: NDArray[np.int64],
-    numbers: NDArray[np.int32],
-    number: int,
-    values: NDArray[np.float64],
-    points: NDArray[np.float64],
-    guide: NDArray[np.int64],
-    factor: int,
+    codes: cython.longlong[::1],
+    numbers: cython.const_int[::1],
+    number: cython.int,
+    values: cython.const_double[::1],
+    points: cython.const_double[::1],
+    guide: cython.longlong[::1],
+    factor: cython.longlong,
 ) -> None:
     """Add `factor` times the region of a value among ascending points, in rows of one number.
 
-    Region 2p + 1 is below point p (and above the one before it), 2p + 2 at it; NULL is NaN's. The
+    Region 2p + 1 is below point p (and above the one before it), 2p + 2 at it; 0 is NaN's. The
     points end with NaN, which nothing is above. Their range is cut into as many pieces as `guide`
-    (which is filled) has places but one: it tells how many points lie in the pieces before each,
-    and only those in a value's own piece are compared with it, as many for each value, as nobody
-    could guess how many a value needs. Which piece a number is in never falls with the number,
-    rounded or not; those beyond the points are in the first and the last.
+    (which is filled) has places but one: it says how many points lie in the pieces before each,
+    and only those in a value's own piece are compared with it, as many for each value, since no
+    processor could predict how many a value needs. The piece of a number never falls with the
+    number, rounded or not; numbers beyond the points are in the first and the last piece.
     """
-    count, pieces = len(points) - 1, len(guide) - 1
-    least, most = points[0], points[count - 1]
-    scale = (pieces - 1) / (most - least) if most - least > TINY else 0.0
-    for piece in range(pieces + 1):
+    with cython.nogil:
+        crowded: cython.longlong = _count_points(points, guide)
+        _add_regions(codes, numbers, number, values, points, guide, factor, crowded)
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+@cython.nogil
+def _scale(points: cython.const_double[::1], guide: cython.const_longlong[::1]) -> cython.double:
+    """Return how many pieces there are per unit of a value."""
+    width: cython.double = points[points.shape[0] - 2] - points[0]
+    return (guide.shape[0] - 2) / width if width > TINY else 0.0
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _count_points(points: cython.const_double[::1], guide: cython.longlong[::1]) -> cython.longlong:
+    """Fill `guide`; return how many points the piece with the most of them has."""
+    scale: cython.double = _scale(points, guide)
+    crowded: cython.longlong = 0
+    piece: cython.Py_ssize_t
+    point: cython.Py_ssize_t
+    for piece in range(guide.shape[0]):
         guide[piece] = 0
-    for point in range(count):
-        guide[int((points[point] - least) * scale) + 1] += 1
-    crowded = 0
-    for piece in range(pieces):
+    for point in range(points.shape[0] - 1):
+        guide[cython.cast(cython.longlong, (points[point] - points[0]) * scale) + 1] += 1
+    for piece in range(guide.shape[0] - 1):
         crowded = max(crowded, guide[piece + 1])
         guide[piece + 1] += guide[piece]
-    more = min(crowded, COMPARED) - 1
-    for row in range(len(codes)):
-        value = values[row]
-        near = value if value > least else least  # noqa: FURB136 - NaN is the least
+    return crowded
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _add_regions(
+    codes: cython.longlong[::1],
+    numbers: cython.const_int[::1],
+    number: cython.int,
+    values: cython.const_double[::1],
+    points: cython.const_double[::1],
+    guide: cython.const_longlong[::1],
+    factor: cython.longlong,
+    crowded: cython.longlong,
+) -> cython.void:
+    """Do what `add_regions` does, with a filled guide; crowded: the most points of a piece."""
+    least: cython.double = points[0]
+    most: cython.double = points[points.shape[0] - 2]
+    scale: cython.double = _scale(points, guide)
+    more: cython.longlong = min(crowded, COMPARED) - 1
+    row: cython.Py_ssize_t
+    for row in range(codes.shape[0]):
+        value: cython.double = values[row]
+        near: cython.double = value if value > least else least  # noqa: FURB136 - NaN is the least
         near = near if near < most else most  # noqa: FURB136 - as above
-        piece = np.uint64(int((near - least) * scale))
-        below = guide[piece]
+        piece: cython.longlong = cython.cast(cython.longlong, (near - least) * scale)
+        below: cython.longlong = guide[piece]
         if crowded > COMPARED:
-            end = guide[piece + np.uint64(1)]
+            end: cython.longlong = guide[piece + 1]
             while end - below > COMPARED:
-                middle = (below + end) >> 1
-                if points[np.uint64(middle)] < value:
+                middle: cython.longlong = (below + end) >> 1
+                if points[middle] < value:
                     below = middle
                 else:
                     end = middle
-        below += np.int64(points[np.uint64(below)] < value)
+        below += points[below] < value
         for _ in range(more):
-            below += np.int64(points[np.uint64(below)] < value)
-        region = 2 * below + 1 + np.int64(points[np.uint64(below)] == value)
-        region = region if value == value else NULL  # noqa: PLR0124  (what NaN alone is not)
-        codes[row] += factor * (region if numbers[row] == number else 0)
+            below += points[below] < value
+        region: cython.longlong = 2 * below + 1 + (points[below] == value)
+        region *= (numbers[row] == number) & (value == value)  # noqa: PLR0124 - 0 for NaN
+        codes[row] += factor * region
 
 
-@kernel
 def add_truth(
-    codes: NDArray[np.int64],
-    numbers: NDArray[np.int32],
-    number: int,
-    bits: NDArray[np.uint8],
-    first: int,
-    factor: int,
+    codes: cython.longlong[::1],
+    numbers: cython.const_int[::1],
+    number: cython.int,
+    bits: cython.const_uchar[::1],
+    first: cython.Py_ssize_t,
+    factor: cython.longlong,
 ) -> None:
     """Add `factor` where a bit is set, in rows of one number; row 0's is bit `first`."""
-    for row in range(len(codes)):
-        place = first + row
-        truth = (bits[place >> 3] >> (place & 7)) & 1
-        codes[row] += factor * np.int64(truth) * np.int64(numbers[row] == number)
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    truth: cython.longlong
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            place = first + row
+            truth = (bits[place >> 3] >> (place & 7)) & 1
+            codes[row] += factor * truth * (numbers[row] == number)
 
 
-@kernel
 def add_places(
-    codes: NDArray[np.int64],
-    numbers: NDArray[np.int32],
-    number: int,
-    places: NDArray[np.int32],
-    factor: int,
+    codes: cython.longlong[::1],
+    numbers: cython.const_int[::1],
+    number: cython.int,
+    places: cython.const_int[::1],
+    factor: cython.longlong,
 ) -> None:
     """Add `factor` times a digit that was found elsewhere, in rows of one number."""
-    for row in range(len(codes)):
-        if numbers[row] == number:
-            codes[row] += factor * places[row]
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            codes[row] += factor * places[row] * (numbers[row] == number)

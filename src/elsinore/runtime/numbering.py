@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels.sorting import read_only
+from elsinore.kernels.read_only import read_only
 from elsinore.runtime.ranges import by_ranges
 
 Codes = NDArray[np.int32]
@@ -23,9 +22,6 @@ Codes = NDArray[np.int32]
 class Numbering:
     """A number for each of so many rows, below `size`; `make(begin, end)` makes those of a range.
 
-    `look_up(begin, end, table)`, where there is one, makes what a table has for these numbers (its
-    last for -1) and no numbers in between, which take memory, and time to be written and read.
-
     >>> squares = Numbering(4, 10, lambda begin, end: np.arange(begin, end, dtype=np.int32) ** 2)
     >>> squares.make(1, 3).tolist(), squares.whole().tolist()
     ([1, 4], [0, 1, 4, 9])
@@ -34,7 +30,6 @@ class Numbering:
     rows: int
     size: int
     make: Callable[[int, int], Codes]
-    look_up: Callable[[int, int, NDArray[Any]], NDArray[Any]] | None = None
 
     @classmethod
     def of(cls, numbers: Codes, size: int) -> Numbering:

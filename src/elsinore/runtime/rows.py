@@ -7,33 +7,16 @@ from numpy.typing import NDArray
 
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.ranges import by_ranges, ranges_of
-from elsinore.runtime.simultaneous import has_simultaneous, simultaneous_rows
+from elsinore.runtime.simultaneous import has_simultaneous, order_of, simultaneous_rows
 
-DISORDERED, ASCENDING, DISTINCT = 0, 1, 2  # times that fall; never fall; are no two the same
 FEW_KEYS = 2**16  # up to which each range may have a table of them
-_STRETCH = 2**18  # rows that are compared at once; fewer make threads wait for one another
-
-
-def order_of(times: NDArray[np.int64]) -> int:
-    """Return whether times are DISORDERED, ASCENDING with equal ones, or DISTINCT and ascending.
-
-    What is found of a stretch stays near the processor: as fast as compiled, and nothing to load.
-    """
-    distinct = True
-    for begin in range(1, len(times), _STRETCH):
-        later = times[begin : begin + _STRETCH]
-        earlier = times[begin - 1 : begin - 1 + len(later)]
-        distinct = distinct and bool((later > earlier).all())
-        if not distinct and (later < earlier).any():
-            return DISORDERED
-    return DISTINCT if distinct else ASCENDING
 
 
 def order_in_ranges(times: NDArray[np.int64], threads: int) -> int:
     """Return what `order_of` does, of ranges of rows by so many threads.
 
-    >>> order_in_ranges(np.array([1, 2, 2, 3]), 2) == ASCENDING
-    True
+    >>> order_in_ranges(np.array([1, 2, 2, 3]), 2)  # ASCENDING
+    1
     """
 
     def find(begin: int, end: int) -> int:

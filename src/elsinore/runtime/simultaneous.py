@@ -1,24 +1,32 @@
-"""Compiled searches for rows of equal times, in columns of times that never fall."""
+"""Compiled searches for times that fall, and for rows of equal times."""
 
 from __future__ import annotations
 
 import cython
 import numpy as np
 
+DISORDERED, ASCENDING, DISTINCT = 0, 1, 2  # times that fall; that never fall; no two are equal
 LEAST = cython.declare(cython.longlong, np.iinfo(np.int64).min)  # before any time
 
 
-def is_sorted(times: cython.const_longlong[::1]) -> cython.bint:
-    """Return whether times never fall.
+def order_of(times: cython.const_longlong[::1]) -> int:
+    """Return whether times are DISORDERED, ASCENDING with equal ones, or DISTINCT and ascending.
 
-    >>> is_sorted(np.array([1, 2, 2])), is_sorted(np.array([2, 1]))
-    (True, False)
+    >>> [order_of(np.array(times)) for times in ([2, 1], [1, 1, 2], [1, 2])]
+    [0, 1, 2]
     """
+    falls: cython.bint = False
+    equal: cython.bint = False
     row: cython.Py_ssize_t
-    for row in range(1, times.shape[0]):  # noqa: SIM110 - compiled as it stands
-        if times[row] < times[row - 1]:
-            return False
-    return True
+    with cython.nogil:
+        for row in range(1, times.shape[0]):
+            if times[row] < times[row - 1]:
+                falls = True
+                break
+            equal |= times[row] == times[row - 1]
+    if falls:
+        return DISORDERED
+    return ASCENDING if equal else DISTINCT
 
 
 def has_simultaneous(

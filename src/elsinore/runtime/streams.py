@@ -12,7 +12,6 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow, whole
 from elsinore.errors import InputError, QuerySemanticError, did_you_mean
 from elsinore.expressions.columns import evaluate
-from elsinore.kernels.tiers import is_compiled
 from elsinore.model import Schema
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
@@ -23,10 +22,8 @@ from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
-from elsinore.runtime.names import name_numbers
 
 SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's memory
-FEW = 1 << 20  # texts that Arrow numbers sooner than a kernel is loaded
 SHARE = 4  # times as many rows as there are streams: each slice costs a little for each of them
 
 
@@ -54,14 +51,13 @@ class Teller:
     """Tells what is true of rows: what depends on the predicates alone is worked out once.
 
     of_types: for each of the types `names`, and last for any other, the bits of those predicates
-    that ask for nothing but which of them it is; met: how many types were met so far.
+    that ask for nothing but which of them it is.
     """
 
     leaves: tuple[_Leaf, ...]
     kind: Any
     names: tuple[str, ...]
     of_types: Any
-    met: int = 0
 
     @classmethod
     def of(cls, bits_of: Bits) -> Teller:
@@ -106,16 +102,9 @@ class Teller:
             total = bits if total is None else total + bits
         if by_type:
             types = columns[TYPE]
-            if not pa.types.is_dictionary(types.type) and not self._loads_kernel(len(types)):
-                types = types.dictionary_encode()
             of_types = self.of_types[type_numbers(types, self.names).astype(np.intp)]
             return of_types if total is None else total + of_types
         return np.zeros(table.num_rows, self.kind) if total is None else total
-
-    def _loads_kernel(self, rows: int) -> bool:
-        """Return whether a kernel finds the names of so many more types, or is there anyway."""
-        self.met += rows
-        return is_compiled(name_numbers) or self.met > FEW
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter, kernel
-from elsinore.kernels.sorting import read_only, rows_by_type
+from elsinore.kernels.read_only import read_only
+from elsinore.numeric.sorting import rows_by_code
 
 FEW_CLASSES = 2**12  # classes that are told by a table: sorting takes much longer
 MANY_EVENTS = 2**18  # above which a compiled pass is worth loading
@@ -164,6 +165,6 @@ def by_key(keys: Codes) -> tuple[Ints, Ints, Ints]:
     if most > len(keys) or keys.min(initial=0) < 0:
         order = np.argsort(keys, kind="stable")
         return order, *runs(keys[order])
-    rows, starts = enter(rows_by_type, 1e-6 * len(keys), read_only(keys), most + 1)
+    rows, starts = rows_by_code(keys, most + 1)
     present = np.flatnonzero(np.diff(starts))
-    return np.asarray(rows), present, np.append(starts[present], len(keys))
+    return rows, present, np.append(starts[present], len(keys))

@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError
-from elsinore.kernels import uncompiled
 from elsinore.model.window import Window
-from elsinore.runtime.columnar import Layout, Merging, Packing, Stretches, hashing
+from elsinore.runtime.columnar import Layout, Merging, Packing, Stretches
 from elsinore.runtime.columnar.hashing import hash_rows
 from elsinore.runtime.columnar.runs import LOCAL_DIRECTORIES
 
@@ -246,11 +245,3 @@ def test_what_does_not_fit_on_the_disk_is_told_with_the_place(
     assert merging.spilled_bytes > 0
     assert sum(len(batch.key) for batch in merging.batches()) == 400
     assert list(tmp_path.iterdir()) == []  # runs have no names, so nothing stays behind
-
-
-@pytest.mark.filterwarnings("error")
-def test_texts_have_the_same_numbers_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = pa.array(["a", "a key of some length", None, ""])
-    compiled = hash_rows([texts], 4)
-    monkeypatch.setattr(hashing, "_hash_bytes", uncompiled(hashing._hash_bytes))
-    assert (hash_rows([texts], 4) == compiled).all()

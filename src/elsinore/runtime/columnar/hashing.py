@@ -1,7 +1,5 @@
 """Numbers of values that are the same in every process: which partition a key belongs to."""
 
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.kernels import kernel
 from elsinore.runtime.chunks import same_floats
+from elsinore.runtime.columnar.text_hash import hash_texts
 
 Words = NDArray[np.uint64]
 
@@ -56,7 +54,7 @@ def _words(column: pa.Array) -> Words:
         return np.full(len(column), _NULL)
     if pa.types.is_dictionary(kind):
         of_values = np.append(_words(column.dictionary), _NULL)
-        return of_values[column.indices.cast(pa.int64()).fill_null(-1).to_numpy()]
+        return np.asarray(of_values[column.indices.cast(pa.int64()).fill_null(-1).to_numpy()])
     words = _present(column)
     if column.null_count:
         words[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
@@ -78,9 +76,9 @@ def _present(column: pa.Array) -> Words:
     if pa.types.is_integer(kind):
         numbers = column.fill_null(0).to_numpy()
         wide = numbers.astype(np.uint64 if kind == pa.uint64() else np.int64)
-        return wide.view(np.uint64)
+        return np.asarray(wide.view(np.uint64))
     if pa.types.is_float64(kind):
-        return column.fill_null(0.0).to_numpy().copy().view(np.uint64)
+        return np.array(column.fill_null(0.0).to_numpy()).view(np.uint64)
     if pa.types.is_decimal(kind):
         kind = pa.binary(kind.byte_width)
         column = pa.Array.from_buffers(kind, len(column), column.buffers(), offset=column.offset)
@@ -90,27 +88,15 @@ def _present(column: pa.Array) -> Words:
         column = column.cast(pa.large_binary())
     if not (pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)):
         raise InputError(f"A column of type {column.type} cannot be a key.")
-    with np.errstate(over="ignore"):  # where the kernel is not compiled NumPy would tell of it
-        return _hash_bytes(*_text(column))
+    words = np.empty(len(column), dtype=np.uint64)
+    hash_texts(*_text(column), words)
+    return words
 
 
 def _text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return where each text begins, one more for the end, and the bytes; aligned copies."""
+    """Return where each text begins, one more for the end, and the bytes."""
     _, starts, data = column.buffers()
     offsets = np.frombuffer(starts, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
     text = np.frombuffer(data, dtype=np.uint8)[first:last] if data else np.zeros(0, np.uint8)
-    return np.array(offsets - first), np.array(text)
-
-
-@kernel
-def _hash_bytes(starts: NDArray[np.int64], text: NDArray[Any]) -> Words:
-    """Return FNV-1a's number of text[starts[row] : starts[row + 1]] for each row."""
-    rows = len(starts) - 1
-    words = np.empty(max(rows, 0), dtype=np.uint64)
-    for row in range(rows):
-        word = np.uint64(0xCBF29CE484222325)
-        for place in range(starts[row], starts[row + 1]):
-            word = (word ^ np.uint64(text[place])) * np.uint64(0x100000001B3)
-        words[row] = word
-    return words
+    return offsets - first, text

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.kernels.sorting import read_only, rows_by_type
+from elsinore.numeric.sorting import rows_by_code
 from elsinore.runtime.chunks import same_floats
 from elsinore.runtime.columnar.blobs import Layout, encode
 from elsinore.runtime.columnar.hashing import hash_rows
 from elsinore.runtime.columnar.stretches import Stretches
 from elsinore.runtime.keys import encode_keys
-from elsinore.runtime.simultaneous import is_sorted
+from elsinore.runtime.simultaneous import DISORDERED, order_of
 
 CHUNK_ROWS = 1 << 20  # events that are ordered at once; more give longer runs of a key
 CHUNK_BYTES = 1 << 25  # as above, of their columns; a task holds about four times as much
@@ -196,11 +196,11 @@ def _by_key_and_time(
     ranks: NDArray[np.int32], keys: int, times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows ordered by key and time, and where each key's begin; [key + 1]."""
-    times = read_only(np.ascontiguousarray(times))
-    if is_sorted(times):
-        return rows_by_type(ranks, keys)
+    times = np.ascontiguousarray(times)
+    if order_of(times) != DISORDERED:
+        return rows_by_code(ranks, keys)
     by_time = np.argsort(times, kind="stable")
-    order, starts = rows_by_type(ranks[by_time], keys)
+    order, starts = rows_by_code(ranks[by_time], keys)
     return by_time[order], starts
 
 

@@ -1,7 +1,5 @@
 """Ordering events that come as stretches of one key each, every stretch in time order."""
 
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.kernels import kernel
-from elsinore.kernels.sorting import rows_by_type
+from elsinore.numeric.sorting import rows_by_code
+from elsinore.runtime.columnar.merge_sort import merge_stretches
 
 Ints = NDArray[np.int64]
 
@@ -29,73 +27,14 @@ def merged_order(ranks: NDArray[np.int32], lengths: Ints, keys: int, times: Ints
     [2, 0, 3, 4, 1]
     """
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    stretches, firsts = rows_by_type(ranks, keys)
+    stretches, firsts = rows_by_code(ranks, keys)
     rows = np.empty(len(times), dtype=np.int64)
-    _merge(stretches, firsts, starts, np.ascontiguousarray(times), rows)
+    most_rows = int(np.bincount(ranks, lengths).max(initial=0))
+    most_stretches = int(np.diff(firsts).max(initial=0))
+    spare, bounds = np.empty(most_rows, np.int64), np.empty(most_stretches + 1, np.int64)
+    times = np.ascontiguousarray(times)
+    merge_stretches(stretches, firsts, starts, times, rows, spare, bounds)
     return rows
-
-
-@kernel
-def _merge(stretches: Ints, firsts: Ints, starts: Ints, times: Ints, rows: Ints) -> None:
-    """Fill `rows`; stretches: key after key, `firsts[key]` its first; starts: [stretch] -> row.
-
-    A merge sort of the runs that are there: stretches that follow one another in time are one run,
-    and where all do, nothing is compared but their ends.
-    """
-    spare = np.empty(0, dtype=np.int64)
-    bounds = np.empty(16, dtype=np.int64)
-    begin = 0
-    for key in range(len(firsts) - 1):
-        count = firsts[key + 1] - firsts[key]
-        if len(bounds) < count + 2:
-            bounds = np.empty(2 * count + 2, dtype=np.int64)
-        runs = 0
-        place = begin
-        for number in range(firsts[key], firsts[key + 1]):
-            first, last = starts[stretches[number]], starts[stretches[number] + 1]
-            if last == first:
-                continue
-            if place == begin or times[rows[place - 1]] > times[first]:
-                bounds[runs] = place
-                runs += 1
-            for row in range(first, last):
-                rows[place] = row
-                place += 1
-        bounds[runs] = place
-        if runs > 1 and len(spare) < place - begin:
-            spare = np.empty(2 * (place - begin), dtype=np.int64)
-        while runs > 1:
-            kept = 0
-            for run in range(0, runs - 1, 2):
-                _merge_two(rows, bounds[run], bounds[run + 1], bounds[run + 2], times, spare)
-                bounds[kept] = bounds[run]
-                kept += 1
-            if runs % 2:
-                bounds[kept] = bounds[runs - 1]
-                kept += 1
-            bounds[kept] = place
-            runs = kept
-        begin = place
-
-
-@kernel(linked=True)
-def _merge_two(rows: Ints, first: int, middle: int, last: int, times: Ints, spare: Ints) -> None:
-    """Merge rows[first:middle] and rows[middle:last], each in time order; the first before ties."""
-    for place in range(first, middle):
-        spare[place - first] = rows[place]
-    left, lefts, right, place = 0, middle - first, middle, first
-    while left < lefts and right < last:
-        if times[rows[right]] < times[spare[left]]:
-            rows[place] = rows[right]
-            right += 1
-        else:
-            rows[place] = spare[left]
-            left += 1
-        place += 1
-    while left < lefts:
-        rows[place] = spare[left]
-        left += 1
-        place += 1
 
 
 def with_ties_ordered(

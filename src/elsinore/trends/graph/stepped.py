@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.kernels import enter
-from elsinore.kernels.sorting import read_only
+from elsinore.kernels.read_only import read_only
 from elsinore.model.window import Window, first_window
 from elsinore.numeric.extended import THRESHOLD
 from elsinore.plan import TrendUnit

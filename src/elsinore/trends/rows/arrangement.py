@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import enter
-from elsinore.kernels.sorting import places_by_type, read_only
+from elsinore.numeric.sorting import places_by_code
 from elsinore.trends.keyed import Codes, Ints, by_key, runs
 
 _STRETCH = 2**16  # rows after which it is seen whether all keys have come
@@ -169,9 +168,8 @@ class ArrivalOrder:
         if self._together:
             return which, self.count(rows)
         slots = self.slots if every else np.where(rows, self.slots, np.int32(-1))
-        seconds = 1e-6 * len(rows)
-        places, starts = enter(places_by_type, seconds, read_only(slots), len(self.keys))
-        return Placed(which, np.asarray(places), count), np.diff(starts)
+        places, starts = places_by_code(slots, len(self.keys))
+        return Placed(which, places, count), np.diff(starts)
 
 
 def these(rows: NDArray[np.bool_]) -> slice | Ints:

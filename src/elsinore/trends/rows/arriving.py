@@ -9,7 +9,7 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import array_at, column_of, is_there, let_go, validity_of
-from elsinore.operators.ranks import INFINITE, MAGNITUDE, turn_bits
+from elsinore.operators.ranks import INFINITE, MAGNITUDE
 from elsinore.operators.slots import TABLE_WORDS, lend, table_at
 from elsinore.trends.core.arrays import NEVER
 from elsinore.trends.keyed import Codes, Flags, Ints
@@ -27,6 +27,7 @@ KEEPS_ALL, NUMBERED, ONE_KEY = range(OF_BATCH, OF_BATCH + 3)
 SLOTS, CHOSEN, COLUMNS = range(ONE_KEY + 1, ONE_KEY + 4)
 ATTRIBUTES, ROOM, LENT = range(COLUMNS + 6, COLUMNS + 9)
 HEAD = LENT + TABLE_WORDS
+SIGN = np.int64(63)  # the bit of a double that is its sign
 
 # how a batch is gone through; after the others but DISORDER it is gone on with
 DONE, DISORDER, MORE_LENT = np.int64(0), np.int64(1), np.int64(2)
@@ -131,6 +132,6 @@ def _encode(
         word = bits[chosen[turn]]
         size = word & MAGNITUDE
         known = size <= INFINITE and is_there(there, first + chosen[turn])
-        code = turn_bits(word)
+        code = word ^ ((word >> SIGN) & MAGNITUDE)
         waiting.compared[row, at + turn] = code if known and size != 0 else 0
         waiting.known[row, at + turn] = known

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_arrow, to_numpy, whole
 from elsinore.kernels import enter
+from elsinore.kernels.read_only import read_only
 from elsinore.kernels.saved import table_from_bytes
-from elsinore.kernels.sorting import read_only
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.trends.core.arrays import NEVER

@@ -1,0 +1,76 @@
+"""Rows in the order of small numbers: a counting sort, compiled."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+
+
+def rows_by_code(codes: cython.const_int[::1], size: cython.Py_ssize_t) -> tuple[Rows, Rows]:
+    """Return the rows of code 0, of code 1, ... in turn, and where each code's begin.
+
+    codes: [row] -> code below `size`, or below 0 for rows to leave out. Rows of one code keep their
+    order. The last of the beginnings is the number of rows returned.
+
+    >>> [part.tolist() for part in rows_by_code(np.array([1, 0, -1, 1], np.int32), 2)]
+    [[1, 0, 3], [0, 1, 3]]
+    """
+    starts = np.zeros(size + 1, np.int64)
+    _count(codes, starts)
+    next_place: cython.longlong[::1] = starts.copy()
+    rows = np.empty(starts[size], np.int64)
+    ordered: cython.longlong[::1] = rows
+    row: cython.Py_ssize_t
+    code: cython.int
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            code = codes[row]
+            if code >= 0:
+                ordered[next_place[code]] = row
+                next_place[code] += 1
+    return rows, starts
+
+
+def places_by_code(codes: cython.const_int[::1], size: cython.Py_ssize_t) -> tuple[Rows, Rows]:
+    """Return where each row is put that is not left out, and where each code's rows begin.
+
+    It is the same sort as `rows_by_code`. To put a column in order by places takes a quarter of the
+    time that it takes to pick its rows in order: a processor writes a few thousand stretches, one
+    for each code, out of its cache, and what is picked lies far from what was picked before.
+
+    >>> [part.tolist() for part in places_by_code(np.array([1, 0, -1, 1], np.int32), 2)]
+    [[1, 0, 2], [0, 1, 3]]
+    """
+    starts = np.zeros(size + 1, np.int64)
+    _count(codes, starts)
+    next_place: cython.longlong[::1] = starts.copy()
+    places = np.empty(starts[size], np.int64)
+    found: cython.longlong[::1] = places
+    count: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    code: cython.int
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            code = codes[row]
+            if code >= 0:
+                found[count] = next_place[code]
+                next_place[code] += 1
+                count += 1
+    return places, starts
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _count(codes: cython.const_int[::1], starts: cython.longlong[::1]) -> cython.void:
+    """Fill `starts`, which are zeros, with where each code's rows begin, and where all end."""
+    row: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            if codes[row] >= 0:
+                starts[codes[row] + 1] += 1
+        for code in range(starts.shape[0] - 1):
+            starts[code + 1] += starts[code]
