@@ -7,6 +7,16 @@ plain double, so counts are exact up to 2**53; beyond that, nothing overflows be
 """
 
 from elsinore.numeric.arrays import log2, ratio, to_double
-from elsinore.numeric.extended import LIMB_BITS, THRESHOLD, add, product, scale
+from elsinore.numeric.extended import LIMB_BITS, THRESHOLD, add, add_runs, product, scale
 
-__all__ = ["LIMB_BITS", "THRESHOLD", "add", "log2", "product", "ratio", "scale", "to_double"]
+__all__ = [
+    "LIMB_BITS",
+    "THRESHOLD",
+    "add",
+    "add_runs",
+    "log2",
+    "product",
+    "ratio",
+    "scale",
+    "to_double",
+]

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.expressions.lengths import is_length
-from elsinore.kernels import enter, kernel
 from elsinore.model.window import Window
-from elsinore.numeric import add, log2, ratio, to_double
+from elsinore.numeric import add_runs, log2, ratio, to_double
 from elsinore.numeric.exact import Number, decode, digits, encode
 from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
@@ -185,13 +184,10 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
     for name in table.column_names:
         if name.startswith("cell"):
             power = name.replace("cell", "power")
-            columns[name], columns[power] = enter(
-                _add_runs,
-                5e-6 * len(order),
-                to_numpy(table.column(name))[order],
-                to_numpy(table.column(power))[order],
-                starts,
-            )
+            cells, powers = to_numpy(table.column(name)), to_numpy(table.column(power))
+            sums, sum_powers = np.empty(len(firsts)), np.empty(len(firsts), dtype=np.int32)
+            add_runs(cells[order], powers[order], starts, sums, sum_powers)
+            columns[name], columns[power] = sums, sum_powers
         elif name.startswith("digits"):
             numbers = [decode(text) for text in table.column(name).to_pylist()]
             columns[name] = [
@@ -256,19 +252,6 @@ def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.
         order = packed & ((1 << bits) - 1)
         packed >>= bits
     return order, packed[1:] == packed[:-1]
-
-
-@kernel
-def _add_runs(cells: Doubles, powers: Codes, starts: Ints) -> tuple[Doubles, Codes]:
-    """Return the sums of cells[starts[r] : starts[r + 1]] for each run r."""
-    sums = np.zeros(len(starts) - 1)
-    sum_powers = np.zeros(len(starts) - 1, dtype=np.int32)
-    for run in range(len(sums)):
-        for row in range(starts[run], starts[run + 1]):
-            value, power = add(sums[run], sum_powers[run], cells[row], powers[row])
-            sums[run] = value
-            sum_powers[run] = power
-    return sums, sum_powers
 
 
 def result_columns(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from elsinore.numeric.extended import normalise
+from elsinore.trends.core.extended import normalise
 from elsinore.trends.graph.sums import Sums, add_chosen, add_to, empty_sums
 
 

@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import THRESHOLD, add, normalise
+from elsinore.numeric.extended import THRESHOLD
 from elsinore.trends.actions.shape import COUNT, FIRST, LEADING, SAME, STAYS, Sources
 from elsinore.trends.core.arrays import Codes, Doubles, Ints
+from elsinore.trends.core.extended import add, normalise
 from elsinore.trends.core.recurrence import gained, gained_extended, least_reached
 
 

@@ -1,17 +1,11 @@
-"""Addition and scaling of extended-range numbers, compiled: `mantissa * 2**(256 * exponent)`.
-
-A mantissa stays below 2**384, so that the product of any two is a double. What engines give out are
-such numbers; `elsinore.trends.core.numbers` tells why there are others inside of one.
-"""
+"""What `elsinore.numeric.extended` computes, for kernels that Numba compiles."""
 
 from __future__ import annotations
 
 from elsinore.kernels import kernel
+from elsinore.numeric.extended import BEYOND, THRESHOLD
 
-LIMB_BITS = 256  # one unit of the exponent
-THRESHOLD = 2.0**384  # the magnitude from which a mantissa hands a limb to the exponent
-FLOOR = 2.0**128  # the magnitude below which it takes one back
-BEYOND = 2**29  # the exponent of infinities, greater than any
+FLOOR = 2.0**128  # the magnitude below which a mantissa takes a limb back
 _DOWN = 2.0**-256
 _UP = 2.0**256
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric import LIMB_BITS, add, product
-from elsinore.numeric.extended import normalise
+from elsinore.numeric import LIMB_BITS
 from elsinore.trends.core.arrays import Codes, Doubles
+from elsinore.trends.core.extended import add, normalise, product
 from elsinore.trends.core.numbers import BITS, normal
 from elsinore.trends.core.wide import wide_kernel
 

@@ -22,7 +22,7 @@ doubles; doubles with a power (`core.numbers`), where the name says so; or those
 
 from __future__ import annotations
 
-from elsinore.numeric.extended import add, scale
+from elsinore.trends.core.extended import add, scale
 from elsinore.trends.core.numbers import BEYOND, DOWN, LIMIT, lowered, sum_of
 from elsinore.trends.core.wide import wide_kernel
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import FLOOR, THRESHOLD, add, normalise
+from elsinore.numeric.extended import THRESHOLD
 from elsinore.trends.core.addends import addend, rank_of
 from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.core.extended import FLOOR, add, normalise
 from elsinore.trends.core.recurrence import gained_extended
 from elsinore.trends.graph.layout import Program, Stream
 from elsinore.trends.keyed import Codes, Doubles, Flags, Ints

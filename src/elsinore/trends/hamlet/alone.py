@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.numeric.extended import scale
+from elsinore.trends.core.extended import scale
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.forms import plus, times
 from elsinore.trends.hamlet.layout import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsinore.numeric.extended import THRESHOLD, product
+from elsinore.numeric.extended import THRESHOLD
 from elsinore.trends.core.arrays import FOREVER, Ints
+from elsinore.trends.core.extended import product
 from elsinore.trends.core.search import below
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.hamlet.layout import ENDS, EPOCHS, EQUAL, FIRST, PREFIX, STRICT, Rows, Shape

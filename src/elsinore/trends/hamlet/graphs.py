@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from elsinore.numeric.extended import normalise
 from elsinore.trends.core.arrays import FOREVER, NEVER
+from elsinore.trends.core.extended import normalise
 from elsinore.trends.core.recurrence import least_reached
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.core.window_times import first_window, start_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.kernels import kernel
-from elsinore.numeric.extended import normalise
 from elsinore.trends.core.arrays import BEFORE_ALL, FOREVER
+from elsinore.trends.core.extended import normalise
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.core.window_times import end_of, next_edge, windows_at
 from elsinore.trends.hamlet.forms import plus

@@ -17,7 +17,8 @@ import numpy as np
 
 from elsinore.kernels import kernel
 from elsinore.kernels.pointers import pointed
-from elsinore.numeric.extended import THRESHOLD, normalise
+from elsinore.numeric.extended import THRESHOLD
+from elsinore.trends.core.extended import normalise
 from elsinore.trends.graph.layout import Stream
 from elsinore.trends.graph.sums import (
     Fields,
