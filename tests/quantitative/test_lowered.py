@@ -1,6 +1,7 @@
 """Compiled machines have the values of the interpreter's, bit for bit."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -291,3 +292,12 @@ def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
     machine = kept_machine(query.query, {"v": pa.float64(), "k": table["k"].type})
     assert query.run(table, compiled=True)["value"].to_pylist() == [0.5, 2.0, 5.5]
     assert len(machine.run.overloads) == 1  # type: ignore[attr-defined]
+
+
+def test_a_collection_is_changed_in_place_when_its_join_goes_on() -> None:
+    """Such a join holds what it goes on with no longer, so that nothing needs to be copied."""
+    pair = qre.split(qre.atom(A), qre.atom(B, lambda item: item.v), qre.right)
+    source = lowered(qre.iterate1(pair, qre.median()), {"v": pa.float64()}).source
+    (added,) = (line for line in source.splitlines() if "add_in_order(" in line)
+    assert re.search(r"a5 and S\[r \+ 1\] == j4_0", added)
+    assert not re.search(r"\bj4 and", added)
