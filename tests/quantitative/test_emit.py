@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import elsinore.quantitative as qre
-from elsinore.quantitative.machine.emit import Emitter, atoms, fresh, is_unit, reads
+from elsinore.quantitative.machine.emit import Emitter, atoms, fresh, is_unit, maker_of, reads
 from elsinore.quantitative.machine.program import bits_of, compile_query, emitted
 from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.query import Query
@@ -99,10 +99,13 @@ def test_threads_join_where_several_end_or_where_they_start_again(query: Query, 
 
 
 def test_no_variable_is_assigned_to_itself() -> None:
-    query = qre.iterate(qre.split(atom(A), atom(B), lambda a, b: a + b), 0, lambda n, v: n + v)
-    pairs = [line.split(" = ") for line in code(query) if line.count(" = ") == 1]
-    assert pairs
-    assert all(left != right for left, right in pairs)
+    pairs = qre.iterate(qre.split(atom(A), atom(B), lambda a, b: a + b), 0, lambda n, v: n + v)
+    counted = qre.iterate(atom(B), 0, lambda n, value: n + value)
+    after_a = qre.split(atom(A), counted, lambda a, n: (a, n))  # B goes on beside the value of A
+    for query in (pairs, after_a):
+        assigned = [line.split(" = ") for line in code(query) if line.count(" = ") == 1]
+        assert assigned
+        assert all(left != right for left, right in assigned)
 
 
 def test_parts_that_end_together_note_it_once() -> None:
@@ -171,6 +174,7 @@ def test_a_function_reads_what_its_code_names() -> None:
     assert reads(deletes, 0)
     assert reads(max, 0)
     assert reads(lambda *values: 1, 0)
+    assert reads(lambda x, y: (y, x), 0)  # with one instruction from Python 3.13 on
 
 
 def test_queries_without_values_are_told() -> None:
@@ -198,3 +202,35 @@ def test_what_fails_in_a_window_is_named_by_its_fold() -> None:
     with pytest.raises(qre.OperationError) as caught:
         qre.sliding(qre.atom(A), 2, value).start().push({"type": "a"})
     assert caught.value.expression.startswith("ends of sliding(")
+
+
+def test_only_functions_of_users_are_called_and_get_what_they_read() -> None:
+    for op, called in ((qre.left, []), (qre.right, []), (lambda a, b: a, ["f0op(a2_0, None)"])):
+        lines = code(qre.split(atom(A), atom(B), op))
+        assert [line.split(" = ")[1] for line in lines if "f0op(" in line] == called
+
+
+def fail(*_: Any) -> Any:
+    raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("query", "expression"),
+    [
+        (qre.atom(A, fail), "fail of atom(a, fail)"),
+        (qre.split(atom(A), atom(B), fail), "fail of split("),
+        (qre.iterate(atom(A), 0, fail), "fail of iterate("),
+        (qre.map_collect(C, fail, qre.match(qre.seq((~C).star(), C)), C), "fail of map_collect("),
+    ],
+)
+def test_the_function_that_fails_is_named(query: Query, expression: str) -> None:
+    with pytest.raises(qre.OperationError) as caught:
+        query.start().extend([{"type": kind} for kind in "ab"])
+    assert caught.value.expression.startswith(expression)
+
+
+def test_what_makes_a_value_is_named() -> None:
+    assert maker_of(atom(A)) == "one of atom(a, one)"
+    assert maker_of(qre.atom(A)) == "the value of atom(a)"
+    assert maker_of(qre.iterate(atom(A), 0, max)).startswith("max of iterate(")
+    assert maker_of(qre.sliding(atom(A), 2, qre.sum())).startswith("sum of sliding(")

@@ -437,7 +437,7 @@ class Emitter:
 
     def _temporary(self) -> str:
         self._fresh += 1
-        return f"t{self._first}_{self._fresh}" if self._first else f"t{self._fresh}"
+        return f"t{self._first}_{self._fresh}"
 
     def _name(self, name: str, value: Any) -> str:
         if value is None or value is True or value is False:
@@ -469,14 +469,13 @@ def reads(function: Any, place: int) -> bool:
     >>> reads(lambda begin, mean, end: mean, 0), reads(lambda begin, mean, end: mean, 1)
     (False, True)
     """
-    code = getattr(function, "__code__", None)
-    if not isinstance(function, FunctionType) or code is None or place >= code.co_argcount:
+    if not isinstance(function, FunctionType) or place >= function.__code__.co_argcount:
         return True
-    name = code.co_varnames[place]
-    return name in code.co_cellvars or any(
-        instruction.argval == name
+    name = function.__code__.co_varnames[place]
+    return any(
+        instruction.argval == name  # or, from Python 3.13 on, one of two that are loaded at once
         or (isinstance(instruction.argval, tuple) and name in instruction.argval)
-        for instruction in dis.get_instructions(code)
+        for instruction in dis.get_instructions(function)
     )
 
 
@@ -525,7 +524,7 @@ def fresh(node: Query) -> Query:
         value = getattr(node, name)
         if isinstance(value, Query):
             value = fresh(value)
-        elif isinstance(value, tuple) and value and all(isinstance(v, Query) for v in value):
+        elif isinstance(value, tuple) and all(isinstance(v, Query) for v in value):
             value = tuple(fresh(piece) for piece in value)
         object.__setattr__(copy, name, value)
     return copy
