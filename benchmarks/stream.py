@@ -44,6 +44,7 @@ BATCHES = 12
 ROWS_BATCHES = 5  # of these, for events as rows
 GROWTH = 1.25  # of memory and state after the first half: more would mean that keys are kept
 PARTS = ("folder", "kafka", "keys", "latency")
+SUSTAINED = "sustained"
 AS_IDENTITY = 1.8  # times the identity's processor time, at most
 
 
@@ -55,7 +56,8 @@ def main(quick: bool, parts: Sequence[str] = (), minutes: float | None = None) -
     rows: list[Row] = []
     with local_session("local[2]") as spark:
         for part in parts or PARTS:
-            rows += CASES[part](spark, batch)
+            if part != SUSTAINED:  # which `minutes` asks for
+                rows += CASES[part](spark, batch)
         if minutes is not None:
             from benchmarks.live.sustained import sustained  # noqa: PLC0415
 

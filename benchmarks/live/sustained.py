@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmarks.live.events import workload
 from benchmarks.live.feed import feeding
 from benchmarks.live.kafka import topic_place
-from benchmarks.live.marks import Marks
+from benchmarks.live.marks import WARM_UP, Marks
 from benchmarks.measure import Row
 from elsinore.connectors.checkpoint import Checkpoint
 from elsinore.connectors.contract import Limit
@@ -53,6 +53,10 @@ class Course:
     def row(self, what: str) -> Row:
         """Return the row of the results."""
         third = len(self.lags) // 3
+        target = f"{self.rate:,} events/s, constant"
+        if not third or len(self.marks.events) <= WARM_UP:
+            figure = f"too few micro-batches to tell: {len(self.lags)}; {self.done:,} events"
+            return Row(what, figure, target, False)
         lags = [statistics.median(self.lags[n * third : (n + 1) * third]) for n in (1, 2)]
         states = [statistics.median(self.states[n * third : (n + 1) * third]) for n in (1, 2)]
         constant = states[1] <= CONSTANT * states[0] and lags[1] <= CONSTANT * lags[0] + BURST
@@ -61,7 +65,7 @@ class Course:
             f"state {states[0] / 1e6:.2f} MB, then {states[1] / 1e6:.2f} MB"
         )
         kept_up = self.marks.rate().per_second >= 0.95 * self.rate
-        return Row(what, figure, f"{self.rate:,} events/s, constant", constant and kept_up)
+        return Row(what, figure, target, constant and kept_up)
 
 
 def sustained(spark: SparkSession, minutes: float) -> list[Row]:
