@@ -63,8 +63,8 @@ class BatchPlan:
 
     number: of the micro-batch. begin, end: the offsets before and behind its events. now: for how
     many seconds the stream has run, by which partitions are idle. wall: the machine's clock, in
-    seconds since the epoch, by which events are too far ahead. expected: partitions that the
-    watermark waits for. ends: whether the stream ends with it.
+    seconds since the epoch, by which events are too far ahead. unread: for each partition that the
+    watermark waits for, how many rows are left. ends: whether the stream ends with it.
     """
 
     number: int
@@ -72,7 +72,7 @@ class BatchPlan:
     end: Offset
     now: float
     wall: float
-    expected: Sequence[str]
+    unread: Mapping[str, int]
     ends: bool
 
 
@@ -171,7 +171,7 @@ class LocalStream:
             end=end,
             now=time.monotonic() - self._clock_zero,
             wall=time.time(),
-            expected=list(self._source.lag(end)),
+            unread=self._source.lag(end),
             ends=ends,
         )
         self._checkpoint.keep_begun(asdict(planned))
@@ -186,7 +186,7 @@ class LocalStream:
         rejects: list[pa.Table] = []
         events = 0
         empty = no_table(self._source.schema)
-        for partition in planned.expected:
+        for partition in planned.unread:
             _collect(rows, self._live.push(empty, partition=partition))
         for split in self._source.splits(planned.begin, end):
             part = self._source.reader.read(split)
@@ -224,7 +224,7 @@ class LocalStream:
             state_bytes=blob,
             seconds=time.monotonic() - begun,
             finished=time.time(),
-            lag=sum(self._source.lag(end).values()),
+            lag=sum(planned.unread.values()),
             open_windows=dict.fromkeys(after.open_windows, 0) if ends else after.open_windows,
             sharing=bursts_since(_bursts(before.operators), _bursts(after.operators)),
             watermark_delay=None if reached is None else time.time() - reached,
