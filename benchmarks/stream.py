@@ -6,7 +6,7 @@ packing, buckets that only count bytes), Spark's own count by group and window, 
 through `applyInPandasWithState` (`baselines/stream_rivals.py`). Results are compared with those of
 a batch run, those of events as rows for the windows that both have.
 `kafka`: messages in JSON from two partitions, with the broker on the same cores.
-`keys`: keys that have ten events each and are never seen again.
+`moving`: keys that have ten events each and are never seen again.
 `latency`: 20,000 events a second with the machine's times, windows of a second; from the moment at
 which the file with the last event of a window can be seen to that at which its result is written.
 `sustained`, with `--minutes`: events that another process adds meanwhile, at the rates that are the
@@ -43,7 +43,7 @@ BATCH = 1_000_000  # events of a micro-batch
 BATCHES = 12
 ROWS_BATCHES = 5  # of these, for events as rows
 GROWTH = 1.25  # of memory and state after the first half: more would mean that keys are kept
-PARTS = ("folder", "kafka", "keys", "latency")
+PARTS = ("folder", "kafka", "moving", "latency")
 SUSTAINED = "sustained"
 AS_IDENTITY = 1.8  # times the identity's processor time, at most
 
@@ -141,7 +141,7 @@ def latency(spark: SparkSession, batch: int) -> list[Row]:  # noqa: ARG001 - of 
     ]
 
 
-CASES = {"folder": from_folder, "kafka": from_kafka, "keys": moving_keys, "latency": latency}
+CASES = {"folder": from_folder, "kafka": from_kafka, "moving": moving_keys, "latency": latency}
 
 
 @contextmanager
