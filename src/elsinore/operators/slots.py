@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """Slots: places in an operator's arrays, lent to keys for as long as something of theirs is open.
 
 Keys come and go while a stream runs, and their codes never end. An operator whose arrays have a row
@@ -13,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import enter, kernel
-from elsinore.kernels.arrow import array_at
 from elsinore.model.window import Window
+from elsinore.operators.slot_table import SlotTable, fill, lend, take_back
 
 FIRST_SLOTS = 64
-MULTIPLIER = np.int64(2654435761)  # 2**32 by the golden ratio: a key's product with it fits 64 bits
 EMPTY = np.int32(-1)  # an entry of the table without a slot, a slot without a key
 NEVER = np.int64(np.iinfo(np.int64).min)
 FOREVER = np.int64(np.iinfo(np.int64).max)
@@ -30,8 +27,8 @@ class KeyTable(NamedTuple):
     table: NDArray[np.int32]  # open addressing; a power of two
     key: NDArray[np.int32]  # [slot] -> its key
     last: NDArray[np.int64]  # [slot] -> time of its key's last event
-    free: NDArray[np.int32]  # slots, of which the last goes first, ...
-    count: NDArray[np.int64]  # ... and how many they are
+    free: NDArray[np.int32]  # slots, of which the last goes first
+    count: NDArray[np.int64]  # type: ignore[assignment]  # how many they are
 
 
 TABLE_WORDS = 2 * len(KeyTable._fields)
@@ -54,18 +51,6 @@ def counts_that_fit(room: int, few: int) -> range:
     return range(room // 8 if room > few else 0, room + 1)
 
 
-@kernel(borrows=True, inline=True)
-def table_at(words: NDArray[np.int64], at: int) -> KeyTable:
-    """Return the table that words tell of from a place on."""
-    return KeyTable(
-        array_at(words[at], words[at + 1], np.int32),
-        array_at(words[at + 2], words[at + 3], np.int32),
-        array_at(words[at + 4], words[at + 5], np.int64),
-        array_at(words[at + 6], words[at + 7], np.int32),
-        array_at(words[at + 8], words[at + 9], np.int64),
-    )
-
-
 class KeySlots:
     """Which key has which slot, and when each key's last event was."""
 
@@ -82,7 +67,7 @@ class KeySlots:
 
     def _take(self, lent: KeyTable) -> None:
         """Let slots be those of a table."""
-        self.lent = lent
+        self.lent, self._table = lent, SlotTable(*lent)
         self._size, self._free = len(lent.key), lent.count.data  # sooner read: every closing asks
 
     @property
@@ -110,8 +95,7 @@ class KeySlots:
         slots = np.empty(len(keys), dtype=np.int32)
         done = 0
         while True:
-            seconds = 1e-5 * (len(keys) - done)
-            done = enter(lend, seconds, *self.lent, keys, times, slots, done)
+            done = lend(self._table, keys, times, slots, done)
             if done == len(keys):
                 return slots
             self.grow()
@@ -145,7 +129,7 @@ class KeySlots:
         >>> slots.of(np.array([9, 8], np.int32), np.array([11, 12])).tolist()
         [1, 0]
         """
-        enter(take_back, 2e-5 * len(slots), *self.lent, slots)
+        take_back(self._table, slots)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return what `from_arrays` makes the same slots of."""
@@ -164,12 +148,12 @@ class KeySlots:
         made = cls()
         while len(made.lent.key) <= slots.max(initial=-1):
             made.grow()
-        table, key, latest, free, count = made.lent
+        _, key, latest, free, count = made.lent
         key[slots], latest[slots] = keys, last
         unused = np.flatnonzero(key < 0)[::-1]
         free[: len(unused)] = unused
         count[0] = len(unused)
-        enter(fill, 5e-6 * len(key), table, key)
+        fill(made._table)
         return made
 
     def grow(self) -> None:
@@ -186,92 +170,4 @@ class KeySlots:
                 count=count + have,
             )
         )
-        enter(fill, 5e-6 * 2 * have, self.lent.table, self.lent.key)
-
-
-@kernel
-def _home(key: int, size: int) -> int:
-    """Return where in a table of `size` entries a key is looked for first."""
-    mixed = np.int64(key) * MULTIPLIER
-    return (mixed ^ (mixed >> 32)) & (size - 1)
-
-
-@kernel
-def fill(table: NDArray[np.int32], key: NDArray[np.int32]) -> None:
-    """Enter the slots that have a key into an empty table."""
-    size = len(table)
-    for slot in range(len(key)):
-        if key[slot] >= 0:
-            place = _home(key[slot], size)
-            while table[place] != -1:
-                place = (place + 1) & (size - 1)
-            table[place] = slot
-
-
-@kernel
-def lend(
-    table: NDArray[np.int32],
-    key: NDArray[np.int32],
-    last: NDArray[np.int64],
-    free: NDArray[np.int32],
-    count: NDArray[np.int64],
-    keys: NDArray[np.int32],
-    times: NDArray[np.int64],
-    slots: NDArray[np.int32],
-    begin: int,
-) -> int:
-    """Find the slots of events' keys from `begin` on; return the event for which there was none."""
-    size = len(table)
-    before, slot, latest = -1, -1, NEVER  # a key, its slot and last event: many come in turn
-    for event in range(begin, len(keys)):
-        wanted = keys[event]
-        if wanted != before:
-            if slot >= 0:
-                last[slot] = latest
-            before, slot, latest = wanted, -1, NEVER
-            if wanted >= 0:
-                place = _home(wanted, size)
-                while table[place] != -1 and key[table[place]] != wanted:
-                    place = (place + 1) & (size - 1)
-                if table[place] == -1:
-                    if count[0] == 0:
-                        return event
-                    count[0] -= 1
-                    table[place] = free[count[0]]
-                    key[table[place]] = wanted
-                slot = np.int64(table[place])
-                latest = last[slot]
-        latest = max(latest, times[event])
-        slots[event] = slot
-    if slot >= 0:
-        last[slot] = latest
-    return len(keys)
-
-
-@kernel
-def take_back(
-    table: NDArray[np.int32],
-    key: NDArray[np.int32],
-    last: NDArray[np.int64],
-    free: NDArray[np.int32],
-    count: NDArray[np.int64],
-    slots: NDArray[np.int64],
-) -> None:
-    """Free slots. What lies behind an entry that is taken out moves up, so that none is missed."""
-    size = len(table)
-    for slot in slots:
-        hole = _home(key[slot], size)
-        while table[hole] != slot:
-            hole = (hole + 1) & (size - 1)
-        place = (hole + 1) & (size - 1)
-        while table[place] != -1:
-            home = _home(key[table[place]], size)
-            if ((place - home) & (size - 1)) >= ((place - hole) & (size - 1)):
-                table[hole] = table[place]
-                hole = place
-            place = (place + 1) & (size - 1)
-        table[hole] = -1
-        key[slot] = -1
-        last[slot] = np.int64(-(2**63))
-        free[count[0]] = slot
-        count[0] += 1
+        fill(self._table)

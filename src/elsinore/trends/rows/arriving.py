@@ -10,8 +10,9 @@ import numpy as np
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import array_at, column_of, is_there, let_go, validity_of
 from elsinore.operators.ranks import INFINITE, MAGNITUDE
-from elsinore.operators.slots import TABLE_WORDS, lend, table_at
+from elsinore.operators.slots import TABLE_WORDS
 from elsinore.trends.core.arrays import NEVER
+from elsinore.trends.core.lending import lend, table_at
 from elsinore.trends.keyed import Codes, Flags, Ints
 from elsinore.trends.values.columns import CLASS, GROUP, KEY, TIME
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import kernel
 from elsinore.kernels.arrow import array_at, column_of, is_there, let_go, validity_of
 from elsinore.kernels.pointers import pointed
-from elsinore.operators.slots import TABLE_WORDS, lend, table_at
+from elsinore.operators.slots import TABLE_WORDS
 from elsinore.trends.core.arrays import (
     ALONE,
     FOREVER,
@@ -23,6 +23,7 @@ from elsinore.trends.core.arrays import (
     Shares,
 )
 from elsinore.trends.core.given_out import take_totals
+from elsinore.trends.core.lending import lend, table_at
 from elsinore.trends.core.wide import wide_kernel
 from elsinore.trends.sums.moments import end_waiting
 from elsinore.trends.sums.run import DONE, GROW, leave, pass_edge, run
