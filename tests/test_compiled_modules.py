@@ -98,6 +98,22 @@ def test_a_changed_module_is_compiled_once_by_processes_that_start_together(
     assert "ImportError: " in wrong.stderr
 
 
+def test_small_tests_pass_where_nothing_is_compiled() -> None:
+    tests = ["runtime/test_rows.py", "runtime/test_digits.py", "operators/test_slots.py"]
+    small = [str(ROOT / "tests" / name) for name in [*tests, "operators/test_ranks.py"]]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *small],
+        cwd=ROOT,
+        env=os.environ | {"ELSINORE_PURE": "1", "ELSINORE_EXAMPLES": "20"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    program = "from elsinore.runtime import simultaneous; print(simultaneous.__file__)"
+    assert run_python(program, ROOT, ELSINORE_PURE="1").stdout.strip().endswith(".py")
+
+
 def test_an_error_says_what_to_install(working_copy: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     without = {name: text for name, text in os.environ.items() if name != "CC"}

@@ -103,3 +103,21 @@ def test_a_job_whose_rehearsal_fails_runs_all_the_same(
     frame = spark.createDataFrame(pa.Table.from_pylist(EVENTS))
     with workload.run(frame) as results:
         assert [row["n"] for row in results["q"].collect()] == [40]
+
+
+def test_workers_load_the_modules_that_were_compiled_with_the_package(
+    spark: "SparkSession",
+) -> None:
+    def loaded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from importlib import import_module
+
+        from elsinore.compiled_modules import compiled_sources
+
+        for _ in batches:
+            pass
+        files = [str(import_module(name).__file__) for name, _ in compiled_sources()]
+        yield pa.RecordBatch.from_pydict({"file": files})
+
+    rows = spark.range(1).mapInArrow(loaded, "file string").collect()
+    assert rows
+    assert not [row.file for row in rows if row.file.endswith(".py")]
