@@ -26,6 +26,12 @@ factors = st.one_of(
     st.floats(min_value=1e-60, max_value=1e300),
 )
 steps = st.lists(st.tuples(st.booleans(), factors), max_size=30)
+normal_numbers = st.builds(  # of all magnitudes alike
+    lambda part, bits, exponent: (math.ldexp(part, bits), exponent),
+    st.floats(1.0, 2.0, exclude_max=True) | st.floats(-2.0, -1.0, exclude_min=True),
+    st.integers(128, 383),
+    st.integers(0, 3),
+)
 
 
 def value(number: Extended) -> Fraction:
@@ -103,6 +109,16 @@ def test_ratios_of_chains_are_those_of_fractions(
         assert found <= 2.0**-1020
     else:
         assert math.isclose(found, float(expected), rel_tol=1e-11)
+
+
+@often
+@given(normal_numbers, normal_numbers)
+def test_a_sum_of_normal_numbers_is_that_of_fractions(one: Extended, other: Extended) -> None:
+    found = add(*one, *other)
+    assert is_normal(found)
+    expected = value(one) + value(other)
+    error = abs(value(found) - expected)
+    assert error <= max(abs(value(one)), abs(value(other))) / 2**52
 
 
 @often

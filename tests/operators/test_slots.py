@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.model import Window
-from elsinore.operators.slots import KeySlots
+from elsinore.operators.slots import FIRST_SLOTS, KeySlots
 
 often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "50")))
-# few keys that meet in the table again and again, and many that make it grow
-keys = st.one_of(st.integers(0, 6).map(lambda n: n * 256), st.integers(0, 2**31 - 1))
+# Keys that the first table looks for at the same place, of whose entries each moves up when one
+# before it is removed; and many that make it grow.
+mixed = np.arange(2**14) * 2654435761
+meeting = np.flatnonzero(((mixed ^ (mixed >> 32)) & (4 * FIRST_SLOTS - 1)) == 4 * FIRST_SLOTS - 2)
+keys = st.one_of(st.sampled_from(meeting[:7].tolist()), st.integers(0, 2**31 - 1))
 batches = st.lists(st.lists(keys, min_size=1, max_size=120), min_size=1, max_size=12)
 
 
@@ -38,6 +41,19 @@ def test_every_key_keeps_its_slot_until_its_windows_are_over(
         assert sorted(slots.used.tolist()) == sorted(model.values())
         if saved:
             slots = KeySlots.from_arrays(**slots.arrays())
+
+
+@often
+@given(st.permutations(meeting[:6].tolist()), st.sets(st.integers(0, 5)))
+def test_keys_that_meet_in_the_table_are_found_when_others_have_gone(
+    order: list[int], gone: set[int]
+) -> None:
+    slots = KeySlots()
+    found = slots.of(np.array(order, np.int32), np.zeros(6, np.int64))
+    slots.give_back(found[sorted(gone)].astype(np.int64))
+    kept = [place for place in range(6) if place not in gone]
+    again = slots.of(np.array(order, np.int32)[kept], np.ones(len(kept), np.int64))
+    assert again.tolist() == found[kept].tolist()
 
 
 def test_a_window_without_an_end_leaves_all_keys_their_slots() -> None:
