@@ -20,6 +20,7 @@ from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.possible import why_only_paths
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.interpret import STACK
+from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import (
     ANY_NUMBER,
@@ -28,7 +29,6 @@ from elsinore.matches.query import (
     longest,
     negative_rows,
     new_events,
-    patience,
 )
 from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
@@ -64,7 +64,7 @@ class RunSearch(MarkedSearch):
         Raises InputError where more than `MOST_RUNS` are open at once.
         """
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
-        room, runs = self._room, self._runs
+        room, runs = self.room, self._runs
         room.for_rows(longest(keys))
         progress = self._begun(window, limit)
         self.work.allow(new_events(keys))

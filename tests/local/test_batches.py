@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import elsinore as el
 from elsinore.cli.app import app
 from elsinore.matches import query as search
+from elsinore.matches.engine import pattern
 
 EVENTS = [{"time": n, "type": "B" if n % 7 else "A", "v": n % 5, "k": n % 2} for n in range(40)]
 QUERIES = """
@@ -26,8 +27,8 @@ QUERY none RETURN c.v PATTERN SEQ(A a, C c);
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "ROOM", 50)
-    monkeypatch.setattr(search, "WIDEST", 50)
+    monkeypatch.setattr(pattern, "ROOM", 50)
+    monkeypatch.setattr(pattern, "WIDEST", 50)
 
 
 def test_pieces_together_are_the_results() -> None:

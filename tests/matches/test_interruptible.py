@@ -7,9 +7,8 @@ import time
 import pytest
 
 import elsinore as el
-from elsinore.matches import search as se
-from elsinore.matches.arrays import Ints
-from elsinore.matches.work import Work
+from elsinore.matches.engine import pattern
+from elsinore.matches.engine.tables import PAUSED
 
 HEAVY = "RETURN COUNT(b[]) AS n PATTERN B+ b WHERE SUM(b[].v) >= {least}"
 
@@ -34,14 +33,14 @@ def test_a_search_that_tries_much_is_interrupted_by_ctrl_c() -> None:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The beginnings at which a search paused."""
     places: list[int] = []
-    end = Work.end
+    scan = pattern.scan
 
-    def noted(self: Work, progress: Ints) -> bool:
-        if progress[se.STATUS] == se.PAUSED:
-            places.append(int(progress[se.BEGIN]))
-        return end(self, progress)
+    def noted(program, values, graph, window, match, output) -> None:  # type: ignore[no-untyped-def]
+        scan(program, values, graph, window, match, output)
+        if output.status == PAUSED:
+            places.append(window.begin)
 
-    monkeypatch.setattr(Work, "end", noted)
+    monkeypatch.setattr(pattern, "scan", noted)
     return places
 
 
@@ -63,7 +62,7 @@ def test_pausing_at_every_step_changes_no_match(
     events = [{"time": n, "type": "ABBCBAB"[n % 7], "v": n * 7 % 11} for n in range(24)]
     (expected,) = workload.run(events).values()
     assert not pauses
-    monkeypatch.setattr(se, "PAUSE_STEPS", 1)
+    monkeypatch.setattr(pattern, "PAUSE_STEPS", 1)
     (paused,) = workload.run(events).values()
     assert len(pauses) > 10
     assert paused.num_rows > 0

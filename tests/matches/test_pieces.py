@@ -4,7 +4,9 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import InputError
+from elsinore.matches import kernel_search
 from elsinore.matches import query as search
+from elsinore.matches.engine import pattern
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
 from elsinore.plan.modes import HIGH, Uncertainty
@@ -28,14 +30,14 @@ def batches(text: str) -> list[pa.RecordBatch]:
     return [*operator.process(batch), *operator.close()]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("name", PATTERNS)
 def test_pieces_are_small_and_hold_every_match_once(
-    monkeypatch: pytest.MonkeyPatch, pattern: str
+    monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    expected = pa.Table.from_batches(batches(PATTERNS[pattern]))
-    monkeypatch.setattr(search, "ROOM", 50)
-    monkeypatch.setattr(search, "WIDEST", 100)
-    pieces = batches(PATTERNS[pattern])
+    expected = pa.Table.from_batches(batches(PATTERNS[name]))
+    monkeypatch.setattr(pattern, "ROOM", 50)
+    monkeypatch.setattr(pattern, "WIDEST", 100)
+    pieces = batches(PATTERNS[name])
     assert len(pieces) >= expected.num_rows // 100
     assert max(piece.num_rows for piece in pieces) <= 100
     rows = pa.Table.from_batches(pieces).to_pylist()
@@ -45,7 +47,7 @@ def test_pieces_are_small_and_hold_every_match_once(
 def test_the_guard_counts_a_window_once_however_many_pieces_it_makes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search, "ROOM", 100)
+    monkeypatch.setattr(pattern, "ROOM", 100)
     monkeypatch.setattr(search, "GUARD", 2**EVENTS - 1)
     assert sum(piece.num_rows for piece in batches(PATTERNS["lists"])) == 2**EVENTS - 1
     monkeypatch.setattr(search, "GUARD", 2**EVENTS - 2)
@@ -65,7 +67,8 @@ def test_matches_that_two_runs_find_are_given_out_once_in_whatever_pieces(
     batch, _ = batch_of(unit, stream)
     found = []
     for room in (1 << 15, 100, 7):
-        monkeypatch.setattr(search, "ROOM", room)
+        monkeypatch.setattr(pattern, "ROOM", room)
+        monkeypatch.setattr(kernel_search, "ROOM", room)
         operator = MatchOperator(unit, OperatorOptions())
         pieces = [*operator.process(batch), *operator.close()]
         found.append(sorted(ids for piece in pieces for ids in piece["c0"].to_pylist()))

@@ -1,6 +1,7 @@
 """Searches find the same matches when their arrays are full after every few events.
 
-They run as plain Python, which refuses to write beyond the end of an array.
+Kernels run as plain Python, which refuses to write beyond the end of an array; compiled modules do
+so with ELSINORE_BOUNDSCHECK=1.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from benchmarks.evaluations import EVALUATIONS, run_kernels, run_search
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.kernels import uncompiled
-from elsinore.matches import query, scan
+from elsinore.matches import kernel_search
+from elsinore.matches.engine import pattern
 from elsinore.matches.evaluation import postponed_search
 from elsinore.plan.modes import Evaluation
 from oracles.matches import brute_force
@@ -33,7 +35,6 @@ from support.matches import (
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 KERNELS = (
-    (scan, "scan"),
     (run_kernels, "scan_runs"),
     (postponed_search, "scan_main_runs"),
 )
@@ -51,9 +52,10 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     """Let searches begin with room for a few matches of a few events."""
     for module, name in KERNELS:
         patch.setattr(module, name, plain(module, name))
-    patch.setattr(query, "STEPS", drawn.number(2, 4))
-    patch.setattr(query, "ROOM", drawn.number(1, 3))
-    patch.setattr(query, "WIDEST", 4)
+    for module in (pattern, kernel_search):
+        patch.setattr(module, "STEPS", drawn.number(2, 4))
+        patch.setattr(module, "ROOM", drawn.number(1, 3))
+        patch.setattr(module, "WIDEST", 4)
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
 
 

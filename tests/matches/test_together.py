@@ -6,9 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from elsinore.kernels import compiling
 from elsinore.language import parse_workload
-from elsinore.matches import operator, query, together
+from elsinore.matches import operator, together
 from elsinore.matches.merged import _in_turn
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
@@ -99,13 +98,3 @@ def test_queries_that_go_on_alike_share_what_is_worked_out(monkeypatch):
 def test_an_event_that_goes_on_in_a_circle_is_for_the_search_one_by_one():
     with pytest.raises(ValueError, match="cycle"):
         _in_turn({1: 2, 2: 1})
-
-
-def test_compiling_ahead_compiles_the_search_for_simultaneous_events_too(monkeypatch):
-    searched = []
-    monkeypatch.setattr(query, "_search", lambda *given: searched.append(len(given[4])))
-    text = "QUERY q RETURN a.n PATTERN SEQ(A a, B b, C c) STRATEGY SKIP TILL NEXT MATCH WITHIN 10;"
-    events = [Happening(n * 1_000_000, kind, {"k": 0}) for n, kind in enumerate("ABC")]
-    with compiling():
-        matches(text, events, 0)
-    assert set(searched) == {0}  # over no keys: events to come may be simultaneous

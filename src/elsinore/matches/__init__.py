@@ -2,6 +2,5 @@
 
 A query's pattern becomes an automaton (`template`) with conditions on its edges (`conditions`) and
 registers for what a partial match remembers (`registers`). The events of open windows are kept.
-From each event that may begin a match, a depth-first search follows whatever can still be completed
-(`search`).
+The partial matches of a window are a graph, which a depth-first search traverses (`engine`).
 """

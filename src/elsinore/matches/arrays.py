@@ -50,14 +50,3 @@ class Given(NamedTuple):
     found: Ints  # [row, match]
     counted: Doubles  # [register, match]
     paths: Shorts  # [step, row and state]
-
-
-class Relevant(NamedTuple):
-    """The relevant events of a key (`elsinore.matches.reach` tells the columns).
-
-    `ways` [event, state + state] to complete a match, and when: see `elsinore.matches.counting`.
-    """
-
-    events: Ints
-    ways: Doubles
-    sums: Doubles  # of ways by state, and trees of them, behind the room of expressions

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.errors import InputError
-from elsinore.kernels import enter, is_compiling
+from elsinore.kernels import enter
 from elsinore.kernels.saved import (
     reading_state,
     seal,
@@ -265,9 +265,6 @@ class MatchOperator:
     ) -> Iterator[pa.RecordBatch]:
         engine = self._engine
         assert engine is not None
-        search = engine.searches[together.places[0]]
-        if is_compiling() and isinstance(search, QuerySearch):
-            search.compile_search(operands, _window(search.template))
         for numbers, piece in together.matches(operands, keys):
             groups = events.groups(piece.first)
             made: dict[Hashable, list[pa.Array]] = {}

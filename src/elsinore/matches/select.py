@@ -195,35 +195,6 @@ def give_out(
 
 
 @kernel(inline=True, borrows=True)
-def give_out_with(
-    tables: Ints,
-    progress: Ints,
-    path: Ints,
-    depth: int,
-    row: int,
-    state: int,
-    values: Values,
-    registers: Registers,
-    given: Given,
-) -> None:
-    """Write down the match that ends with `row` in `state` behind the path, as `give_out` does.
-
-    There is room for it, and no register is of an aggregate that the user defines.
-    """
-    if progress[COUNTED] >= progress[GUARD]:
-        progress[STATUS] = TOO_MANY
-        return
-    _write_ends(progress, path[0, AT], row, given.found)
-    _write_registers(tables, progress, depth + 1, registers, given)
-    _take_last(tables, progress, row, state, values, given)
-    if progress[WITH_PATHS] == 1:
-        _write_path(progress, path, depth + 1, given.paths)
-        given.paths[progress[FILLED], 0], given.paths[progress[FILLED], 1] = row, state
-        progress[FILLED] += 1
-    _count_match(progress)
-
-
-@kernel(inline=True, borrows=True)
 def _write_ends(progress: Ints, first: int, last: int, found: Ints) -> None:
     """Write down the rows that a match begins and ends with, its window, where its path begins."""
     number = progress[FOUND]
@@ -241,25 +212,6 @@ def _write_registers(
         given.found[BOUND + register, number] = registers.held[step, register]
     for register in range(tables[NUMBERS]):
         given.counted[register, number] = registers.numbers[step, register]
-
-
-@kernel(inline=True, borrows=True)
-def _take_last(
-    tables: Ints, progress: Ints, row: int, state: int, values: Values, given: Given
-) -> None:
-    """Let the registers that are written down take in the event that a match ends with."""
-    number, listed = progress[FOUND], tables[tables[UPDATE_AT] + state]
-    for place in range(listed + 1, listed + 1 + tables[listed], 4):
-        kind, register = tables[place], tables[place + 1]
-        column, is_whole = tables[place + 2], tables[place + 3]
-        if kind <= 3:
-            given.found[BOUND + register, number] = event_after(
-                kind, column, is_whole, row, given.found[BOUND + register, number], values
-            )
-        else:
-            given.counted[register, number] = number_after(
-                kind, column, is_whole, row, given.counted[register, number], values
-            )
 
 
 @kernel(inline=True, borrows=True)

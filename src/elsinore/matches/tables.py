@@ -51,11 +51,8 @@ class Header(IntEnum):
     ENDING = 23  # the states where a match may end
     IS_PLAIN = 24  # whether no edge has conditions or ways
     PAIR_AT = 25  # [condition]: -1, or where it stands as a comparison of two neighbours
-    LEAF_AT = 26  # [state + 1]: those states that follow that end a match at once, as bits
     LOOKS_AT = 27  # [edge]: 1 for ways or conditions on neighbours, 2 for other conditions
     DUPLICATES = 28  # whether two runs may find one match
-    ORDERED_AT = 29  # 0, or trees of sums: [edge] the entry of each (`elsinore.matches.counting`)
-    ORDERED_ROOM = 30  # where there is room for them, the number of edges first
     MOVES_AT = 31  # 0, or [class, state + 2]: where an event leads to (`elsinore.matches.merged`)
     ENDS_ONLY = 32  # whether nothing follows where a match ends
     OVERFLOWED = 33  # 1 where a condition had a whole number beyond 64 bits
@@ -75,12 +72,14 @@ class Tables:
     program: Program
     steppers: tuple[Stepper, ...]
     negatives: tuple[Tables, ...]
-    ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison: see `ranks`
+    ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
     interprets: bool  # whether there are conditions beyond comparisons of neighbours
     compares_neighbours: bool  # whether nothing but comparisons of neighbours is checked
     known: tuple[tuple[int, int], ...]  # registers of events, and the row of a match they hold
+    states: ClassStates | None = None  # of the classes seen so far
+    search: object | None = None  # made of the tables (`elsinore.matches.engine.pattern`)
 
     def has_overflown(self) -> bool:
         """Return whether a condition had a whole number beyond 64 bits; forget it."""
@@ -100,6 +99,7 @@ class Tables:
 
     def set_classes(self, states: ClassStates) -> None:
         """Put in which states the events of each class take."""
+        self.states = states
         kept = self.integers[: self._size()]
         at = len(kept) + states.at
         at[states.at == 0] = len(kept)  # the empty list

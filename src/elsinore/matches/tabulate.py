@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsinore.matches.counting import ENTRY
 from elsinore.matches.operands import Layout
 from elsinore.matches.program import Compiler, Program, register_places
 from elsinore.matches.reach import LAST_BIT
@@ -85,8 +84,6 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     _put_sets(table, template)
     _put_conditions(table, program, pairs)
     ordered = _ordered(template, near, pairs)
-    edges = len(template.edges)
-    table[Header.ORDERED_ROOM] = table.put([edges, *([-1] * edges), *([0] * ENTRY * len(ordered))])
     table[Header.WHOLES_AT] = table.put(program.wholes)
     is_path = all(near[n] for edge in template.edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in template.edges)
@@ -277,17 +274,6 @@ def _put_sets(table: _Table, template: MatchTemplate) -> None:
     }
     table[Header.IS_PLAIN] = int(fits and len(plain) == len(template.edges))
     table[Header.DUPLICATES] = int(template.duplicates)
-    late = template.final or any(edge.late for edge in template.edges)
-    guarded = any(edge.source == START and edge.ways != FREE for edge in template.edges)
-    late = late or any(register.aggregate is not None for register in template.registers)
-    sources = {edge.source for edge in template.edges}
-    leaves = {end.state for end in template.ends if end.ways == FREE} - sources
-    leaf = [0] * len(following)
-    if fits and template.strategy is Strategy.ANY and not late and not guarded:
-        for edge in plain:
-            if edge.source != START and edge.target in leaves:
-                leaf[edge.source + 1] |= 1 << edge.target
-    table[Header.LEAF_AT] = table.put(leaf)
 
 
 def _looks(edge: Edge, near: Sequence[bool]) -> int:

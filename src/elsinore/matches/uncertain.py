@@ -14,9 +14,10 @@ from elsinore.matches import search as se
 from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.chances import PossibleTimes, sum_up
+from elsinore.matches.kernel_search import KernelSearch, patience
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
-from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch, patience
+from elsinore.matches.query import ANY_NUMBER, Found
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
@@ -31,7 +32,7 @@ MOST_SUMMED = 10_000_000_000  # and in a call altogether, about 20 seconds: then
 ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
 
-class UncertainSearch(QuerySearch):
+class UncertainSearch(KernelSearch):
     """The search of one query where times are uncertain."""
 
     def __init__(
@@ -71,7 +72,7 @@ class UncertainSearch(QuerySearch):
         """Yield the matches that are probable enough and hold a new event, in pieces."""
         low, high = operands.wholes[TIME], operands.wholes[self.high]
         starts, points, odds = self.possible(operands)
-        room = self._room
+        room = self.room
         widest = int(np.diff(starts).max(initial=0))
         mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
         sums, many = np.zeros(0, dtype=np.float64), widest

@@ -24,6 +24,12 @@ class Work:
         """Allow more for events that came, or matches that were found."""
         self.allowed += STEPS_EACH * items
 
+    def count(self, steps: int, found: int) -> bool:
+        """Count what a search tried and found; return whether it has tried more than it may."""
+        self.tried += steps
+        self.allow(found)
+        return self.tried > self.allowed
+
     def begin(self, progress: Ints) -> None:
         """Ready `progress` for a call: it ends when too much was tried, or to look for Ctrl-C."""
         left = max(self.allowed - self.tried, 0)
@@ -33,6 +39,4 @@ class Work:
 
     def end(self, progress: Ints) -> bool:
         """Count what a call tried; return whether the search has tried more than it may."""
-        self.tried += int(progress[se.STEPS])
-        self.allow(int(progress[se.FOUND]))
-        return self.tried > self.allowed
+        return self.count(int(progress[se.STEPS]), int(progress[se.FOUND]))

@@ -20,8 +20,9 @@ from elsinore.matches.evaluation.possible import ON_THE_FLY, PATHS
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.interpret import STACK
+from elsinore.matches.kernel_search import EVENT_SECONDS
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, EVENT_SECONDS, Found, QuerySearch
+from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 
@@ -80,9 +81,9 @@ class AutoSearch(QuerySearch):
         some = keys[np.linspace(0, len(keys) - 1, min(KEYS, len(keys))).astype(np.int64)]
         some[:, ky.END_ROW] = np.minimum(some[:, ky.END_ROW], some[:, ky.NEW_ROW] + NEW_ROWS)
         lengths = some[:, ky.END_ROW] - some[:, ky.FIRST_ROW]
-        room = self._room
-        room.for_rows(int(lengths.max(initial=0)))
         search = self._on_the_fly
+        room = search.room
+        room.for_rows(int(lengths.max(initial=0)))
         flags = search.ready(operands, int(lengths.max(initial=0)))
         progress = search.begun(window, ANY_NUMBER)
         stack: Doubles = np.zeros(STACK + 2 * len(self.template.states))

@@ -8,8 +8,9 @@ from elsinore.matches import search as se
 from elsinore.matches.arrays import Ints
 from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.kernel_search import KernelSearch
 from elsinore.matches.operands import Layout
-from elsinore.matches.query import Found, QuerySearch
+from elsinore.matches.query import Found
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.windows import FIRST_CALL
 from elsinore.plan.classes import Classes
@@ -17,7 +18,7 @@ from elsinore.plan.classes import Classes
 Marks = dict[int, set[tuple[int, bytes]]]
 
 
-class MarkedSearch(QuerySearch):
+class MarkedSearch(KernelSearch):
     """A search that counts its work, and whose pieces may be cut anywhere.
 
     `go` is how far it goes: for measurements it may stop before matches are made.

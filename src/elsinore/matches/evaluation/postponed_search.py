@@ -17,6 +17,7 @@ from elsinore.matches.evaluation.filters import early_filters, read_by
 from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE, MainRun
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import (
     ANY_NUMBER,
@@ -25,7 +26,6 @@ from elsinore.matches.query import (
     longest,
     negative_rows,
     new_events,
-    patience,
 )
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.template import MatchTemplate
@@ -61,7 +61,7 @@ class PostponedSearch(MarkedSearch):
     ) -> Iterator[Found]:
         """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`)."""
         negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
-        room = self._room
+        room = self.room
         room.for_rows(longest(keys))
         flags = self.ready(operands, longest(keys))
         progress = self.begun(window, limit)

@@ -1,0 +1,381 @@
+"""The graph of a key's partial matches, built from its last event backwards.
+
+A node is an event in a state. Its `count` is the number of ways to complete a match after it (the
+number of paths of a directed graph without cycles), its `soonest` the event at which the first of
+these matches ends. So no search enters a node from which no match ends in its window. Conditions
+that read more than two neighbours are taken to hold here (`Program.is_near`): then counts are
+bounds, and `soonest` is no later than the true one.
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.matches.engine.tables import ANY as _ANY
+from elsinore.matches.engine.tables import CLASS as _CLASS
+from elsinore.matches.engine.tables import CONTIGUOUS as _CONTIGUOUS
+from elsinore.matches.engine.tables import FOREVER as _FOREVER
+from elsinore.matches.engine.tables import MOMENT as _MOMENT
+from elsinore.matches.engine.tables import TIME as _TIME
+
+if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.conditions import all_hold
+    from cython.cimports.elsinore.matches.engine.tables import (
+        Graph,
+        Match,
+        Program,
+        Values,
+        Window,
+    )
+    from cython.cimports.elsinore.matches.engine.trees import add_smaller, clear_path, put_in
+else:
+    from elsinore.matches.engine.conditions import all_hold
+    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+    from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
+
+ANY = cython.declare(cython.int, _ANY)
+CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
+TIME = cython.declare(cython.int, _TIME)
+CLASS = cython.declare(cython.int, _CLASS)
+MOMENT = cython.declare(cython.int, _MOMENT)
+FOREVER = cython.declare(cython.longlong, _FOREVER)
+LONG = cython.declare(cython.int, 64)  # events from which on trees are faster than comparisons
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def last_before(
+    values: Values, row: cython.longlong, first_row: cython.longlong
+) -> cython.longlong:
+    """Return the last row, from `first_row` on, of an earlier moment than `row`; -1 if none."""
+    moment: cython.longlong = values.integers[MOMENT, row]
+    while row >= first_row and values.integers[MOMENT, row] == moment:
+        row -= 1
+    return row if row >= first_row else -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_free(
+    program: Program,
+    values: Values,
+    ways: cython.int,
+    ways_end: cython.int,
+    moment: cython.longlong,
+    before: cython.longlong,
+) -> cython.bint:
+    """Return whether some way has no match that begins after `moment` and ends by row `before`.
+
+    `before` is -1 if there is no such row.
+    """
+    if before < 0:
+        return True
+    way: cython.int
+    place: cython.int
+    for way in range(ways, ways_end):
+        free: cython.bint = True
+        for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
+            if values.negatives[program.negatives[place], before] > moment:
+                free = False
+        if free:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_open(
+    program: Program,
+    values: Values,
+    edge: cython.int,
+    current: cython.longlong,
+    previous: cython.longlong,
+    first_row: cython.longlong,
+) -> cython.bint:
+    """Return whether NOT lets row `current` follow `previous`; if not, no later row may either."""
+    if program.edges[edge].is_free:
+        return True
+    ways: cython.int = program.edges[edge].ways
+    ways_end: cython.int = program.edges[edge].ways_end
+    moment: cython.longlong = values.integers[MOMENT, previous]
+    before: cython.longlong = last_before(values, current, first_row)
+    return is_free(program, values, ways, ways_end, moment, before)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def may_follow(
+    program: Program,
+    values: Values,
+    match: Match,
+    edge: cython.int,
+    current: cython.longlong,
+    previous: cython.longlong,
+    first_row: cython.longlong,
+) -> cython.bint:
+    """Return whether row `current` may follow `previous` by an edge that NOT leaves open."""
+    if program.edges[edge].is_plain:
+        return True
+    unless: cython.int = program.edges[edge].unless
+    unless_end: cython.int = program.edges[edge].unless_end
+    if unless < unless_end:
+        moment: cython.longlong = values.integers[MOMENT, previous]
+        before: cython.longlong = last_before(values, current, first_row)
+        if is_free(program, values, unless, unless_end, moment, before):
+            return False
+    return all_hold(
+        program,
+        values,
+        match,
+        program.edges[edge].near,
+        program.edges[edge].near_end,
+        current,
+        previous,
+        0,
+        0,
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def gather(program: Program, values: Values, graph: Graph, window: Window) -> cython.void:
+    """Fill the graph's events, and the states of its nodes, for the key of a window.
+
+    There are none if no match can end with a new event.
+    """
+    graph.event_count = 0
+    graph.node_count = 0
+    graph.built = -1
+    window.first_row = window.keys[window.key].first_row
+    window.fresh = 0 if program.is_deferred else window.keys[window.key].new_row
+    end_row: cython.longlong = window.keys[window.key].end_row
+    if window.fresh >= end_row:
+        return
+    row: cython.longlong
+    place: cython.int
+    for row in range(window.first_row, end_row):
+        number: cython.longlong = values.integers[CLASS, row]
+        if number < 0 or program.classes[number].states == program.classes[number].states_end:
+            continue
+        event: cython.int = graph.event_count
+        graph.events[event].row = row
+        graph.events[event].time = values.integers[TIME, row]
+        graph.events[event].moment = values.integers[MOMENT, row]
+        graph.events[event].node = graph.node_count
+        for place in range(program.classes[number].states, program.classes[number].states_end):
+            graph.nodes[graph.node_count].event = event
+            graph.nodes[graph.node_count].state = program.class_states[place]
+            graph.node_count += 1
+        graph.events[event].node_end = graph.node_count
+        graph.event_count += 1
+    if graph.event_count > 0 and graph.events[graph.event_count - 1].row < window.fresh:
+        graph.event_count = 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def build(
+    program: Program,
+    values: Values,
+    match: Match,
+    graph: Graph,
+    window: Window,
+    begin: cython.int,
+    last: cython.int,
+) -> cython.void:
+    """Build the nodes of events `last` back to `begin`: counts, ends and links."""
+    state: cython.int
+    for state in range(program.states.shape[0]):
+        graph.heads[state] = -1
+        graph.sums[state] = 0.0
+        graph.soonest[state] = graph.event_count
+    graph.uses_trees = program.orders.shape[0] > 0 and last - begin >= LONG
+    joined: cython.int = last  # events after it have been joined
+    link: cython.int = 0
+    at: cython.int = last
+    node: cython.int
+    edge: cython.int
+    while at >= begin:
+        while graph.events[joined].moment > graph.events[at].moment:
+            join(program, values, graph, joined)
+            joined -= 1
+        for node in range(graph.events[at].node, graph.events[at].node_end):
+            state = graph.nodes[node].state
+            graph.nodes[node].link = link
+            for edge in range(program.states[state].edges, program.states[state].edges_end):
+                graph.links[link] = graph.heads[program.edges[edge].target]
+                link += 1
+            complete(program, values, match, graph, window, node)
+        at -= 1
+    if graph.uses_trees:
+        for at in range(joined + 1, last + 1):
+            for node in range(graph.events[at].node, graph.events[at].node_end):
+                clear_path(program, values, graph, node)
+    graph.built = last
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def join(program: Program, values: Values, graph: Graph, event: cython.int) -> cython.void:
+    """Let the nodes of an event follow those of earlier moments.
+
+    Under ANY only nodes from which a match ends matter; otherwise any node may have to be taken.
+    """
+    node: cython.int
+    for node in range(graph.events[event].node_end - 1, graph.events[event].node - 1, -1):
+        state: cython.int = graph.nodes[node].state
+        graph.nodes[node].later = graph.heads[state]
+        if program.strategy == ANY and graph.nodes[node].soonest == graph.event_count:
+            continue
+        graph.heads[state] = node
+        graph.sums[state] += graph.nodes[node].count
+        graph.soonest[state] = min(graph.soonest[state], graph.nodes[node].soonest)
+        if graph.uses_trees:
+            put_in(program, values, graph, node)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def complete(
+    program: Program,
+    values: Values,
+    match: Match,
+    graph: Graph,
+    window: Window,
+    node: cython.int,
+) -> cython.void:
+    """Set a node's count and soonest end, from those of the nodes that may follow it."""
+    state: cython.int = graph.nodes[node].state
+    event: cython.int = graph.nodes[node].event
+    graph.nodes[node].count = 0.0
+    graph.nodes[node].soonest = graph.event_count
+    if program.states[state].ends and graph.events[event].row >= window.fresh:
+        graph.nodes[node].count = 1.0
+        graph.nodes[node].soonest = event
+    until: cython.longlong = FOREVER
+    if program.strategy == CONTIGUOUS:
+        until = graph.events[event].moment + 1
+    elif program.strategy != ANY and program.is_near:
+        until = first_follower(program, values, match, graph, window, node)
+    edge: cython.int
+    for edge in range(program.states[state].edges, program.states[state].edges_end):
+        target: cython.int = program.edges[edge].target
+        if until == FOREVER and (program.edges[edge].is_plain or program.strategy != ANY):
+            graph.nodes[node].count += graph.sums[target]
+            graph.nodes[node].soonest = min(graph.nodes[node].soonest, graph.soonest[target])
+        elif graph.uses_trees and program.edges[edge].order >= 0:
+            add_smaller(program, values, graph, node, program.edges[edge].order)
+        else:
+            add_followers(program, values, match, graph, window, node, edge, until)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def limit_of(graph: Graph, window: Window, event: cython.int) -> cython.longlong:
+    """Return the latest time of an event that may be in a window with an event."""
+    if window.within < 0:
+        return FOREVER
+    return graph.events[event].time + window.within
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def first_follower(
+    program: Program,
+    values: Values,
+    match: Match,
+    graph: Graph,
+    window: Window,
+    node: cython.int,
+) -> cython.longlong:
+    """Return the first moment at which an event may follow a node; -1 if there is none.
+
+    For conditions on neighbours and NOT alone.
+    """
+    state: cython.int = graph.nodes[node].state
+    event: cython.int = graph.nodes[node].event
+    row: cython.longlong = graph.events[event].row
+    limit: cython.longlong = limit_of(graph, window, event)
+    until: cython.longlong = FOREVER
+    edge: cython.int
+    for edge in range(program.states[state].edges, program.states[state].edges_end):
+        later: cython.int = graph.heads[program.edges[edge].target]
+        while later >= 0:
+            following: cython.int = graph.nodes[later].event
+            moment: cython.longlong = graph.events[following].moment
+            if moment >= until or graph.events[following].time > limit:
+                break
+            current: cython.longlong = graph.events[following].row
+            if not is_open(program, values, edge, current, row, window.first_row):
+                break
+            if may_follow(program, values, match, edge, current, row, window.first_row):
+                until = moment
+                break
+            later = graph.nodes[later].later
+    return -1 if until == FOREVER else until
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_followers(
+    program: Program,
+    values: Values,
+    match: Match,
+    graph: Graph,
+    window: Window,
+    node: cython.int,
+    edge: cython.int,
+    until: cython.longlong,
+) -> cython.void:
+    """Add to a node the counts of the nodes that may follow it by an edge, up to a moment.
+
+    Under NEXT and CONTIGUOUS only the nodes of that moment follow.
+    """
+    event: cython.int = graph.nodes[node].event
+    row: cython.longlong = graph.events[event].row
+    limit: cython.longlong = limit_of(graph, window, event)
+    later: cython.int = graph.heads[program.edges[edge].target]
+    while later >= 0:
+        following: cython.int = graph.nodes[later].event
+        moment: cython.longlong = graph.events[following].moment
+        if moment > until or graph.events[following].time > limit:
+            break
+        current: cython.longlong = graph.events[following].row
+        if not is_open(program, values, edge, current, row, window.first_row):
+            break
+        if (
+            (program.strategy == ANY or moment == until)
+            and graph.nodes[later].count > 0.0
+            and may_follow(program, values, match, edge, current, row, window.first_row)
+        ):
+            graph.nodes[node].count += graph.nodes[later].count
+            soonest: cython.int = graph.nodes[later].soonest
+            graph.nodes[node].soonest = min(graph.nodes[node].soonest, soonest)
+        later = graph.nodes[later].later
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def may_begin(program: Program, graph: Graph, event: cython.int) -> cython.bint:
+    """Return whether a match may begin with an event and can be completed."""
+    node: cython.int
+    edge: cython.int
+    for node in range(graph.events[event].node, graph.events[event].node_end):
+        if graph.nodes[node].soonest == graph.event_count:
+            continue
+        for edge in range(program.first_edges):
+            if program.edges[edge].target == graph.nodes[node].state:
+                return True
+    return False

@@ -1,0 +1,168 @@
+"""Matches of patterns under NOT: the latest moment at which one began that ended by each row."""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.matches.engine.tables import MOMENT as _MOMENT
+from elsinore.matches.engine.tables import TIME as _TIME
+
+if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.graph import (
+        gather,
+        is_free,
+        is_open,
+        last_before,
+        may_follow,
+    )
+    from cython.cimports.elsinore.matches.engine.tables import (
+        Graph,
+        Match,
+        Program,
+        Values,
+        Window,
+    )
+else:
+    from elsinore.matches.engine.graph import (
+        gather,
+        is_free,
+        is_open,
+        last_before,
+        may_follow,
+    )
+    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+
+TIME = cython.declare(cython.int, _TIME)
+MOMENT = cython.declare(cython.int, _MOMENT)
+
+
+def latest_beginnings(
+    program: Program,
+    values: Values,
+    graph: Graph,
+    window: Window,
+    match: Match,
+    latest: cython.longlong[::1],
+) -> None:
+    """Fill `latest` [row] with the latest moment at which a match began that ended by the row.
+
+    For patterns whose conditions read no more than two neighbours; -1 if no match ended by then.
+    Matches longer than the window's `within` do not count. A NOT at the beginning or the end of the
+    pattern is looked for among all rows of the key. A node's `count` is the latest moment at which
+    a partial match began that ends with it.
+    """
+    at: cython.int
+    node: cython.int
+    row: cython.longlong
+    with cython.nogil:
+        while window.key < window.keys.shape[0]:
+            gather(program, values, graph, window)
+            row = window.first_row
+            best: cython.longlong = -1
+            earliest: cython.int = 0
+            for at in range(graph.event_count):
+                while row < graph.events[at].row:
+                    latest[row] = best
+                    row += 1
+                while (
+                    window.within >= 0
+                    and graph.events[at].time - graph.events[earliest].time > window.within
+                ):
+                    earliest += 1
+                for node in range(graph.events[at].node, graph.events[at].node_end):
+                    began: cython.longlong = latest_beginning(
+                        program, values, graph, window, match, node, earliest
+                    )
+                    graph.nodes[node].count = cython.cast(cython.double, began)
+                    if (
+                        began > best
+                        and began >= graph.events[earliest].moment
+                        and may_end(program, values, graph, node, window.keys[window.key].end_row)
+                    ):
+                        best = began
+            while row < window.keys[window.key].end_row:
+                latest[row] = best
+                row += 1
+            window.key += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def may_end(
+    program: Program,
+    values: Values,
+    graph: Graph,
+    node: cython.int,
+    end_row: cython.longlong,
+) -> cython.bint:
+    """Return whether a match may end with a node, given a NOT at its end up to `end_row`."""
+    state: cython.int = graph.nodes[node].state
+    if not program.states[state].ends or program.states[state].is_free:
+        return program.states[state].ends
+    row: cython.longlong = graph.events[graph.nodes[node].event].row
+    ways: cython.int = program.states[state].ways
+    ways_end: cython.int = program.states[state].ways_end
+    moment: cython.longlong = values.integers[MOMENT, row]
+    return is_free(program, values, ways, ways_end, moment, end_row - 1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def latest_beginning(
+    program: Program,
+    values: Values,
+    graph: Graph,
+    window: Window,
+    match: Match,
+    node: cython.int,
+    earliest: cython.int,
+) -> cython.longlong:
+    """Return the latest moment at which a partial match began that ends with a node; -1: none.
+
+    The event before is `earliest` or later.
+    """
+    state: cython.int = graph.nodes[node].state
+    event: cython.int = graph.nodes[node].event
+    row: cython.longlong = graph.events[event].row
+    moment: cython.longlong = graph.events[event].moment
+    edge: cython.int
+    for edge in range(program.first_edges):
+        if program.edges[edge].target != state:
+            continue
+        before_row: cython.longlong = last_before(values, row, window.first_row)
+        if program.edges[edge].is_free or is_free(
+            program,
+            values,
+            program.edges[edge].ways,
+            program.edges[edge].ways_end,
+            -1,
+            before_row,
+        ):
+            return moment
+    began: cython.longlong = -1
+    before: cython.int = event - 1
+    earlier: cython.int
+    while before >= earliest:
+        if graph.events[before].moment < moment:
+            if graph.events[before].moment <= began:
+                break
+            previous: cython.longlong = graph.events[before].row
+            for earlier in range(graph.events[before].node, graph.events[before].node_end):
+                first: cython.longlong = cython.cast(cython.longlong, graph.nodes[earlier].count)
+                if first <= began:
+                    continue
+                source: cython.int = graph.nodes[earlier].state
+                for edge in range(program.states[source].edges, program.states[source].edges_end):
+                    if (
+                        program.edges[edge].target == state
+                        and is_open(program, values, edge, row, previous, window.first_row)
+                        and may_follow(
+                            program, values, match, edge, row, previous, window.first_row
+                        )
+                    ):
+                        began = first
+                        break
+        before -= 1
+    return began

@@ -1,0 +1,231 @@
+"""The search for the matches of a pattern, or of a pattern under NOT, by the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from elsinore.errors import InputError
+from elsinore.matches.arrays import Ints
+from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.negatives import latest_beginnings
+from elsinore.matches.engine.orders import put_orders
+from elsinore.matches.engine.program import build_program
+from elsinore.matches.engine.search import scan
+from elsinore.matches.interpret import STACK
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, MOMENT, NEW_ROW, PASSED, REACHED
+from elsinore.matches.operands import Operands
+from elsinore.matches.tables import Header, Tables
+from elsinore.matches.template import MatchTemplate
+from elsinore.matches.work import Work
+
+STEPS = 64  # events of a match that there is room for at first
+ROOM = 1 << 15  # matches returned at a time, at first
+WIDEST = 1 << 17  # and if there are many
+PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
+MOST = 9.0e18  # matches, beyond which their number is not reported
+NEVER = np.iinfo(np.int64).min
+
+
+class TooLongError(Exception):
+    """The search has tried more than it may."""
+
+
+class TooManyError(Exception):
+    """A window has more matches than may be returned: `count`."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
+class AggregateError(Exception):
+    """An aggregate of the user's failed; the tables say at which row."""
+
+
+class PatternSearch:
+    """The search for the matches of one template."""
+
+    def __init__(self, template: MatchTemplate, tables: Tables) -> None:
+        self.template = template
+        self.tables = tables
+        self._program = build_program(template, tables)
+        self._graph = tb.Graph(len(template.states))
+        self._lists: Any = None  # of the states of classes, as the program has them
+        self._negatives = [
+            PatternSearch(negative, inner)
+            for negative, inner in zip(template.negatives, tables.negatives, strict=True)
+        ]
+
+    def output(
+        self, *, limit: int, guard: int, wants_paths: bool, counts_exactly: bool
+    ) -> tb.Output:
+        """Return room for matches; a window may have `guard`, all windows together `limit`."""
+        output = tb.Output(*self._registers, ROOM)
+        output.limit, output.guard = limit, guard
+        output.wants_paths, output.counts_exactly = int(wants_paths), int(counts_exactly)
+        return output
+
+    def run(
+        self, operands: Operands, keys: Ints, window: tb.Window, output: tb.Output, work: Work
+    ) -> Iterator[tb.Output]:
+        """Yield the output whenever it has matches; they are overwritten afterwards.
+
+        Raises TooLongError, TooManyError or AggregateError.
+        """
+        values = self._values(operands, keys, window.within)
+        graph, program = self._graph, self._program
+        match = self._match(STEPS)
+        earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
+        graph.event_count = -1
+        while True:
+            left = max(work.allowed - work.tried, 0)
+            output.steps, output.pause, output.budget = 0, min(PAUSE_STEPS, left), left
+            output.count = output.filled = 0
+            output.status = tb.DONE
+            scan(program, values, graph, window, match, output)
+            if program.has_overflown:
+                self.tables.integers[Header.OVERFLOWED] = 1
+                program.has_overflown = 0
+            status, count = output.status, output.count
+            is_too_long = work.count(output.steps, count)
+            if count:
+                yield output
+                if output.limit < FOREVER:
+                    output.limit -= count
+            if status in {tb.DONE, tb.LIMITED}:
+                return
+            if is_too_long or status == tb.TOO_LONG:
+                raise TooLongError
+            if status == tb.TOO_MANY:
+                raise TooManyError(int(min(max(output.too_many, output.in_window), MOST)))
+            if status == tb.FAILED:
+                self.tables.integers[Header.FAILED] = program.failed_row + 1
+                program.failed_row = -1
+                raise AggregateError
+            if status == tb.DEEP:
+                earlier.append(match)
+                match = self._deeper(match)
+            elif status == tb.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
+                self._widen(output)
+
+    def latest_rows(self, operands: Operands, keys: Ints, within: int) -> Ints:
+        """Return for each pattern under NOT and row the latest beginning of a match that ended.
+
+        Beginnings are moments of the row's key, -1 if no match ended by the row.
+        """
+        rows = operands.wholes.shape[1] if self._negatives else 0
+        latest = np.full((len(self._negatives), rows), -1, np.int64)
+        every = keys.copy()
+        every[:, NEW_ROW] = every[:, FIRST_ROW]
+        every[:, PASSED], every[:, REACHED] = NEVER, FOREVER
+        for number, negative in enumerate(self._negatives):
+            if negative.tables.is_path:
+                negative._fill_by_neighbours(operands, every, within, latest[number])
+            else:
+                negative._fill_one_by_one(operands, every, within, latest[number])
+        return latest
+
+    def _fill_by_neighbours(
+        self, operands: Operands, keys: Ints, within: int, latest: Ints
+    ) -> None:
+        """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
+        window = tb.Window(structs(keys), within, 0, 0)
+        values = self._values(operands, keys, within)
+        match = self._match(STEPS)
+        latest_beginnings(self._program, values, self._graph, window, match, latest)
+
+    def _fill_one_by_one(self, operands: Operands, keys: Ints, within: int, latest: Ints) -> None:
+        """Fill the latest beginnings of a pattern from all its matches."""
+        window = tb.Window(structs(keys), within, 0, 0)
+        window.all_rows = 1
+        work = Work()
+        work.allow(int((keys[:, END_ROW] - keys[:, FIRST_ROW]).sum()))
+        output = self.output(limit=FOREVER, guard=FOREVER, wants_paths=False, counts_exactly=False)
+        moments = operands.wholes[MOMENT]
+        try:
+            for piece in self.run(operands, keys, window, output, work):
+                found = np.asarray(piece.found)[:, : piece.count]
+                np.maximum.at(latest, found[tb.LAST_ROW], moments[found[tb.FIRST_ROW]])
+        except TooLongError:
+            raise InputError(
+                f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
+                "partial matches were tried. Make the window shorter, or compare neighbours only."
+            ) from None
+        for begin, end in keys[:, :2]:
+            latest[begin:end] = np.maximum.accumulate(latest[begin:end])
+
+    def _values(self, operands: Operands, keys: Ints, within: int) -> tb.Values:
+        """Return the values of a batch, with the program and the graph ready for them."""
+        negatives = self.latest_rows(operands, keys, within)
+        longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
+        self._put_classes()
+        integers = put_orders(self._program, self._graph, self.tables, operands, longest)
+        at = int(self.tables.integers[Header.WHOLES_AT])
+        self._program.wholes = self.tables.integers[at : at + len(self._program.wholes)].copy()
+        self._make_room(longest)
+        columns = operands.values.doubles, integers, negatives
+        return tb.Values(*map(np.ascontiguousarray, columns))
+
+    def _put_classes(self) -> None:
+        """Put in which states the events of each class take, if classes have come."""
+        states = self.tables.states
+        if states is None or self._lists is states.lists:
+            return
+        self._lists = states.lists
+        begin = np.where(states.at > 0, states.at + 1, 0)
+        classes = tb.empty(tb.EVENT_CLASS, len(states.at))
+        classes["states"] = begin
+        classes["states_end"] = begin + np.where(states.at > 0, states.lists[states.at], 0)
+        self._program.classes = classes
+        self._program.class_states = states.lists.astype(np.int32)
+
+    def _make_room(self, rows: int) -> None:
+        """Make room for the graph of a key with so many events."""
+        graph = self._graph
+        classes, states = np.asarray(self._program.classes), np.asarray(self._program.states)
+        nodes = rows * int((classes["states_end"] - classes["states"]).max(initial=0))
+        degree = int((states["edges_end"] - states["edges"]).max(initial=0))
+        if len(graph.events) < rows or len(graph.nodes) < nodes:
+            graph.events = tb.empty(tb.EVENT, rows)
+            graph.nodes = tb.empty(tb.NODE, nodes)
+            graph.links = np.zeros(nodes * degree, np.int32)
+
+    @property
+    def _registers(self) -> tuple[int, int]:
+        header = self.tables.integers
+        return int(header[Header.EVENTS]), int(header[Header.NUMBERS])
+
+    def _match(self, depth: int) -> tb.Match:
+        return tb.Match(depth, *self._registers, STACK)
+
+    def _deeper(self, match: tb.Match) -> tb.Match:
+        """Return the match under way with room for twice as many events."""
+        depth = len(match.frames)
+        deeper = self._match(2 * depth)
+        np.asarray(deeper.frames)[:depth] = np.asarray(match.frames)
+        np.asarray(deeper.held)[: depth + 1] = np.asarray(match.held)
+        np.asarray(deeper.numbers)[: depth + 1] = np.asarray(match.numbers)
+        deeper.depth, deeper.first_edge = match.depth, match.first_edge
+        deeper.is_made = match.is_made
+        return deeper
+
+    def _widen(self, output: tb.Output) -> None:
+        """Make room for twice as many matches."""
+        wider = tb.Output(*self._registers, 2 * output.found.shape[1])
+        output.found, output.counted, output.paths = wider.found, wider.counted, wider.paths
+
+
+def pattern_search(template: MatchTemplate, tables: Tables) -> PatternSearch:
+    """Return the search of a template, which is made once for its tables."""
+    if tables.search is None:
+        tables.search = PatternSearch(template, tables)
+    assert isinstance(tables.search, PatternSearch)
+    return tables.search
+
+
+def structs(keys: Ints) -> Any:
+    """Return keys as structs."""
+    return np.ascontiguousarray(keys).view(tb.KEY).reshape(-1).view(np.recarray)

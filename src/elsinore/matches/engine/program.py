@@ -1,0 +1,194 @@
+"""A template as the tables of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from elsinore.matches.engine import tables as tb
+from elsinore.matches.program import Program as Code
+from elsinore.matches.registers import RegisterKind
+from elsinore.matches.tables import Header, Tables
+from elsinore.matches.template import START, End, MatchTemplate
+from elsinore.model.kinds import Strategy
+from elsinore.plan.guards import FREE, Ways
+
+STRATEGIES = {
+    Strategy.ANY: tb.ANY,
+    Strategy.NEXT: tb.NEXT,
+    Strategy.CONTIGUOUS: tb.CONTIGUOUS,
+}
+SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
+
+Range = tuple[int, int]
+
+
+class _Lists:
+    """Lists put one behind the other."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def put(self, values: Iterable[Any]) -> Range:
+        """Append values; return their range."""
+        begin = len(self.values)
+        self.values.extend(values)
+        return begin, len(self.values)
+
+
+class _Ways:
+    """The ways of edges and ends: which patterns under NOT each of them has."""
+
+    def __init__(self) -> None:
+        self.ways: list[Range] = []
+        self.negatives = _Lists()
+
+    def put(self, ways: Ways) -> Range:
+        """Append ways; return their range."""
+        begin = len(self.ways)
+        self.ways += [self.negatives.put(sorted(way)) for way in sorted(ways, key=sorted)]
+        return begin, len(self.ways)
+
+
+def build_program(template: MatchTemplate, made: Tables) -> tb.Program:
+    """Return the program of a template; classes and texts are put in later.
+
+    `made` are the template's tables of the engine that this one is to replace: the code of its
+    conditions, and what states do to registers.
+    """
+    near = [condition.reads_neighbours_only for condition in template.conditions]
+    orders = {number: place for place, (number, *_) in enumerate(made.ordered)}
+    lists, ways, updates = _Lists(), _Ways(), _Lists()
+    ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
+    edges = [
+        (
+            edge.source,
+            edge.target,
+            *lists.put(c for c in edge.checks if near[c]),
+            *lists.put(c for c in edge.checks if not near[c]),
+            *lists.put(edge.late),
+            int(frozenset() in edge.ways),
+            *ways.put(edge.ways),
+            *ways.put(edge.unless),
+            int(
+                frozenset() in edge.ways
+                and not edge.unless
+                and not any(near[c] for c in edge.checks)
+            ),
+            orders.get(number, -1),
+        )
+        for number, edge in ordered
+    ]
+    sources = [edge.source for _, edge in ordered]
+    ends = {end.state: end for end in template.ends}
+    has_leaves = _has_leaves(template)
+    states = []
+    for state in range(len(template.states)):
+        end = ends.get(state, End(state, frozenset({frozenset()})))
+        states.append(
+            (
+                *_span(sources, state),
+                int(state in ends),
+                int(frozenset() in end.ways),
+                *ways.put(end.ways),
+                *updates.put(_updates(made, state)),
+                int(has_leaves and state in ends and end.ways == FREE and state not in sources),
+            )
+        )
+    is_near = all(near[c] for edge in template.edges for c in edge.checks)
+    is_near = is_near and not template.final and not any(edge.late for edge in template.edges)
+    final = lists.put(template.final)
+    aggregates, arguments = _Lists(), _Lists()
+    updates.values = [_with_aggregate(made, u, aggregates, arguments) for u in updates.values]
+    return tb.Program(
+        {
+            "classes": tb.empty(tb.EVENT_CLASS, 0),
+            "class_states": np.zeros(0, np.int32),
+            "states": tb.table(tb.STATE, states),
+            "edges": tb.table(tb.EDGE, edges),
+            "conditions": tb.table(tb.CONDITION, _conditions(made.program, len(near))),
+            "code": tb.table(tb.INSTRUCTION, made.program.rows),
+            "lists": tb.table(tb.CELL, lists.values),
+            "ways": tb.table(tb.WAY, ways.ways),
+            "negatives": tb.table(tb.CELL, ways.negatives.values),
+            "updates": tb.table(tb.UPDATE, updates.values),
+            "constants": np.array(made.program.constants, dtype=np.float64),
+            "wholes": np.zeros(len(made.program.wholes), dtype=np.int64),
+            "initials": tb.table(tb.INITIAL, _initials(made)),
+            "aggregates": tb.table(tb.AGGREGATE, aggregates.values),
+            "arguments": tb.table(tb.CELL, arguments.values),
+        },
+        {
+            "first_edges": sources.count(START),
+            "final": final[0],
+            "final_end": final[1],
+            "strategy": STRATEGIES[template.strategy],
+            "is_deferred": int(template.waits),
+            "is_near": int(is_near),
+            "has_late": int(any(edge.late for edge in template.edges)),
+            "has_duplicates": int(template.duplicates),
+        },
+    )
+
+
+def _has_leaves(template: MatchTemplate) -> bool:
+    """Return whether matches are complete at once in states that nothing follows."""
+    return (
+        template.strategy is Strategy.ANY
+        and not template.final
+        and not any(edge.late for edge in template.edges)
+        and all(edge.ways == FREE for edge in template.edges if edge.source == START)
+        and all(register.aggregate is None for register in template.registers)
+    )
+
+
+def _list_at(made: Tables, at: int) -> list[int]:
+    """Return a list of the tables, whose length comes first."""
+    values: list[int] = made.integers[at + 1 : at + 1 + made.integers[at]].tolist()
+    return values
+
+
+def _initials(made: Tables) -> list[tuple[float, int]]:
+    """Return what registers of numbers are before the first event, unless 0: sums are null."""
+    sums = [(float("nan"), place) for place in _list_at(made, int(made.integers[Header.SUM_AT]))]
+    listed = _list_at(made, int(made.integers[Header.INIT_AT]))
+    return sums + [
+        (float(made.constants[constant]), place)
+        for place, constant in zip(listed[::2], listed[1::2], strict=True)
+    ]
+
+
+def _with_aggregate(
+    made: Tables, update: tuple[int, ...], aggregates: _Lists, arguments: _Lists
+) -> tuple[int, ...]:
+    """Return an update of a register; that of an aggregate of the user's by its number."""
+    kind, register, column, is_whole = update
+    if kind != RegisterKind.USER:
+        return update
+    width, count, address = made.integers[column : column + 3].tolist()
+    rows = made.integers[column + 3 : column + 3 + count].tolist()
+    begin, _ = aggregates.put([(address, *arguments.put(rows), 1 + width)])
+    return kind, register, begin, is_whole
+
+
+def _span(sources: Sequence[int], state: int) -> Range:
+    """Return the range of the edges that lead on from a state; `sources` are in order."""
+    begin = sum(source < state for source in sources)
+    return begin, begin + sum(source == state for source in sources)
+
+
+def _updates(made: Tables, state: int) -> list[tuple[int, ...]]:
+    """Return what an event in a state does to registers."""
+    values = _list_at(made, int(made.integers[made.integers[Header.UPDATE_AT] + state]))
+    return [tuple(values[place : place + 4]) for place in range(0, len(values), 4)]
+
+
+def _conditions(code: Code, count: int) -> list[tuple[int, ...]]:
+    """Return the conditions: the range of the code of each, or the two columns it compares."""
+    rows: list[tuple[int, ...]] = []
+    for number in range(count):
+        pair = code.pair_of(number) or (0, 0, 0, 0)
+        rows.append((code.starts[number], code.starts[number + 1], *pair))
+    return rows

@@ -1,0 +1,444 @@
+"""The search for matches: along the edges of the graph, depth first, from each beginning.
+
+Conditions that read more than two neighbours are evaluated as a match grows. A search that stops,
+because there is no room or to let Python look for Ctrl-C, continues from where it was when it is
+called again.
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.matches.engine.tables import ANY as _ANY
+from elsinore.matches.engine.tables import CONTIGUOUS as _CONTIGUOUS
+from elsinore.matches.engine.tables import DEEP as _DEEP
+from elsinore.matches.engine.tables import DONE as _DONE
+from elsinore.matches.engine.tables import FAILED as _FAILED
+from elsinore.matches.engine.tables import FOREVER as _FOREVER
+from elsinore.matches.engine.tables import LIMITED as _LIMITED
+from elsinore.matches.engine.tables import MOMENT as _MOMENT
+from elsinore.matches.engine.tables import PAUSED as _PAUSED
+from elsinore.matches.engine.tables import TIME as _TIME
+from elsinore.matches.engine.tables import TOO_LONG as _TOO_LONG
+from elsinore.matches.engine.tables import TOO_MANY as _TOO_MANY
+
+if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.conditions import all_hold
+    from cython.cimports.elsinore.matches.engine.graph import (
+        build,
+        gather,
+        is_free,
+        is_open,
+        last_before,
+        may_begin,
+        may_follow,
+    )
+    from cython.cimports.elsinore.matches.engine.registers import (
+        begin_registers,
+        give_out,
+        give_out_leaf,
+        select,
+    )
+    from cython.cimports.elsinore.matches.engine.tables import (
+        Graph,
+        Match,
+        Output,
+        Program,
+        Values,
+        Window,
+    )
+    from cython.cimports.elsinore.matches.engine.windows import first_at, leave_key, next_window
+else:
+    from elsinore.matches.engine.conditions import all_hold
+    from elsinore.matches.engine.graph import (
+        build,
+        gather,
+        is_free,
+        is_open,
+        last_before,
+        may_begin,
+        may_follow,
+    )
+    from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
+    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
+    from elsinore.matches.engine.windows import first_at, leave_key, next_window
+
+ANY = cython.declare(cython.int, _ANY)
+CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
+DONE = cython.declare(cython.int, _DONE)
+TOO_MANY = cython.declare(cython.int, _TOO_MANY)
+LIMITED = cython.declare(cython.int, _LIMITED)
+TOO_LONG = cython.declare(cython.int, _TOO_LONG)
+DEEP = cython.declare(cython.int, _DEEP)
+FAILED = cython.declare(cython.int, _FAILED)
+PAUSED = cython.declare(cython.int, _PAUSED)
+TIME = cython.declare(cython.int, _TIME)
+MOMENT = cython.declare(cython.int, _MOMENT)
+FOREVER = cython.declare(cython.longlong, _FOREVER)
+UNTRIED = cython.declare(cython.int, -2)  # no node of the edge has been a candidate yet
+
+
+def scan(
+    program: Program,
+    values: Values,
+    graph: Graph,
+    window: Window,
+    match: Match,
+    output: Output,
+) -> None:
+    """Search until the last key is done, or until the output's status says why not."""
+    with cython.nogil:
+        begin_registers(program, match)
+        while window.key < window.keys.shape[0]:
+            if graph.event_count < 0:
+                gather(program, values, graph, window)
+                if graph.event_count > 0:
+                    build(program, values, match, graph, window, 0, graph.event_count - 1)
+            is_under_way: cython.bint = not window.is_new and window.begin < window.begin_end
+            if not next_window(program, values, graph, window):
+                leave_key(window, graph)
+                continue
+            if not is_under_way:
+                output.in_window = 0
+                if output.counts_exactly and is_too_many(
+                    program, values, match, graph, window, output
+                ):
+                    break
+            search_window(program, values, graph, window, match, output)
+            if output.status != DONE:
+                break
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def search_window(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match, output: Output
+) -> cython.void:
+    """Return the matches from the beginnings of a window that are left."""
+    while window.begin < window.begin_end:
+        if match.depth >= 0 or may_begin(program, graph, window.begin):
+            count: cython.int = output.count
+            filled: cython.int = output.filled
+            in_window: cython.longlong = output.in_window
+            matches_from(program, values, graph, window, match, output)
+            if output.status != DONE:
+                if program.has_duplicates and output.status != LIMITED:
+                    # matches of one event are returned together: all of them another time
+                    output.count = count
+                    output.filled = filled
+                    output.in_window = in_window
+                    match.depth = -1
+                    match.first_edge = 0
+                return
+        window.begin += 1
+        match.first_edge = 0
+        if output.steps > output.pause:
+            output.status = PAUSED
+            return
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_too_many(
+    program: Program, values: Values, match: Match, graph: Graph, window: Window, output: Output
+) -> cython.bint:
+    """Return whether more matches begin in a window than may be returned.
+
+    Counts of the whole graph are bounds: if they are too many, those of the window are computed.
+    """
+    if program.strategy != ANY:
+        return False
+    if total_count(program, graph, window) <= output.guard:
+        return False
+    if graph.built != window.last:
+        build(program, values, match, graph, window, window.begin, window.last)
+        total: cython.double = total_count(program, graph, window)
+        if total <= output.guard:
+            build(program, values, match, graph, window, 0, graph.event_count - 1)
+            return False
+    output.too_many = total_count(program, graph, window)
+    output.status = TOO_MANY
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def total_count(program: Program, graph: Graph, window: Window) -> cython.double:
+    """Return the number of matches that begin in a window, as the graph counts them."""
+    total: cython.double = 0.0
+    event: cython.int
+    node: cython.int
+    edge: cython.int
+    for event in range(window.begin, window.begin_end):
+        for node in range(graph.events[event].node, graph.events[event].node_end):
+            for edge in range(program.first_edges):
+                if program.edges[edge].target == graph.nodes[node].state:
+                    total += graph.nodes[node].count
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def matches_from(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match, output: Output
+) -> cython.void:
+    """Return the matches that begin with the event `window.begin`."""
+    steps: cython.longlong = 0
+    while True:
+        if match.depth < 0 and not begins(program, values, graph, window, match):
+            break
+        if not match.is_made:
+            steps += 1
+            state: cython.int = graph.nodes[match.frames[match.depth].node].state
+            row: cython.longlong = match.frames[match.depth].row
+            select(program, values, match, state, row, match.depth + 1)
+            if program.failed_row >= 0:
+                output.status = FAILED
+                break
+            if (
+                program.states[state].ends
+                and row >= window.fresh
+                and is_match(program, values, graph, window, match)
+            ):
+                give_out(graph, match, output, window.number)
+                if output.status != DONE:
+                    if output.status == LIMITED:
+                        match.is_made = 1
+                    break
+            match.is_made = 1
+            look_ahead(program, values, graph, window, match)
+        if output.steps + steps > output.budget:
+            output.status = TOO_LONG
+        elif match.depth + 2 >= match.frames.shape[0]:
+            output.status = DEEP
+        elif output.steps + steps > output.pause and not program.has_duplicates:
+            output.status = PAUSED
+        if output.status != DONE:
+            break
+        if not extend(program, values, graph, window, match, output):
+            if output.status != DONE:
+                break
+            match.depth -= 1
+    output.steps += steps
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def begins(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match
+) -> cython.bint:
+    """Begin a match with the window's event in the next state in which it may, if there is one."""
+    event: cython.int = window.begin
+    row: cython.longlong = graph.events[event].row
+    node: cython.int
+    while match.first_edge < program.first_edges:
+        edge: cython.int = match.first_edge
+        match.first_edge += 1
+        for node in range(graph.events[event].node, graph.events[event].node_end):
+            if graph.nodes[node].state != program.edges[edge].target:
+                continue
+            if graph.nodes[node].soonest > window.last:
+                continue
+            far: cython.int = program.edges[edge].far
+            far_end: cython.int = program.edges[edge].far_end
+            if all_hold(program, values, match, far, far_end, row, -1, 0, 0):
+                match.depth = 0
+                enter(graph, match, node, edge)
+                return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter(graph: Graph, match: Match, node: cython.int, edge: cython.int) -> cython.void:
+    """Make a node the match's last one, entered by an edge."""
+    match.frames[match.depth].row = graph.events[graph.nodes[node].event].row
+    match.frames[match.depth].node = node
+    match.frames[match.depth].edge = edge
+    match.is_made = 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def look_ahead(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match
+) -> cython.void:
+    """Set the moment at which the match must be continued, if its strategy requires one."""
+    node: cython.int = match.frames[match.depth].node
+    match.frames[match.depth].trying = program.states[graph.nodes[node].state].edges
+    match.frames[match.depth].candidate = UNTRIED
+    if program.strategy == ANY:
+        match.frames[match.depth].until = FOREVER
+    elif program.strategy == CONTIGUOUS:
+        moment: cython.longlong = graph.events[graph.nodes[node].event].moment
+        match.frames[match.depth].until = moment + 1
+    else:
+        match.frames[match.depth].until = first_moment(program, values, graph, window, match)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def first_moment(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match
+) -> cython.longlong:
+    """Return the first moment at which an event can extend the match; -1 if there is none."""
+    node: cython.int = match.frames[match.depth].node
+    state: cython.int = graph.nodes[node].state
+    previous: cython.longlong = match.frames[match.depth].row
+    until: cython.longlong = FOREVER
+    edge: cython.int
+    for edge in range(program.states[state].edges, program.states[state].edges_end):
+        link: cython.int = graph.nodes[node].link + edge - program.states[state].edges
+        later: cython.int = graph.links[link]
+        while later >= 0:
+            event: cython.int = graph.nodes[later].event
+            if event > window.last or graph.events[event].moment >= until:
+                break
+            row: cython.longlong = graph.events[event].row
+            if not is_open(program, values, edge, row, previous, window.first_row):
+                break
+            if follows(program, values, window, match, edge, row):
+                until = graph.events[event].moment
+                break
+            later = graph.nodes[later].later
+    return -1 if until == FOREVER else until
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def follows(
+    program: Program,
+    values: Values,
+    window: Window,
+    match: Match,
+    edge: cython.int,
+    row: cython.longlong,
+) -> cython.bint:
+    """Return whether a row may follow the match by an edge."""
+    previous: cython.longlong = match.frames[match.depth].row
+    if not may_follow(program, values, match, edge, row, previous, window.first_row):
+        return False
+    far: cython.int = program.edges[edge].far
+    far_end: cython.int = program.edges[edge].far_end
+    step: cython.int = match.depth + 1
+    return all_hold(program, values, match, far, far_end, row, previous, step, step)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def extend(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match, output: Output
+) -> cython.bint:
+    """Extend the match by the next node that may follow; return whether there was one.
+
+    Matches that end at once with the next node are written down on the way.
+    """
+    depth: cython.int = match.depth
+    node: cython.int = match.frames[depth].node
+    state: cython.int = graph.nodes[node].state
+    previous: cython.longlong = match.frames[depth].row
+    until: cython.longlong = match.frames[depth].until
+    while match.frames[depth].trying < program.states[state].edges_end:
+        edge: cython.int = match.frames[depth].trying
+        later: cython.int = match.frames[depth].candidate
+        if later == UNTRIED:
+            later = graph.links[graph.nodes[node].link + edge - program.states[state].edges]
+        while later >= 0:
+            event: cython.int = graph.nodes[later].event
+            row: cython.longlong = graph.events[event].row
+            if event > window.last or graph.events[event].moment > until:
+                break
+            if not is_open(program, values, edge, row, previous, window.first_row):
+                break
+            candidate: cython.int = later
+            later = graph.nodes[later].later
+            if until != FOREVER and graph.events[event].moment < until:
+                continue
+            if graph.nodes[candidate].soonest > window.last:
+                continue
+            if follows(program, values, window, match, edge, row):
+                if program.states[program.edges[edge].target].is_leaf:
+                    if row >= window.fresh:
+                        give_out_leaf(
+                            program, values, graph, match, output, candidate, window.number
+                        )
+                        output.steps += 1
+                    if output.status != DONE:
+                        is_written: cython.bint = output.status == LIMITED
+                        match.frames[depth].candidate = later if is_written else candidate
+                        return False
+                    continue
+                match.frames[depth].candidate = later
+                match.depth = depth + 1
+                enter(graph, match, candidate, edge)
+                return True
+        match.frames[depth].trying += 1
+        match.frames[depth].candidate = UNTRIED
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_match(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match
+) -> cython.bint:
+    """Return whether a partial match in a state where matches end is one.
+
+    What is left to check: NOT at the beginning and at the end, conditions on the whole match.
+    """
+    depth: cython.int = match.depth
+    last: cython.longlong = match.frames[depth].row
+    first: cython.int = match.frames[0].edge
+    if not program.edges[first].is_free:
+        lowest: cython.longlong = window.lowest
+        if lowest < 0:  # the window ends with the match
+            start: cython.longlong = values.integers[TIME, last] - window.within
+            low: cython.longlong = first_at(values, window.first_row, last, start)
+            lowest = values.integers[MOMENT, low]
+        before: cython.longlong = last_before(values, match.frames[0].row, window.first_row)
+        ways: cython.int = program.edges[first].ways
+        ways_end: cython.int = program.edges[first].ways_end
+        if not is_free(program, values, ways, ways_end, lowest - 1, before):
+            return False
+    state: cython.int = graph.nodes[match.frames[depth].node].state
+    if not program.states[state].is_free:
+        moment: cython.longlong = values.integers[MOMENT, last]
+        ways = program.states[state].ways
+        ways_end = program.states[state].ways_end
+        if not is_free(program, values, ways, ways_end, moment, window.highest):
+            return False
+    if not all_hold(
+        program, values, match, program.final, program.final_end, last, -1, depth, depth + 1
+    ):
+        return False
+    return not program.has_late or late_hold(program, values, match)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def late_hold(program: Program, values: Values, match: Match) -> cython.bint:
+    """Return whether the conditions of a match's events hold that read the whole match."""
+    step: cython.int
+    final: cython.int = match.depth + 1
+    for step in range(match.depth + 1):
+        edge: cython.int = match.frames[step].edge
+        late: cython.int = program.edges[edge].late
+        late_end: cython.int = program.edges[edge].late_end
+        previous: cython.longlong = match.frames[step - 1].row if step > 0 else -1
+        if not all_hold(
+            program, values, match, late, late_end, match.frames[step].row, previous, step, final
+        ):
+            return False
+    return True

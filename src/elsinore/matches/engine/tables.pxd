@@ -1,0 +1,199 @@
+# cython: language_level=3
+"""The structs of the program, the graph and the search; `tables.py` has their NumPy types."""
+
+cdef struct Instruction:
+    int code
+    int a
+    int b
+    int c
+
+cdef struct Condition:
+    int code
+    int code_end
+    int comparison
+    int is_whole
+    int current
+    int previous
+
+cdef struct State:
+    int edges
+    int edges_end
+    int ends
+    int is_free
+    int ways
+    int ways_end
+    int updates
+    int updates_end
+    int is_leaf
+
+cdef struct Edge:
+    int source
+    int target
+    int near
+    int near_end
+    int far
+    int far_end
+    int late
+    int late_end
+    int is_free
+    int ways
+    int ways_end
+    int unless
+    int unless_end
+    int is_plain
+    int order
+
+cdef struct Way:
+    int negatives
+    int negatives_end
+
+cdef struct Update:
+    int kind
+    int register
+    int column
+    int is_whole
+
+cdef struct Aggregate:
+    long long address
+    int arguments
+    int arguments_end
+    int place
+
+cdef struct Initial:
+    double value
+    int register
+
+cdef struct Order:
+    int target
+    int place
+    int bound
+    int tree
+    int size
+
+cdef struct EventClass:
+    int states
+    int states_end
+
+cdef struct Key:
+    long long first_row
+    long long end_row
+    long long new_row
+    long long passed
+    long long reached
+
+cdef struct Event:
+    long long time
+    long long row
+    long long moment
+    int node
+    int node_end
+
+cdef struct Node:
+    double count
+    int event
+    int state
+    int soonest
+    int later
+    int link
+
+cdef struct Frame:
+    long long row
+    long long until
+    int node
+    int edge
+    int trying
+    int candidate
+
+cdef class Program:
+    cdef public EventClass[::1] classes
+    cdef public int[::1] class_states
+    cdef public State[::1] states
+    cdef public Edge[::1] edges
+    cdef public Condition[::1] conditions
+    cdef public Instruction[::1] code
+    cdef public int[::1] lists
+    cdef public Way[::1] ways
+    cdef public int[::1] negatives
+    cdef public Update[::1] updates
+    cdef public double[::1] constants
+    cdef public long long[::1] wholes
+    cdef public Initial[::1] initials
+    cdef public Aggregate[::1] aggregates
+    cdef public int[::1] arguments
+    cdef public Order[::1] orders
+    cdef public long long failed_row
+    cdef public int first_edges
+    cdef public int final
+    cdef public int final_end
+    cdef public int strategy
+    cdef public int is_deferred
+    cdef public int is_near
+    cdef public int has_late
+    cdef public int has_duplicates
+    cdef public int has_overflown
+
+cdef class Values:
+    cdef public const double[:, ::1] doubles
+    cdef public const long long[:, ::1] integers
+    cdef public const long long[:, ::1] negatives
+
+cdef class Graph:
+    cdef public Event[::1] events
+    cdef public Node[::1] nodes
+    cdef public int[::1] links
+    cdef public int[::1] heads
+    cdef public double[::1] sums
+    cdef public int[::1] soonest
+    cdef public double[::1] tree_counts
+    cdef public int[::1] tree_ends
+    cdef public int uses_trees
+    cdef public int event_count
+    cdef public int node_count
+    cdef public int built
+
+cdef class Window:
+    cdef public Key[::1] keys
+    cdef public long long within
+    cdef public long long slide
+    cdef public long long origin
+    cdef public long long number
+    cdef public long long first_row
+    cdef public long long fresh
+    cdef public long long lowest
+    cdef public long long highest
+    cdef public int key
+    cdef public int all_rows
+    cdef public int is_new
+    cdef public int from_event
+    cdef public int begin
+    cdef public int begin_end
+    cdef public int last
+
+cdef class Match:
+    cdef public Frame[::1] frames
+    cdef public long long[:, ::1] held
+    cdef public double[:, ::1] numbers
+    cdef public double[::1] stack
+    cdef public long long[::1] whole_stack
+    cdef public int depth
+    cdef public int first_edge
+    cdef public int is_made
+    cdef public int top
+    cdef public int whole
+
+cdef class Output:
+    cdef public long long[:, ::1] found
+    cdef public double[:, ::1] counted
+    cdef public int[:, ::1] paths
+    cdef public int count
+    cdef public int filled
+    cdef public int wants_paths
+    cdef public int status
+    cdef public int counts_exactly
+    cdef public long long limit
+    cdef public long long guard
+    cdef public long long in_window
+    cdef public double too_many
+    cdef public long long steps
+    cdef public long long pause
+    cdef public long long budget

@@ -1,0 +1,226 @@
+"""The tables of a program, of the graph and of the search, and their NumPy types.
+
+Ranges are a place and the place behind the last: the edges that lead on from state s are
+`edges[states[s].edges]` to before `edges[states[s].edges_end]`; those that begin a match come
+first. Lists of conditions are ranges of `lists`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+import numpy as np
+
+IS_COMPILED: bool = cython.compiled
+NULL = -(2**63)  # of integers
+FOREVER = 2**63 - 1
+ANY, NEXT, CONTIGUOUS = 0, 1, 2  # strategies
+TIME, CLASS, MOMENT = 0, 1, 2  # rows of `Values.integers`
+DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, PAUSED, FAILED = range(8)  # statuses
+FIRST_ROW, LAST_ROW, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Output.found`
+
+
+def _ints(*names: str) -> np.dtype[Any]:
+    return np.dtype([(name, "i4") for name in names])
+
+
+INSTRUCTION = _ints("code", "a", "b", "c")
+CONDITION = _ints("code", "code_end", "comparison", "is_whole", "current", "previous")
+STATE = _ints(
+    "edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end", "is_leaf"
+)
+EDGE = _ints(
+    *("source", "target", "near", "near_end", "far", "far_end", "late", "late_end"),
+    *("is_free", "ways", "ways_end", "unless", "unless_end", "is_plain", "order"),
+)
+WAY = _ints("negatives", "negatives_end")
+UPDATE = _ints("kind", "register", "column", "is_whole")
+AGGREGATE = np.dtype(
+    [("address", "i8"), ("arguments", "i4"), ("arguments_end", "i4"), ("place", "i4")], align=True
+)
+INITIAL = np.dtype([("value", "f8"), ("register", "i4")], align=True)
+ORDER = _ints("target", "place", "bound", "tree", "size")
+EVENT_CLASS = _ints("states", "states_end")
+KEY = np.dtype([(name, "i8") for name in ("first_row", "end_row", "new_row", "passed", "reached")])
+EVENT = np.dtype(
+    [("time", "i8"), ("row", "i8"), ("moment", "i8"), ("node", "i4"), ("node_end", "i4")],
+    align=True,
+)
+NODE = np.dtype(
+    [
+        ("count", "f8"),
+        ("event", "i4"),
+        ("state", "i4"),
+        ("soonest", "i4"),
+        ("later", "i4"),
+        ("link", "i4"),
+    ],
+    align=True,
+)
+FRAME = np.dtype(
+    [
+        ("row", "i8"),
+        ("until", "i8"),
+        ("node", "i4"),
+        ("edge", "i4"),
+        ("trying", "i4"),
+        ("candidate", "i4"),
+    ],
+    align=True,
+)
+CELL = np.dtype("i4")
+
+
+def table(kind: np.dtype[Any], rows: Any) -> Any:
+    """Return rows as an array of structs whose fields are attributes of its elements."""
+    array = np.array(rows, dtype=kind)
+    return array.view(np.recarray) if kind.names else array
+
+
+def empty(kind: np.dtype[Any], size: int) -> Any:
+    """Return an array of `size` structs of zeros."""
+    array = np.zeros(size, dtype=kind)
+    return array.view(np.recarray) if kind.names else array
+
+
+class Program:
+    """A template as tables (`elsinore.matches.engine.program` fills them).
+
+    The states of a class are `class_states` of its range. `is_near`: no condition reads more than
+    two neighbours, so that the counts of the graph are those of matches. `initials`: what registers
+    of numbers are before the first event, unless 0. `failed_row` is the event at which an aggregate
+    of the user's failed, -1: none.
+    """
+
+    def __init__(self, tables: dict[str, Any], facts: dict[str, int]) -> None:
+        self.classes = tables["classes"]
+        self.class_states = tables["class_states"]
+        self.states = tables["states"]
+        self.edges = tables["edges"]
+        self.conditions = tables["conditions"]
+        self.code = tables["code"]
+        self.lists = tables["lists"]
+        self.ways = tables["ways"]
+        self.negatives = tables["negatives"]
+        self.updates = tables["updates"]
+        self.constants = tables["constants"]
+        self.wholes = tables["wholes"]
+        self.initials = tables["initials"]
+        self.aggregates = tables["aggregates"]
+        self.arguments = tables["arguments"]
+        self.orders = empty(ORDER, 0)
+        self.failed_row = -1
+        self.first_edges = facts["first_edges"]
+        self.final = facts["final"]
+        self.final_end = facts["final_end"]
+        self.strategy = facts["strategy"]
+        self.is_deferred = facts["is_deferred"]
+        self.is_near = facts["is_near"]
+        self.has_late = facts["has_late"]
+        self.has_duplicates = facts["has_duplicates"]
+        self.has_overflown = 0
+
+
+class Values:
+    """The attributes of events: [row of the layout, event].
+
+    negatives: [pattern, event] the latest moment at which a match of a pattern under NOT began that
+    ended by the event.
+    """
+
+    def __init__(self, doubles: Any, integers: Any, negatives: Any) -> None:
+        self.doubles = doubles
+        self.integers = integers
+        self.negatives = negatives
+
+
+class Graph:
+    """The relevant events of a key and their nodes, in the order of time.
+
+    Nodes of one state are linked to the next later one (`later`); a node is linked to the first
+    node of each state that may follow (`links`, one for each edge of its state). `heads`, `sums`
+    and `soonest` are those of each state's nodes so far, from the end. The graph is built up to
+    event `built`; -1: not yet.
+    """
+
+    def __init__(self, states: int) -> None:
+        self.events = empty(EVENT, 0)
+        self.nodes = empty(NODE, 0)
+        self.links = np.zeros(0, np.int32)
+        self.heads = np.zeros(states, np.int32)
+        self.sums = np.zeros(states)
+        self.soonest = np.zeros(states, np.int32)
+        self.tree_counts = np.zeros(0)
+        self.tree_ends = np.zeros(0, np.int32)
+        self.uses_trees = 0
+        self.event_count = 0
+        self.node_count = 0
+        self.built = -1
+
+
+class Window:
+    """The window of a key that is searched: its events `from_event` to `last`.
+
+    Matches begin with events `begin` to before `begin_end`, and end at row `fresh` or later. NOT is
+    looked for from moment `lowest` (below 0: it depends on the match) to row `highest`; with
+    `all_rows` among all rows of the key.
+    """
+
+    def __init__(self, keys: Any, within: int, slide: int, origin: int) -> None:
+        self.keys = keys
+        self.within = within
+        self.slide = slide
+        self.origin = origin
+        self.number = 0
+        self.first_row = 0
+        self.fresh = 0
+        self.lowest = 0
+        self.highest = 0
+        self.key = 0
+        self.all_rows = 0
+        self.is_new = 1
+        self.from_event = 0
+        self.begin = 0
+        self.begin_end = 0
+        self.last = 0
+
+
+class Match:
+    """The partial match that is extended: a frame for each event; registers in row depth + 1.
+
+    `top` and `whole` are the tops of the stacks of doubles and of integers.
+    """
+
+    def __init__(self, depth: int, events: int, numbers: int, stack: int) -> None:
+        self.frames = empty(FRAME, depth)
+        self.held = np.zeros((depth + 1, events), np.int64)
+        self.numbers = np.zeros((depth + 1, numbers))
+        self.stack = np.zeros(stack)
+        self.whole_stack = np.zeros(stack, np.int64)
+        self.depth = -1
+        self.first_edge = 0
+        self.is_made = 0
+        self.top = -1
+        self.whole = -1
+
+
+class Output:
+    """Room for matches, and why the search stopped (`status`)."""
+
+    def __init__(self, events: int, numbers: int, matches: int) -> None:
+        self.found = np.zeros((BOUND + events, matches), np.int64)
+        self.counted = np.zeros((numbers, matches))
+        self.paths = np.zeros((4 * matches, 2), np.int32)
+        self.count = 0
+        self.filled = 0
+        self.wants_paths = 0
+        self.status = DONE
+        self.counts_exactly = 0
+        self.limit = FOREVER
+        self.guard = FOREVER
+        self.in_window = 0
+        self.too_many = 0.0
+        self.steps = 0
+        self.pause = FOREVER
+        self.budget = FOREVER

@@ -1,0 +1,131 @@
+"""Searches by kernels that are compiled by Numba: their working arrays, and what they return."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from elsinore.matches import keyed as ky
+from elsinore.matches import reach as re
+from elsinore.matches import search as se
+from elsinore.matches import select as sl
+from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Rules
+from elsinore.matches.interpret import STACK
+from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch
+from elsinore.matches.reach import EVENT_COLUMNS
+from elsinore.matches.tables import Header, Tables
+from elsinore.matches.work import PLAIN_STEPS
+
+EVENT_SECONDS = 2e-5  # what an event takes in plain Python
+STEPS = 64  # events that a match may have at first
+ROOM = 1 << 15  # matches returned at a time, at first
+WIDEST = 1 << 17  # and if there are many
+
+
+class KernelSearch(QuerySearch):
+    """A search of one query by a kernel."""
+
+    @cached_property
+    def room(self) -> Room:
+        """The working arrays."""
+        return Room(self.tables)
+
+    def _taken(self, progress: Ints) -> tuple[int, Found | None]:
+        """Return a kernel's status and its matches, and reset `progress` for the next piece.
+
+        The matches are views of the working arrays: the next call overwrites them.
+        """
+        status, count = int(progress[se.STATUS]), int(progress[se.FOUND])
+        found = self._given(count, int(progress[se.FILLED])) if count else None
+        progress[[se.FOUND, se.FILLED]] = 0
+        progress[se.LIMIT] -= count
+        progress[se.STATUS] = se.DONE
+        return status, found
+
+    def _make_way(self, status: int, progress: Ints, *, widen: bool) -> None:
+        """Enlarge what a stopped kernel ran out of; raise its error if that is not possible."""
+        if status == se.PAUSED:
+            return
+        if status == se.DEEP:
+            self.room.deepen()
+        elif status == se.FULL:
+            if widen:
+                self.room.widen()
+        elif status == se.TOO_LONG and progress[se.BUDGET] == PLAIN_STEPS:
+            progress[se.BUDGET] = ANY_NUMBER
+        elif status == se.TOO_LONG:
+            raise self.too_long()
+        elif status == se.BROKEN:
+            raise self._failure()
+        else:
+            raise self.too_many(int(progress[se.COUNTED]))
+
+    def _given(self, count: int, filled: int) -> Found:
+        """Return views of the `count` matches in the working arrays, each match once."""
+        room = self.room
+        return self._listed(room.found[:, :count], room.counted, room.paths, filled)
+
+
+class Room:
+    """The arrays that a search works in."""
+
+    def __init__(self, tables: Tables) -> None:
+        header = tables.integers
+        events, numbers = int(header[Header.EVENTS]), int(header[Header.NUMBERS])
+        states = int(header[Header.STATES])
+        self.events = np.zeros((0, EVENT_COLUMNS), dtype=np.int64)
+        self.path = np.zeros((STEPS, se.PATH_COLUMNS), dtype=np.int64)
+        self.held = np.zeros((STEPS + 2, events), dtype=np.int64)
+        self.numbers = np.zeros((STEPS + 2, numbers), dtype=np.float64)
+        self._before: list[Doubles] = []
+        self.stack = np.zeros(STACK + 2 * states, dtype=np.float64)
+        self.whole_stack = np.zeros(STACK, dtype=np.int64)
+        self.found = np.zeros((sl.BOUND + events, ROOM), dtype=np.int64)
+        self.counted = np.zeros((numbers, ROOM), dtype=np.float64)
+        self.paths = np.zeros((4 * ROOM, 2), dtype=np.int32)
+
+    @property
+    def registers(self) -> Registers:
+        """The registers of the match under way."""
+        return Registers(self.held, self.numbers)
+
+    @property
+    def given(self) -> Given:
+        """Room for matches that are given out."""
+        return Given(self.found, self.counted, self.paths)
+
+    def rules(self, tables: Tables, negatives: Ints) -> Rules:
+        """Return what conditions and NOT are looked at with."""
+        return Rules(tables.constants, negatives, self.stack, self.whole_stack)
+
+    def for_rows(self, rows: int) -> None:
+        """Make room for keys of up to so many rows."""
+        if len(self.events) < rows:
+            self.events = np.zeros((rows, EVENT_COLUMNS), dtype=np.int64)
+
+    def deepen(self) -> None:
+        """Make room for matches of twice as many events; the one under way goes on."""
+        # states of users' aggregates are known by their places: those are not used anew
+        self._before.append(self.numbers)
+        rows = len(self.path)
+        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
+        self.held = np.concatenate([self.held, np.zeros_like(self.held[:rows])])
+        self.numbers = np.concatenate([self.numbers, np.zeros_like(self.numbers[:rows])])
+
+    def widen(self) -> None:
+        """Make room for twice as many matches at a time."""
+        columns = 2 * self.found.shape[1]
+        self.found = np.zeros((len(self.found), columns), dtype=np.int64)
+        self.counted = np.zeros((len(self.counted), columns), dtype=np.float64)
+        self.paths = np.zeros((2 * len(self.paths), 2), dtype=np.int32)
+
+
+def patience(tables: Tables, keys: Ints) -> float:
+    """Return about how many seconds a search takes in plain Python, if it finds next to nothing."""
+    lengths = keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]
+    looks = 1.0
+    if tables.integers[Header.STRATEGY] == re.ANY:
+        looks += int(lengths.max(initial=0)) / 100  # back from each event to those after it
+        looks += int(tables.integers[Header.STATES]) ** 2 / 50  # and at which states follow which
+    return EVENT_SECONDS * looks * int(lengths.sum())
