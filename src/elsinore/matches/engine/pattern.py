@@ -54,6 +54,11 @@ class PatternSearch:
         self._program = build_program(template, tables)
         self._graph = tb.Graph(len(template.states))
         self._lists: Any = None  # of the states of classes, as the program has them
+        self._output: tb.Output | None = None
+        self._match: tb.Match | None = None
+        self._most_states = 0  # of a class
+        spans = [_span_of(template, state) for state in range(len(template.states))]
+        self._degree = max(spans, default=0)
         self._negatives = [
             PatternSearch(negative, inner)
             for negative, inner in zip(template.negatives, tables.negatives, strict=True)
@@ -62,10 +67,15 @@ class PatternSearch:
     def output(
         self, *, limit: int, guard: int, wants_paths: bool, counts_exactly: bool
     ) -> tb.Output:
-        """Return room for matches; a window may have `guard`, all windows together `limit`."""
-        output = tb.Output(*self._registers, ROOM)
+        """Return room for matches; a window may have `guard`, all windows together `limit`.
+
+        It is the same room each time: a search of few events would take longer to make it.
+        """
+        output = self._output or tb.Output(*self._registers, ROOM)
+        self._output = output
         output.limit, output.guard = limit, guard
         output.wants_paths, output.counts_exactly = int(wants_paths), int(counts_exactly)
+        output.in_window, output.too_many = 0, 0.0
         return output
 
     def run(
@@ -77,7 +87,8 @@ class PatternSearch:
         """
         values = self._values(operands, keys, window.within)
         graph, program = self._graph, self._program
-        match = self._match(STEPS)
+        match = self._match or self._new_match(STEPS)
+        match.depth, match.first_edge, match.is_made = -1, 0, 0
         earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
         graph.event_count = -1
         while True:
@@ -86,6 +97,7 @@ class PatternSearch:
             output.count = output.filled = 0
             output.status = tb.DONE
             scan(program, values, graph, window, match, output)
+            self._match = match
             if program.has_overflown:
                 self.tables.integers[Header.OVERFLOWED] = 1
                 program.has_overflown = 0
@@ -134,7 +146,7 @@ class PatternSearch:
         """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
         window = tb.Window(structs(keys), within, 0, 0)
         values = self._values(operands, keys, within)
-        match = self._match(STEPS)
+        match = self._new_match(STEPS)
         latest_beginnings(self._program, values, self._graph, window, match, latest)
 
     def _fill_one_by_one(self, operands: Operands, keys: Ints, within: int, latest: Ints) -> None:
@@ -178,33 +190,33 @@ class PatternSearch:
         begin = np.where(states.at > 0, states.at + 1, 0)
         classes = tb.empty(tb.EVENT_CLASS, len(states.at))
         classes["states"] = begin
-        classes["states_end"] = begin + np.where(states.at > 0, states.lists[states.at], 0)
+        lengths = np.where(states.at > 0, states.lists[states.at], 0)
+        classes["states_end"] = begin + lengths
+        self._most_states = int(lengths.max(initial=0))
         self._program.classes = classes
         self._program.class_states = states.lists.astype(np.int32)
 
     def _make_room(self, rows: int) -> None:
         """Make room for the graph of a key with so many events."""
         graph = self._graph
-        classes, states = np.asarray(self._program.classes), np.asarray(self._program.states)
-        nodes = rows * int((classes["states_end"] - classes["states"]).max(initial=0))
-        degree = int((states["edges_end"] - states["edges"]).max(initial=0))
+        nodes = rows * self._most_states
         if len(graph.events) < rows or len(graph.nodes) < nodes:
             graph.events = tb.empty(tb.EVENT, rows)
             graph.nodes = tb.empty(tb.NODE, nodes)
-            graph.links = np.zeros(nodes * degree, np.int32)
+            graph.links = np.zeros(nodes * self._degree, np.int32)
 
     @property
     def _registers(self) -> tuple[int, int]:
         header = self.tables.integers
         return int(header[Header.EVENTS]), int(header[Header.NUMBERS])
 
-    def _match(self, depth: int) -> tb.Match:
+    def _new_match(self, depth: int) -> tb.Match:
         return tb.Match(depth, *self._registers, STACK)
 
     def _deeper(self, match: tb.Match) -> tb.Match:
         """Return the match under way with room for twice as many events."""
         depth = len(match.frames)
-        deeper = self._match(2 * depth)
+        deeper = self._new_match(2 * depth)
         np.asarray(deeper.frames)[:depth] = np.asarray(match.frames)
         np.asarray(deeper.held)[: depth + 1] = np.asarray(match.held)
         np.asarray(deeper.numbers)[: depth + 1] = np.asarray(match.numbers)
@@ -224,6 +236,11 @@ def pattern_search(template: MatchTemplate, tables: Tables) -> PatternSearch:
         tables.search = PatternSearch(template, tables)
     assert isinstance(tables.search, PatternSearch)
     return tables.search
+
+
+def _span_of(template: MatchTemplate, state: int) -> int:
+    """Return the number of edges that lead on from a state."""
+    return sum(edge.source == state for edge in template.edges)
 
 
 def structs(keys: Ints) -> Any:
