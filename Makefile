@@ -80,7 +80,7 @@ fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a 
 	@test $(CHECKED) = 0 || ELSINORE_BOUNDSCHECK=1 NUMBA_BOUNDSCHECK=1 ELSINORE_EXAMPLES=$(CHECKED) nice -n 19 \
 		$(BIN)/python -m pytest -q --hypothesis-seed=$(SEED) tests/matches/test_against_brute_force.py
 	@test -z "$(IN)" || ELSINORE_EXAMPLES=$(EXAMPLES) nice -n 19 $(BIN)/python -m pytest $(PARALLEL) \
-		--hypothesis-seed=$(SEED) $$(grep -rl ELSINORE_EXAMPLES $(IN) --include='test_*.py')
+		--hypothesis-seed=$(SEED) $$(grep -rlE 'ELSINORE_EXAMPLES|@given' $(IN) --include='test_*.py')
 	@test $(CRASHES) = 0 || ELSINORE_CRASHES=$(CRASHES) nice -n 19 \
 		$(BIN)/python -m pytest -q tests/cli/test_stream_crashes.py
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 os.environ.setdefault("ELSINORE_COMPILE", "1")
 
 # A first example may load kernels, Arrow's functions or a session of Spark; machines are loaded.
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "50"))
-settings.register_profile("untimed", deadline=None, max_examples=EXAMPLES)
+# Cases are the same in every run, unless their number is asked for, as `make fuzz` does.
+EXAMPLES = os.environ.get("ELSINORE_EXAMPLES")
+settings.register_profile(
+    "untimed", deadline=None, max_examples=int(EXAMPLES or 50), derandomize=EXAMPLES is None
+)
 settings.load_profile("untimed")
 
 
