@@ -57,7 +57,7 @@ def added(
     with np.errstate(under="ignore", invalid="ignore"):
         total = np.ldexp(mantissas, LIMB_BITS * (exponents - top))
         total = total + np.ldexp(addends, LIMB_BITS * (powers - top))
-    return _normal(total, top)
+    return normal(total, top)
 
 
 def scaled(mantissas: Doubles, exponents: Exponents, factors: Doubles) -> tuple[Doubles, Exponents]:
@@ -69,10 +69,10 @@ def scaled(mantissas: Doubles, exponents: Exponents, factors: Doubles) -> tuple[
     """
     parts, bits = np.frexp(factors)
     limbs, remainder = np.divmod(bits, LIMB_BITS)
-    return _normal(np.ldexp(mantissas * parts, remainder), exponents.astype(np.int64) + limbs)
+    return normal(np.ldexp(mantissas * parts, remainder), exponents.astype(np.int64) + limbs)
 
 
-def _normal(mantissas: Doubles, exponents: NDArray[np.int64]) -> tuple[Doubles, Exponents]:
+def normal(mantissas: Doubles, exponents: NDArray[np.int64]) -> tuple[Doubles, Exponents]:
     """Return numbers below 2**1023 as the normal ones of `elsinore.numeric.extended`."""
     size = np.abs(mantissas)
     great = (size >= THRESHOLD) & np.isfinite(size)

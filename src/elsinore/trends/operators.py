@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
@@ -62,6 +63,7 @@ class TrendsOperator(Protocol):
         """Return all that is needed to go on later as if never stopped."""
 
 
+ENGINE = "ELSINORE_TRENDS"  # the environment variable by which tests choose the engine
 FEW_KEYS = 16  # whose slots need not be given back
 
 
@@ -205,6 +207,11 @@ class GivingOut:
         return cls(inner, one_slot=bool(arrays["one_slot"][0]), slots=slots)
 
 
+def _uses_engine(unit: TrendUnit) -> bool:
+    """Return whether `elsinore.trends.engine` runs a unit: if tests ask for it, and it can."""
+    return os.environ.get(ENGINE) == "new" and unit.path is Path.COARSE and not unit.exact
+
+
 def operator_of(
     unit: TrendUnit,
     *,
@@ -220,6 +227,12 @@ def operator_of(
     and where there are none it makes no difference. `record`: each burst and what was decided is
     kept.
     """
+    if _uses_engine(unit):
+        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
+
+        return EngineOperator(
+            unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
+        )
     if unit.path is not Path.COARSE or unit.exact:
         from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
 
@@ -234,6 +247,10 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
 
     Raises StateError where the bytes are damaged or of another version or workload.
     """
+    if _uses_engine(unit):
+        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
+
+        return EngineOperator.load(unit, blob)
     if unit.path is not Path.COARSE or unit.exact:
         from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
 

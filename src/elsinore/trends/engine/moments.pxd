@@ -1,0 +1,6 @@
+# cython: language_level=3
+from elsinore.trends.engine.store cimport Store
+from elsinore.trends.engine.tables cimport Program
+
+cdef void store_moment(Program program, Store store, int slot) noexcept nogil
+cdef void empty(Program program, Store store, int slot, int at) noexcept nogil

@@ -1,0 +1,162 @@
+"""Storing what the events of one timestamp added, once no other event can have that timestamp.
+
+Simultaneous events do not precede one another: all of them read the lanes as they were before. So
+what they add is added up apart, and an event that NOT forbids empties lanes only of earlier trends.
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.trends.engine.tables import FOREVER as _FOREVER
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.numbers import normal, plus
+    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+    from cython.cimports.libc.math import fabs
+else:
+    from math import fabs
+
+    from elsinore.trends.engine.numbers import normal, plus
+    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.tables import Program
+
+FOREVER = cython.declare(cython.longlong, _FOREVER)
+LIMIT = cython.declare(cython.double, 2.0**512)
+
+
+def store_moment(program: Program, store: Store, slot: cython.int) -> cython.void:
+    """Store what a slot's latest timestamp emptied and added."""
+    place: cython.int
+    for place in range(store.slots[slot].touched):
+        block: cython.int = store.touched[slot, place]
+        begin: cython.int = store.ranges[slot, block].begin
+        end: cython.int = store.ranges[slot, block].end
+        store.ranges[slot, block].begin = 0
+        store.ranges[slot, block].end = 0
+        if program.blocks[block].flag >= 0:
+            empty_lanes(program, store, slot, block, begin, end)
+        store_sums(program, store, slot, block, begin, end)
+        store_extremes(program, store, slot, block, begin, end)
+    store.slots[slot].touched = 0
+
+
+def empty(program: Program, store: Store, slot: cython.int, at: cython.int) -> cython.void:
+    """Let a reset empty its lanes when the timestamp is stored."""
+    block: cython.int = program.resets[at].block
+    begin: cython.int = program.resets[at].lane
+    end: cython.int = begin + program.resets[at].lanes
+    lane: cython.int
+    for lane in range(begin, end):
+        store.emptied[slot, program.blocks[block].flag + lane] = 1
+    if store.ranges[slot, block].end == 0:
+        store.touched[slot, store.slots[slot].touched] = block
+        store.slots[slot].touched += 1
+        store.ranges[slot, block].begin = begin
+        store.ranges[slot, block].end = end
+    else:
+        store.ranges[slot, block].begin = min(store.ranges[slot, block].begin, begin)
+        store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def empty_lanes(
+    program: Program,
+    store: Store,
+    slot: cython.int,
+    block: cython.int,
+    begin: cython.int,
+    end: cython.int,
+) -> cython.void:
+    """Empty the lanes that an event of the timestamp emptied."""
+    lane: cython.int
+    row: cython.int
+    cell: cython.int
+    for lane in range(begin, end):
+        flag: cython.int = program.blocks[block].flag + lane
+        if store.emptied[slot, flag]:
+            store.emptied[slot, flag] = 0
+            for row in range(program.blocks[block].sums):
+                cell = program.blocks[block].cell + row * program.blocks[block].width + lane
+                store.cells[slot, cell] = 0.0
+                if store.slots[slot].scaled:
+                    store.powers[slot, cell] = 0.0
+            for row in range(program.blocks[block].extremes):
+                cell = program.blocks[block].extreme + row * program.blocks[block].width + lane
+                store.extremes[slot, cell] = FOREVER
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def store_sums(
+    program: Program,
+    store: Store,
+    slot: cython.int,
+    block: cython.int,
+    begin: cython.int,
+    end: cython.int,
+) -> cython.void:
+    """Add what the timestamp added to lanes of a block."""
+    row: cython.int
+    cell: cython.int
+    for row in range(program.blocks[block].sums):
+        first: cython.int = program.blocks[block].cell + row * program.blocks[block].width
+        if store.slots[slot].scaled:
+            for cell in range(first + begin, first + end):
+                stored: Number = Number(store.cells[slot, cell], store.powers[slot, cell])
+                more: Number = normal(store.added[slot, cell], store.added_powers[slot, cell])
+                total: Number = plus(stored, more)
+                store.cells[slot, cell] = total.mantissa
+                store.powers[slot, cell] = total.power
+                store.added[slot, cell] = 0.0
+                store.added_powers[slot, cell] = 0.0
+            continue
+        passed: cython.bint = False
+        for cell in range(first + begin, first + end):
+            store.cells[slot, cell] += store.added[slot, cell]
+            store.added[slot, cell] = 0.0
+            passed |= not fabs(store.cells[slot, cell]) < LIMIT
+        if passed:
+            scale(store, slot, first + begin, first + end)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scale(store: Store, slot: cython.int, begin: cython.int, end: cython.int) -> cython.void:
+    """Bring cells of a slot without powers, some of which passed the limit, in normal form."""
+    cell: cython.int
+    store.slots[slot].scaled = 1
+    for cell in range(begin, end):
+        number: Number = normal(store.cells[slot, cell], 0.0)
+        store.cells[slot, cell] = number.mantissa
+        store.powers[slot, cell] = number.power
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def store_extremes(
+    program: Program,
+    store: Store,
+    slot: cython.int,
+    block: cython.int,
+    begin: cython.int,
+    end: cython.int,
+) -> cython.void:
+    """Take the lesser of stored and added extremes of lanes of a block."""
+    row: cython.int
+    cell: cython.int
+    for row in range(program.blocks[block].extremes):
+        first: cython.int = program.blocks[block].extreme + row * program.blocks[block].width
+        for cell in range(first + begin, first + end):
+            store.extremes[slot, cell] = min(
+                store.extremes[slot, cell], store.added_extremes[slot, cell]
+            )
+            store.added_extremes[slot, cell] = FOREVER

@@ -1,0 +1,120 @@
+"""Numbers beyond a double's range: a mantissa and a power of 2**512.
+
+A number is `mantissa * 2**(512 * power)`. In its normal form the mantissa is below 2**512, and with
+a power above 0 at least 1 (in magnitude); zero has power 0. So numbers below 2**512 are plain
+doubles, and counts are exact up to 2**53. Infinities and NaN have the power `BEYOND`.
+
+A key whose numbers are all below 2**512 has no powers to look at: its slot is not `scaled`, and its
+lanes are added as plain doubles. Its first number that passes the limit makes it `scaled`.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.tables import Number
+    from cython.cimports.libc.math import fabs
+else:
+    from math import fabs
+
+    from elsinore.trends.engine.plain import Number
+
+INFINITY = cython.declare(cython.double, float("inf"))
+LIMIT = cython.declare(cython.double, 2.0**512)  # mantissas are below it
+DOWN = cython.declare(cython.double, 2.0**-512)
+GREAT = cython.declare(cython.double, 2.0**256)  # the mantissa of a factor is below it
+BEYOND = cython.declare(cython.double, 2.0**28)  # the power of infinities and NaN
+
+
+def normal(mantissa: cython.double, power: cython.double) -> Number:
+    """Return a number in its normal form.
+
+    >>> tuple(normal(2.0**600, 0.0)) == (2.0**88, 1.0)
+    True
+    """
+    size: cython.double = fabs(mantissa)
+    if not size < INFINITY:
+        return Number(mantissa, BEYOND)
+    if size == 0.0:
+        return Number(0.0, 0.0)
+    if size >= LIMIT:
+        return Number(mantissa * DOWN, power + 1.0)
+    while fabs(mantissa) < 1.0 and power > 0.0:
+        mantissa *= LIMIT
+        power -= 1.0
+    return Number(mantissa, power)
+
+
+def plus(left: Number, right: Number) -> Number:
+    """Return a sum; of numbers whose powers differ by two or more, the greater one.
+
+    >>> tuple(plus(Number(1.0, 1.0), Number(2.0**511, 0.0)))
+    (1.5, 1.0)
+    """
+    if left.power == right.power:
+        return normal(left.mantissa + right.mantissa, left.power)
+    if right.mantissa == 0.0:
+        return left
+    if left.mantissa == 0.0:
+        return right
+    if left.power < right.power:
+        left, right = right, left
+    if left.power == right.power + 1.0:
+        return normal(left.mantissa + right.mantissa * DOWN, left.power)
+    return left
+
+
+def times(number: Number, factor: cython.double) -> Number:
+    """Return a number times a double; zero times anything is zero.
+
+    >>> tuple(times(Number(2.0**500, 0.0), 2.0**1000)) == (2.0**476, 2.0)
+    True
+    """
+    if number.mantissa == 0.0:
+        return Number(0.0, 0.0)
+    if not fabs(factor) < INFINITY:
+        return Number(factor if number.mantissa > 0.0 else -factor, BEYOND)
+    power: cython.double = number.power
+    while fabs(factor) >= GREAT:
+        factor *= DOWN
+        power += 1.0
+    return normal(number.mantissa * factor, power)
+
+
+def product(left: Number, right: Number) -> Number:
+    """Return a product.
+
+    >>> tuple(product(Number(2.0**500, 0.0), Number(2.0**500, 0.0))) == (2.0**488, 1.0)
+    True
+    """
+    if left.mantissa == 0.0 or right.mantissa == 0.0:
+        return Number(0.0, 0.0)
+    power: cython.double = left.power + right.power
+    factor: cython.double = right.mantissa
+    if fabs(factor) >= GREAT:
+        factor *= DOWN
+        power += 1.0
+    return normal(left.mantissa * factor, power)
+
+
+def pairs(left: Number, right: Number, both: Number) -> Number:
+    """Return the number of pairs of different trends, one of each of two patterns.
+
+    `left` and `right` are the numbers of their trends, `both` of those that are trends of both.
+    With l and r alone and b of both: l*r + l*b + r*b + b*(b - 1)/2.
+
+    >>> tuple(pairs(Number(6.0, 0.0), Number(7.0, 0.0), Number(4.0, 0.0)))
+    (32.0, 0.0)
+    """
+    less: Number = Number(-both.mantissa, both.power)
+    left_alone: Number = plus(left, less)
+    right_alone: Number = plus(right, less)
+    among: Number
+    one_less: Number = plus(both, Number(-1.0, 0.0))
+    if both.power == 0.0 and both.mantissa < LIMIT / 4 and both.mantissa % 2.0 == 0.0:
+        among = product(Number(both.mantissa / 2.0, 0.0), one_less)
+    else:
+        among = product(both, times(one_less, 0.5))
+    total: Number = plus(product(left_alone, right_alone), product(left_alone, both))
+    return plus(plus(total, product(right_alone, both)), among)

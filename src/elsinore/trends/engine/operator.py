@@ -1,0 +1,243 @@
+"""The operator of the trend engine: batches of events in, totals of closed windows out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.arrow import no_rows
+from elsinore.kernels.saved import pack, reading_state, unpack
+from elsinore.numeric.arrays import normal
+from elsinore.operators.slots import KeySlots
+from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.engine.process import close, process
+from elsinore.trends.engine.program import ProgramBuilder
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
+from elsinore.trends.engine.totals import rebuild
+from elsinore.trends.partials import TotalsRoom, totals_fields
+from elsinore.trends.statistics import SAVED_BY, TrendStatistics
+from elsinore.trends.values.columns import (
+    addend_columns,
+    event_by_event,
+    numbers_of,
+    out_of_order,
+    ranks_by_event,
+    slots_of,
+)
+from elsinore.trends.values.shifts import Shifts
+
+AHEAD = 2**14  # events that are looked at for classes that are not known yet
+LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
+
+
+class EngineOperator:
+    """Aggregates all trends of a unit's queries; the contract is that of `TrendsOperator`."""
+
+    def __init__(
+        self,
+        unit: TrendUnit,
+        *,
+        one_slot: bool = False,
+        ordered: bool = False,
+        sharing: Sharing = Sharing.DYNAMIC,
+        record: bool = False,
+    ) -> None:
+        self.unit = unit
+        self._modes = (one_slot, ordered, record)
+        self._one_slot = one_slot
+        self._sharing = sharing
+        self._statistics = TrendStatistics()
+        self._builder = ProgramBuilder(unit)
+        self._program = self._builder.tables()
+        self._store = Store(self._builder.shape, ordered, one_slot)
+        self._shifts = Shifts(unit)
+        schema = totals_fields(unit, exact=False)
+        self._nothing = no_rows(schema)
+        self._room = TotalsRoom(schema, len(unit.squared))
+        windows = [template.query.window for template in unit.templates]
+        # [query] the end of its window 0, and the distance to the end of the next one
+        self._first_end = np.array([w.bounds(0)[1] if w else FOREVER for w in windows])
+        self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
+        if one_slot:
+            self._store.grow_slots(1)
+
+    @property
+    def statistics(self) -> TrendStatistics:
+        """What the operator has done so far."""
+        self._statistics.matched = self._store.matched
+        self._statistics.classes = self._builder.class_count
+        self._statistics.state_bytes = max(self._statistics.state_bytes, self._store.nbytes)
+        return self._statistics
+
+    @property
+    def open_group(self) -> int:
+        """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
+        slot = np.asarray(self._store.slots)[0]
+        return int(slot["group"]) if slot["key"] >= 0 else -1
+
+    def process(
+        self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
+    ) -> pa.RecordBatch:
+        """Take a batch; return totals that are final already (with `one_slot`), else none.
+
+        slots: of keys; None: a key is its own slot. until: then do as `close` does. Raises
+        InputError where a key's rows are not in time order.
+        """
+        if batch.num_rows:
+            self._statistics.events += batch.num_rows
+            self._let_act(self._columns(batch, slots))
+        if until is not None:
+            return self.close(until)
+        if not self._one_slot:
+            return self._nothing
+        group = self.open_group
+        return self._take(lambda totals: totals["group"] != group)
+
+    def _columns(self, batch: pa.RecordBatch, slots: KeySlots | None) -> Batch:
+        """Return the columns of a batch, with a slot for each event."""
+        unit, rows = self.unit, batch.num_rows
+        keys, groups = numbers_of(batch, "key", np.int32), numbers_of(batch, "group", np.int32)
+        of_keys = keys if slots is None else slots_of(batch, slots)
+        if not self._one_slot:
+            self._store.grow_slots(int(of_keys.max(initial=-1)) + 1)
+        addends, ranks = np.empty((rows, 0)), np.empty((rows, 0), np.int64)
+        if unit.addends:
+            if self._one_slot and unit.squared:  # the others were given out
+                self._shifts.keep(self._shifts.groups == self.open_group)
+            columns = addend_columns(unit, batch, groups, self._shifts)
+            addends = event_by_event(*columns).reshape(rows, -1)
+        codes_of_ranks = self._builder.updates.ranks
+        if codes_of_ranks:
+            ranks = ranks_by_event(unit, batch, codes_of_ranks).reshape(rows, -1)
+        codes = self._builder.numbers(numbers_of(batch, "class", np.int64))
+        times = numbers_of(batch, "time", np.int64)
+        return Batch(of_keys, keys, groups, times, codes, addends, ranks)
+
+    def _let_act(self, batch: Batch) -> None:
+        """Let all events of a batch act, and do what the loop stops for."""
+        store, event = self._store, 0
+        codes = np.asarray(batch.codes)
+        if self._builder.is_numbered:  # classes were numbered anew
+            self._program = self._builder.tables()
+        while (event := process(self._program, store, batch, event)) < len(codes):
+            if self._program.known[codes[event]] == UNKNOWN:
+                seen = np.unique(codes[event : event + AHEAD])
+                self._builder.add_classes(seen[seen >= 0].tolist())
+                self._program = self._builder.tables()
+            elif store.total_count + store.most_totals > len(store.totals):
+                self._grow_totals()
+            else:
+                raise out_of_order(batch.times[event])
+
+    def _grow_totals(self) -> None:
+        self._store.grow_totals()
+        rebuild(self._store)
+
+    def close(self, until: int | None = None) -> pa.RecordBatch:
+        """Return the totals of all windows that end at or before `until`; None: of all windows."""
+        time = FOREVER if until is None else until
+        store, slot = self._store, 0
+        while (slot := close(self._program, store, time, slot)) < len(store.slots):
+            self._grow_totals()
+        if until is None:
+            totals = self._take(None)
+        else:
+            totals = self._take(lambda rows: self._ends(rows) <= time)
+        self._shifts.forget(until)
+        return totals
+
+    def _ends(self, totals: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """Return when the windows of totals end."""
+        query = totals["query"]
+        ends: NDArray[np.int64] = self._first_end[query] + self._step[query] * totals["window"]
+        return ends
+
+    def _take(self, is_chosen: Any) -> pa.RecordBatch:
+        """Remove the chosen totals from the store and return them; None: all."""
+        store = self._store
+        arrays = store.total_arrays()
+        if not store.total_count:
+            return self._nothing
+        chosen = np.ones(store.total_count, np.bool_)
+        if is_chosen is not None:
+            chosen = is_chosen(arrays["totals"])
+            if not chosen.any():
+                return self._nothing
+        given = {name: array[chosen] for name, array in arrays.items()}
+        store.set_totals({n: array[~chosen] for n, array in arrays.items()}, len(store.totals))
+        rebuild(store)
+        self._statistics.totals += int(chosen.sum())
+        cells, powers = normal(given["total_cells"], LIMBS * given["total_powers"].astype(np.int64))
+        columns: dict[str, NDArray[Any]] = {
+            name: given["totals"][name] for name in ("query", "group", "window")
+        }
+        for field in range(self.unit.linear):
+            columns[f"cell{field}"], columns[f"power{field}"] = cells[:, field], powers[:, field]
+        for number in range(self.unit.extremes):
+            columns[f"extreme{number}"] = given["total_extremes"][:, number]
+        if self.unit.squared:
+            places = (columns[name] for name in ("query", "group", "window"))
+            shifts = self._shifts.columns(*map(np.ascontiguousarray, places))
+            columns |= {f"shift{k}": row for k, row in enumerate(shifts)}
+        return self._room.of([columns[name] for name in self._room.schema.names])
+
+    def deadline(self) -> int | None:
+        """Return the end of the first window of which there is something to give out."""
+        arrays = self._store.slot_arrays()
+        used = arrays["slots"]["key"] >= 0
+        totals = self._store.total_arrays()["totals"]
+        ends = [self._ends(totals)[self._first_end[totals["query"]] != FOREVER]]
+        for kind, window in enumerate(self.unit.merged.windows):
+            if window is not None:
+                first, last = arrays["first"][:, kind], arrays["last"][:, kind]
+                is_open = used & (first <= last)
+                ends.append(window.bounds(first[is_open])[1])
+        return min((int(some.min()) for some in ends if len(some)), default=None)
+
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Make slots ready for other keys; nothing of their keys is open."""
+        self._store.release(slots[slots < len(self._store.slots)])
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the slots that keys have, and the time of each one's last event."""
+        slots = np.asarray(self._store.slots)
+        used = np.flatnonzero(slots["key"] >= 0)
+        return used, slots["time"][used]
+
+    def save(self) -> bytes:
+        """Return all that is needed to go on later as if never stopped."""
+        shifted, shifts = self._shifts.saved
+        arrays: dict[str, NDArray[Any]] = {
+            **{f"store.{name}": array for name, array in self._store.save().items()},
+            "modes": np.array(self._modes),
+            "sharing": np.array(self._sharing.value),
+            "shifts": shifts,
+            "shifted": shifted,
+            "statistics": np.array([self._statistics.events, self._statistics.totals]),
+        }
+        return pack(SAVED_BY, self.unit.fingerprint, arrays)
+
+    @classmethod
+    @reading_state(SAVED_BY)
+    def load(cls, unit: TrendUnit, blob: bytes) -> EngineOperator:
+        """Return the operator that `save` made the bytes of.
+
+        Raises StateError where the bytes are damaged or of another version or workload.
+        """
+        arrays = unpack(SAVED_BY, unit.fingerprint, blob)
+        one_slot, ordered, record = arrays["modes"].tolist()
+        sharing = Sharing(str(arrays["sharing"]))
+        operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+        prefix = "store."
+        operator._store.load(
+            {name.removeprefix(prefix): array for name, array in arrays.items() if "." in name}
+        )
+        rebuild(operator._store)
+        operator._shifts.load(arrays["shifted"], arrays["shifts"])
+        events, totals = arrays["statistics"].tolist()
+        operator._statistics.events, operator._statistics.totals = events, totals
+        return operator

@@ -1,0 +1,164 @@
+"""The loop over a batch's events, and the end of windows.
+
+For each event: what the events before its timestamp added is stored, windows close and open, and
+the event acts on the lanes of its class's steps. The loop stops, before it changes anything, at an
+event that needs something from the caller.
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.trends.engine.tables import FOREVER as _FOREVER
+from elsinore.trends.engine.tables import NEVER as _NEVER
+from elsinore.trends.engine.tables import UNKNOWN as _UNKNOWN
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.moments import empty, store_moment
+    from cython.cimports.elsinore.trends.engine.recurrence import act
+    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.windows import (
+        close_windows,
+        first_to_end_after,
+        move_windows,
+    )
+else:
+    from elsinore.trends.engine.moments import empty, store_moment
+    from elsinore.trends.engine.recurrence import act
+    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.tables import Batch, Program
+    from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
+
+FOREVER = cython.declare(cython.longlong, _FOREVER)
+NEVER = cython.declare(cython.longlong, _NEVER)
+UNKNOWN = cython.declare(cython.int, _UNKNOWN)
+
+
+def process(
+    program: Program, store: Store, batch: Batch, begin: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Let events act from `begin` on; return the first one that cannot, or their number.
+
+    An event cannot act if its class is unknown, if it is earlier than its key's last one, or if
+    there may be too little room for the totals of windows that it closes.
+    """
+    return run(program, store, batch, begin)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def run(
+    program: Program, store: Store, batch: Batch, begin: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Do what `process` does."""
+    event: cython.Py_ssize_t
+    with cython.nogil:
+        for event in range(begin, batch.codes.shape[0]):
+            code: cython.longlong = batch.codes[event]
+            if code < 0 or batch.keys[event] < 0:
+                continue
+            known: cython.int = program.known[code]
+            if known < 0:
+                if known == UNKNOWN:
+                    return event
+                continue
+            slot: cython.int = 0 if store.one_slot else batch.slots[event]
+            time: cython.longlong = batch.times[event]
+            if store.one_slot and store.slots[0].key != batch.keys[event]:
+                if not has_room(store):
+                    return event
+                if store.slots[0].key >= 0:
+                    finish(program, store, 0)
+            if time != store.slots[slot].time or store.ordered:
+                if time < store.slots[slot].time:
+                    return event
+                if time >= store.slots[slot].edge and not has_room(store):
+                    return event
+                store_moment(program, store, slot)
+                store.slots[slot].time = time
+                if time >= store.slots[slot].edge:
+                    move_windows(program, store, slot, time)
+                    store.slots[slot].key = batch.keys[event]
+                    store.slots[slot].group = batch.groups[event]
+            store.matched += 1
+            let_act(program, store, batch, event, slot, known)
+        return batch.codes.shape[0]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def has_room(store: Store) -> cython.bint:
+    """Return whether there is room for the totals of all windows of a slot."""
+    return store.total_count + store.most_totals <= store.totals.shape[0]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def let_act(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    event: cython.Py_ssize_t,
+    slot: cython.int,
+    known: cython.int,
+) -> cython.void:
+    """Let an event act on the lanes that its class acts on."""
+    at: cython.int
+    for at in range(program.classes[known].resets, program.classes[known].resets_end):
+        empty(program, store, slot, at)
+    for at in range(program.classes[known].steps, program.classes[known].steps_end):
+        act(program, store, batch, event, slot, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish(program: Program, store: Store, slot: cython.int) -> cython.void:
+    """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
+    kind: cython.int
+    store_moment(program, store, slot)
+    for kind in range(program.kinds.shape[0]):
+        close_windows(program, store, slot, kind, store.last[slot, kind] + 1)
+    store.slots[slot].key = -1
+    store.slots[slot].time = NEVER
+    store.slots[slot].edge = NEVER
+    store.slots[slot].scaled = 0
+
+
+def close(
+    program: Program, store: Store, until: cython.longlong, begin: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Close the windows of all slots that end by a time, from slot `begin` on; FOREVER: all.
+
+    Return the slot for whose totals there may be too little room, or the number of slots.
+    """
+    return close_slots(program, store, until, begin)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def close_slots(
+    program: Program, store: Store, until: cython.longlong, begin: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Do what `close` does."""
+    slot: cython.int
+    kind: cython.int
+    with cython.nogil:
+        for slot in range(begin, store.slots.shape[0]):
+            if store.slots[slot].key < 0:
+                continue
+            if not has_room(store):
+                return slot
+            if until == FOREVER:
+                finish(program, store, slot)
+                continue
+            if store.slots[slot].time < until:
+                store_moment(program, store, slot)
+            for kind in range(program.kinds.shape[0]):
+                close_windows(program, store, slot, kind, first_to_end_after(program, kind, until))
+        return store.slots.shape[0]

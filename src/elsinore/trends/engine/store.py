@@ -1,0 +1,208 @@
+"""The state of a unit: for each key a slot with its lanes, and the totals of closed windows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cython
+import numpy as np
+
+from elsinore.trends.engine.tables import FOREVER, NEVER, RANGE, SLOT, TOTAL
+
+FIRST_TOTALS = 64
+NO_KEY = -1
+_PER_SLOT = (
+    "slots",
+    "cells",
+    "powers",
+    "added",
+    "added_powers",
+    "extremes",
+    "added_extremes",
+    "emptied",
+    "touched",
+    "ranges",
+    "first",
+    "last",
+)
+_ZEROS = ("cells", "powers", "added", "added_powers")  # what an empty slot has there
+_PER_TOTAL = ("totals", "total_cells", "total_powers", "total_extremes")
+
+
+class StoreShape(NamedTuple):
+    """The sizes of a unit's state: per slot, and per row of totals."""
+
+    cells: int
+    extremes: int
+    lanes: int  # of all blocks
+    blocks: int
+    kinds: int
+    widest: int  # lanes of the widest block
+    fields: int
+    total_extremes: int
+    closing: int  # totals that closing all windows of a slot adds at most
+
+
+class Store:
+    """The slots of keys: lanes, what the latest timestamp added to them, and open windows.
+
+    - `cells[slot]`, `powers[slot]`, `extremes[slot]`: what events before the latest timestamp
+      added up; `added...[slot]`: what those of the latest timestamp add.
+    - `touched[slot, :slots[slot].touched]`: the blocks to which they add, in the lanes
+      `ranges[slot, block]`; `emptied[slot, lane]`: lanes that they empty.
+    - `first[slot, kind]` to `last[slot, kind]`: the open windows.
+    - `totals[:total_count]`, with `total_cells` and so on: a row for each (query, group, window);
+      `places` is its hash table.
+    """
+
+    def __init__(self, shape: StoreShape, ordered: cython.bint, one_slot: cython.bint) -> None:
+        self.shape = shape
+        self.ordered = ordered
+        self.one_slot = one_slot
+        self.matched = 0
+        self.most_totals = shape.closing
+        self.work = np.zeros((2, max(shape.widest, 1)))
+        self.work_powers = np.zeros((2, max(shape.widest, 1)))
+        self._take_slots(_empty_slots(shape, 0))
+        self.total_count = 0
+        self._take_totals(_empty_totals(shape, FIRST_TOTALS))
+
+    def _take_slots(self, arrays: dict[str, Any]) -> None:
+        self.slots = arrays["slots"]
+        self.cells = arrays["cells"]
+        self.powers = arrays["powers"]
+        self.added = arrays["added"]
+        self.added_powers = arrays["added_powers"]
+        self.extremes = arrays["extremes"]
+        self.added_extremes = arrays["added_extremes"]
+        self.emptied = arrays["emptied"]
+        self.touched = arrays["touched"]
+        self.ranges = arrays["ranges"]
+        self.first = arrays["first"]
+        self.last = arrays["last"]
+
+    def _take_totals(self, arrays: dict[str, Any]) -> None:
+        self.totals = arrays["totals"]
+        self.total_cells = arrays["total_cells"]
+        self.total_powers = arrays["total_powers"]
+        self.total_extremes = arrays["total_extremes"]
+        self.places = arrays["places"]
+
+    def slot_arrays(self) -> dict[str, Any]:
+        """Return the arrays with a row for each slot."""
+        return {name: _array(getattr(self, name)) for name in _PER_SLOT}
+
+    def total_arrays(self) -> dict[str, Any]:
+        """Return the arrays with a row for each total, those in use only."""
+        rows = self.total_count
+        return {name: _array(getattr(self, name))[:rows] for name in _PER_TOTAL}
+
+    def grow_slots(self, count: cython.Py_ssize_t) -> None:
+        """Have at least so many slots."""
+        have = len(self.slots)
+        if count > have:
+            arrays = _empty_slots(self.shape, max(count, 2 * have))
+            _copy(self.slot_arrays(), arrays)
+            self._take_slots(arrays)
+
+    def grow_totals(self) -> None:
+        """Have room for more totals: at least for those of a closing slot."""
+        rows = len(self.totals)
+        while rows < self.total_count + self.most_totals:
+            rows *= 2
+        self.set_totals(self.total_arrays(), rows)
+
+    def set_totals(self, arrays: dict[str, Any], rows: int) -> None:
+        """Replace the totals; `rows` is a power of two. `rebuild` of `totals` fills `places`."""
+        taken = _empty_totals(self.shape, rows)
+        _copy(arrays, taken)
+        self.total_count = len(arrays["totals"])
+        self._take_totals(taken)
+
+    def release(self, slots: Any) -> None:
+        """Make slots as they were before their first key."""
+        empty = _empty_slots(self.shape, 1)
+        for name, array in self.slot_arrays().items():
+            array[slots] = empty[name][0]
+
+    def save(self) -> dict[str, Any]:
+        """Return the state as plain arrays, those of slots up to the last one in use."""
+        arrays = self.slot_arrays()
+        used = np.flatnonzero(arrays["slots"]["key"] != NO_KEY)
+        arrays = {name: array[used] for name, array in arrays.items()}
+        saved: dict[str, Any] = {"used": used, "size": np.array([len(self.slots), self.matched])}
+        for name, array in (arrays | self.total_arrays()).items():
+            if array.dtype.names:
+                saved |= {f"{name}.{field}": array[field] for field in array.dtype.names}
+            else:
+                saved[name] = array
+        return saved
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Take up what `save` returned."""
+        size, self.matched = saved["size"].tolist()
+        self.grow_slots(size)
+        _fill(self.slot_arrays(), saved, saved["used"])
+        count = len(saved["totals.query"])
+        rows = FIRST_TOTALS
+        while rows < count + self.most_totals:
+            rows *= 2
+        arrays = _empty_totals(self.shape, rows)
+        _fill(arrays, saved, slice(0, count))
+        self.total_count = count
+        self._take_totals(arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the state takes."""
+        names = (*_PER_SLOT, *_PER_TOTAL, "places")
+        return sum(_array(getattr(self, name)).nbytes for name in names)
+
+
+def _array(view: Any) -> Any:
+    """Return the NumPy array of a typed memoryview."""
+    return np.asarray(view)
+
+
+def _copy(arrays: dict[str, Any], to: dict[str, Any]) -> None:
+    for name, array in arrays.items():
+        if name not in _ZEROS or array.any():  # memory that is never written takes none
+            to[name][: len(array)] = array
+
+
+def _fill(arrays: dict[str, Any], saved: dict[str, Any], rows: Any) -> None:
+    for name, array in arrays.items():
+        if array.dtype.names:
+            for field in array.dtype.names:
+                array[field][rows] = saved[f"{name}.{field}"]
+        elif name in saved:
+            array[rows] = saved[name]
+
+
+def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
+    slots = np.zeros(count, SLOT)
+    slots["time"], slots["edge"], slots["key"], slots["group"] = NEVER, NEVER, NO_KEY, NO_KEY
+    return {
+        "slots": slots.view(np.recarray),
+        "cells": np.zeros((count, shape.cells)),
+        "powers": np.zeros((count, shape.cells)),
+        "added": np.zeros((count, shape.cells)),
+        "added_powers": np.zeros((count, shape.cells)),
+        "extremes": np.full((count, shape.extremes), FOREVER, np.int64),
+        "added_extremes": np.full((count, shape.extremes), FOREVER, np.int64),
+        "emptied": np.zeros((count, shape.lanes), np.uint8),
+        "touched": np.zeros((count, shape.blocks), np.int32),
+        "ranges": np.zeros((count, shape.blocks), RANGE).view(np.recarray),
+        "first": np.zeros((count, shape.kinds), np.int64),
+        "last": np.full((count, shape.kinds), -1, np.int64),
+    }
+
+
+def _empty_totals(shape: StoreShape, rows: int) -> dict[str, Any]:
+    return {
+        "totals": np.zeros(rows, TOTAL).view(np.recarray),
+        "total_cells": np.zeros((rows, shape.fields)),
+        "total_powers": np.zeros((rows, shape.fields)),
+        "total_extremes": np.full((rows, shape.total_extremes), FOREVER, np.int64),
+        "places": np.full(2 * rows, -1, np.int32),
+    }

@@ -1,0 +1,134 @@
+"""The tables that a program consists of, the columns of a batch, and their NumPy types.
+
+A *block* is a set of nodes of one shape: a row of lanes for each sum, where node i has the lanes
+`i * overlap` to `(i + 1) * overlap`, one for each window that can be open at a time. A *step* is
+what an event of a class does to a range of a block's lanes: for each sum, the lanes of *sources*
+that it adds up, and the event's own addend. A source with a `period` has fewer lanes than the step
+and is repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+import numpy as np
+
+IS_COMPILED: bool = cython.compiled
+FOREVER = 2**63 - 1  # after all times; also the least of no ranks
+NEVER = -(2**63)  # before all times
+
+NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; from VALUE on, columns of `Batch.addends`
+NO_RANK = -1
+UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
+
+SOURCE = np.dtype([("cell", "i4"), ("period", "i4")])
+SUM = np.dtype([("cell", "i4"), ("addend", "i4"), ("sources", "i4"), ("sources_end", "i4")])
+EXTREME = np.dtype([("cell", "i4"), ("rank", "i4"), ("sources", "i4"), ("sources_end", "i4")])
+STEP = np.dtype(
+    [
+        ("block", "i4"),
+        ("lane", "i4"),
+        ("lanes", "i4"),
+        ("sums", "i4"),
+        ("sums_end", "i4"),
+        ("extremes", "i4"),
+        ("extremes_end", "i4"),
+    ]
+)
+RESET = np.dtype([("block", "i4"), ("lane", "i4"), ("lanes", "i4")])
+EVENT_CLASS = np.dtype(
+    [("steps", "i4"), ("steps_end", "i4"), ("resets", "i4"), ("resets_end", "i4")]
+)
+BLOCK = np.dtype(
+    [
+        ("cell", "i4"),
+        ("width", "i4"),
+        ("sums", "i4"),
+        ("extreme", "i4"),
+        ("extremes", "i4"),
+        ("flag", "i4"),
+    ]
+)
+WINDOW_KIND = np.dtype(
+    [
+        ("within", "i8"),
+        ("step", "i8"),
+        ("origin", "i8"),
+        ("overlap", "i4"),
+        ("cell", "i4"),
+        ("cells_end", "i4"),
+        ("extreme", "i4"),
+        ("extremes_end", "i4"),
+        ("seeds", "i4"),
+        ("seeds_end", "i4"),
+        ("ends", "i4"),
+        ("ends_end", "i4"),
+    ],
+    align=True,
+)
+QUERY_END = np.dtype(
+    [
+        ("query", "i4"),
+        ("fields", "i4"),
+        ("fields_end", "i4"),
+        ("extremes", "i4"),
+        ("extremes_end", "i4"),
+        ("pairs", "i4"),
+    ]
+)
+FIELD = np.dtype([("places", "i4"), ("places_end", "i4")])
+SLOT = np.dtype(
+    [
+        ("time", "i8"),
+        ("edge", "i8"),
+        ("key", "i4"),
+        ("group", "i4"),
+        ("touched", "i4"),
+        ("scaled", "i4"),
+    ],
+    align=True,
+)
+RANGE = np.dtype([("begin", "i4"), ("end", "i4")])
+TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=True)
+CELL = np.dtype("i4")
+
+
+def table(kind: np.dtype[Any], rows: Any) -> Any:
+    """Return rows as an array of structs whose fields are attributes of its elements."""
+    array = np.array(rows, dtype=kind)
+    return array.view(np.recarray) if kind.names else array
+
+
+class Program:
+    """A unit's merged template as tables (`elsinore.trends.engine.program` fills them)."""
+
+    def __init__(self, tables: dict[str, Any]) -> None:
+        self.classes = tables["classes"]
+        self.steps = tables["steps"]
+        self.sums = tables["sums"]
+        self.sources = tables["sources"]
+        self.extremes = tables["extremes"]
+        self.resets = tables["resets"]
+        self.blocks = tables["blocks"]
+        self.kinds = tables["kinds"]
+        self.ends = tables["ends"]
+        self.fields = tables["fields"]
+        self.places = tables["places"]
+        self.seeds = tables["seeds"]
+        self.known = tables["known"]
+
+
+class Batch:
+    """The columns of a batch of events: [event], and [event, column] for addends and ranks."""
+
+    def __init__(
+        self, slots: Any, keys: Any, groups: Any, times: Any, codes: Any, addends: Any, ranks: Any
+    ) -> None:
+        self.slots = slots
+        self.keys = keys
+        self.groups = groups
+        self.times = times
+        self.codes = codes
+        self.addends = addends
+        self.ranks = ranks
