@@ -67,7 +67,7 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
     return Template(
         query=guarded.query,
         states=len(order),
-        labels=tuple(_label(guarded, kept) for kept in order),
+        labels=tuple(kept_label(guarded, kept) for kept in order),
         transitions=transitions,
         accepting=frozenset(number[end] for end in ends),
         aggregation=guarded.aggregation,
@@ -78,7 +78,7 @@ def accumulated(guarded: GuardedTemplate) -> Template | str:
     )
 
 
-def _label(guarded: GuardedTemplate, kept: Kept) -> str:
+def kept_label(guarded: GuardedTemplate, kept: Kept) -> str:
     """Return what ends in a state, and what has not come since."""
     number, way = kept
     text = "start"

@@ -27,7 +27,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.plan.accumulators import Kept
 from elsinore.plan.between import CURRENT, PREVIOUS, TURNED
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.template import START
+from elsinore.plan.template import START, Cut
 
 _OPPOSITE = {
     Operator.LT: Operator.GE,
@@ -39,19 +39,6 @@ _OPPOSITE = {
 }
 _SUMS = frozenset({Operator.ADD, Operator.SUB})
 MOST_RANGES = 8  # of one condition
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """`previous operator current`, or with a shift `previous + shift operator current`.
-
-    `previous` reads the earlier event only, `shift` and `current` the later one or none.
-    """
-
-    previous: Expression
-    operator: Operator  # LT, LE, GT, GE or EQ
-    current: Expression
-    shift: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
-from elsinore.plan.template import START, Reset, Template, Transition, contributes
+from elsinore.plan.template import ALL, START, Reads, Reset, Template, Transition, contributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Edge:
     type: str
     needs: frozenset[Expression]
     lacks: frozenset[Expression]
+    reads: Reads = ALL
 
     def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
         """Return whether an event of this type and truth of predicates goes along."""
@@ -62,6 +64,7 @@ class Node:
     extremes: tuple[Signature, ...]
     resets: frozenset[Reset] = frozenset()
     seed: bool = False
+    strategy: Strategy = Strategy.ANY
 
 
 Place = tuple[int, int]  # a node and the number of one of its signatures
@@ -123,6 +126,7 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
             extremes=tuple(s for s in kept[node] if s.kind.is_extreme),
             resets=templates[q].reset_by(state),
             seed=state in templates[q].seeds,
+            strategy=templates[q].query.strategy,
         )
         for node, (q, state) in enumerate(order)
     )
@@ -208,10 +212,12 @@ def _refined(
         first, window = len(incoming), kinds.setdefault(template.query.window, len(kinds))
         for state in range(template.states):
             about = state in template.seeds, template.reset_by(state), apart.get((q, state))
+            if template.query.strategy is not Strategy.ANY:
+                about = (*about, template.query.strategy, q)  # each consumes its own trends
             numbers.append(kinds.setdefault((window, *about), len(kinds)))
             incoming.append([])
         for move in template.transitions:
-            label = labels.setdefault((move.type, move.needs, move.lacks), len(labels))
+            label = labels.setdefault((move.type, move.needs, move.lacks, move.reads), len(labels))
             source = START if move.source == START else first + move.source
             incoming[first + move.target].append((source, label))
     numbers.append(-1)  # that of START
@@ -253,6 +259,7 @@ def _edges(
                 move.type,
                 move.needs,
                 move.lacks,
+                move.reads,
             )
             for move in moves
         ]

@@ -28,6 +28,25 @@ START = -1  # the source of a transition that begins a trend
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """`previous operator current`, or with a shift `previous + shift operator current`.
+
+    `previous` reads the earlier event only, `shift` and `current` the later one or none.
+    """
+
+    previous: Expression
+    operator: Operator  # LT, LE, GT, GE or EQ
+    current: Expression
+    shift: Expression | None = None
+
+
+# The ranges of earlier events of which one has to contain the one before: all cuts of one hold.
+# Without any, it may be any earlier event.
+Reads = tuple[tuple[Cut, ...], ...]
+ALL: Reads = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Adjacent:
     """A comparison of an event with its predecessor in the trend: `current operator previous`.
 
@@ -54,6 +73,7 @@ class Transition:
     lacks: frozenset[Expression]
     variables: frozenset[str]
     adjacent: Adjacent | None = None  # what the event and the one before it must satisfy
+    reads: Reads = ALL  # which events of the source it may follow
 
     def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
         """Return whether an event of this type and truth of predicates makes the transition."""

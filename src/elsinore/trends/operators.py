@@ -209,7 +209,11 @@ class GivingOut:
 
 def _uses_engine(unit: TrendUnit) -> bool:
     """Return whether `elsinore.trends.engine` runs a unit: if tests ask for it, and it can."""
-    return os.environ.get(ENGINE) == "new" and unit.path is Path.COARSE and not unit.exact
+    if os.environ.get(ENGINE) != "new":
+        return False
+    from elsinore.trends.engine.units import engine_unit  # noqa: PLC0415 - tests only
+
+    return engine_unit(unit) is not None
 
 
 def operator_of(
@@ -228,9 +232,9 @@ def operator_of(
     kept.
     """
     if _uses_engine(unit):
-        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
+        from elsinore.trends.engine.fallback import FallbackOperator  # noqa: PLC0415 - tests only
 
-        return EngineOperator(
+        return FallbackOperator(
             unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
         )
     if unit.path is not Path.COARSE or unit.exact:
@@ -248,9 +252,9 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
     Raises StateError where the bytes are damaged or of another version or workload.
     """
     if _uses_engine(unit):
-        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
+        from elsinore.trends.engine.fallback import FallbackOperator  # noqa: PLC0415 - tests only
 
-        return EngineOperator.load(unit, blob)
+        return FallbackOperator.load(unit, blob)
     if unit.path is not Path.COARSE or unit.exact:
         from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
 

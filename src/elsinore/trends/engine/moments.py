@@ -12,7 +12,8 @@ from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import normal, plus
-    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
+    from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Number, Program
     from cython.cimports.libc.math import fabs
 else:
@@ -20,7 +21,8 @@ else:
 
     from elsinore.trends.engine.numbers import normal, plus
     from elsinore.trends.engine.plain import Number
-    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
+    from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
@@ -40,6 +42,8 @@ def store_moment(program: Program, store: Store, slot: cython.int) -> cython.voi
             empty_lanes(program, store, slot, block, begin, end)
         store_sums(program, store, slot, block, begin, end)
         store_extremes(program, store, slot, block, begin, end)
+        if program.blocks[block].rows >= 0:
+            store_rows(program, store, slot, block)
     store.slots[slot].touched = 0
 
 
@@ -51,14 +55,7 @@ def empty(program: Program, store: Store, slot: cython.int, at: cython.int) -> c
     lane: cython.int
     for lane in range(begin, end):
         store.emptied[slot, program.blocks[block].flag + lane] = 1
-    if store.ranges[slot, block].end == 0:
-        store.touched[slot, store.slots[slot].touched] = block
-        store.slots[slot].touched += 1
-        store.ranges[slot, block].begin = begin
-        store.ranges[slot, block].end = end
-    else:
-        store.ranges[slot, block].begin = min(store.ranges[slot, block].begin, begin)
-        store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)
+    touch(store, slot, block, begin, end)
 
 
 @cython.cfunc
@@ -76,10 +73,19 @@ def empty_lanes(
     lane: cython.int
     row: cython.int
     cell: cython.int
+    emptied: cython.int = 0
+    for lane in range(begin, end):
+        emptied += store.emptied[slot, program.blocks[block].flag + lane]
+    has_rows: cython.bint = program.blocks[block].rows >= 0
+    if has_rows and emptied == program.blocks[block].width:
+        drop_rows(program, store, slot, block)
+        has_rows = False
     for lane in range(begin, end):
         flag: cython.int = program.blocks[block].flag + lane
         if store.emptied[slot, flag]:
             store.emptied[slot, flag] = 0
+            if has_rows:
+                empty_row_lanes(program, store, slot, block, lane, lane + 1, 1)
             for row in range(program.blocks[block].sums):
                 cell = program.blocks[block].cell + row * program.blocks[block].width + lane
                 store.cells[slot, cell] = 0.0
@@ -133,6 +139,7 @@ def scale(store: Store, slot: cython.int, begin: cython.int, end: cython.int) ->
     """Bring cells of a slot without powers, some of which passed the limit, in normal form."""
     cell: cython.int
     store.slots[slot].scaled = 1
+    store.has_powers = True
     for cell in range(begin, end):
         number: Number = normal(store.cells[slot, cell], 0.0)
         store.cells[slot, cell] = number.mantissa

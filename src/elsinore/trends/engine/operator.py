@@ -13,19 +13,21 @@ from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.numeric.arrays import normal
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.engine.process import close, process
+from elsinore.plan.aggregates import FieldKind
+from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
 from elsinore.trends.engine.totals import rebuild
+from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
     addend_columns,
     event_by_event,
     numbers_of,
+    order_columns,
     out_of_order,
-    ranks_by_event,
     slots_of,
 )
 from elsinore.trends.values.shifts import Shifts
@@ -51,14 +53,17 @@ class EngineOperator:
         self._one_slot = one_slot
         self._sharing = sharing
         self._statistics = TrendStatistics()
-        self._builder = ProgramBuilder(unit)
+        in_engine = engine_unit(unit)
+        assert in_engine is not None
+        self._engine_unit = in_engine
+        self._builder = ProgramBuilder(self._engine_unit)
         self._program = self._builder.tables()
         self._store = Store(self._builder.shape, ordered, one_slot)
         self._shifts = Shifts(unit)
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
         self._room = TotalsRoom(schema, len(unit.squared))
-        windows = [template.query.window for template in unit.templates]
+        windows = [member.query.window for member in unit.members]
         # [query] the end of its window 0, and the distance to the end of the next one
         self._first_end = np.array([w.bounds(0)[1] if w else FOREVER for w in windows])
         self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
@@ -72,6 +77,17 @@ class EngineOperator:
         self._statistics.classes = self._builder.class_count
         self._statistics.state_bytes = max(self._statistics.state_bytes, self._store.nbytes)
         return self._statistics
+
+    @property
+    def modes(self) -> dict[str, Any]:
+        """The arguments with which the operator was made."""
+        one_slot, ordered, record = self._modes
+        return {
+            "one_slot": one_slot,
+            "ordered": ordered,
+            "record": record,
+            "sharing": self._sharing,
+        }
 
     @property
     def open_group(self) -> int:
@@ -104,18 +120,40 @@ class EngineOperator:
         of_keys = keys if slots is None else slots_of(batch, slots)
         if not self._one_slot:
             self._store.grow_slots(int(of_keys.max(initial=-1)) + 1)
-        addends, ranks = np.empty((rows, 0)), np.empty((rows, 0), np.int64)
+        addends = np.empty((rows, 0))
         if unit.addends:
             if self._one_slot and unit.squared:  # the others were given out
                 self._shifts.keep(self._shifts.groups == self.open_group)
             columns = addend_columns(unit, batch, groups, self._shifts)
             addends = event_by_event(*columns).reshape(rows, -1)
-        codes_of_ranks = self._builder.updates.ranks
-        if codes_of_ranks:
-            ranks = ranks_by_event(unit, batch, codes_of_ranks).reshape(rows, -1)
-        codes = self._builder.numbers(numbers_of(batch, "class", np.int64))
-        times = numbers_of(batch, "time", np.int64)
-        return Batch(of_keys, keys, groups, times, codes, addends, ranks)
+        return Batch(
+            {
+                "slots": of_keys,
+                "keys": keys,
+                "groups": groups,
+                "times": numbers_of(batch, "time", np.int64),
+                "codes": self._builder.numbers(numbers_of(batch, "class", np.int64)),
+                "addends": addends,
+                "ranks": self._ranks(batch),
+                **self._builder.bounds.columns(batch),
+            }
+        )
+
+    def _ranks(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Return the ranks of events [event, column]: inverted for the greatest, else FOREVER."""
+        unit, read = self.unit, self._builder.updates.ranks
+        ranks = np.empty((batch.num_rows, len(read)), np.int64)
+        if not read:
+            return ranks
+        orders, ordered = order_columns(unit, batch)
+        for column, (kind, name) in enumerate(read):
+            if kind in {FieldKind.LEAST, FieldKind.GREATEST}:
+                place = unit.ranked.index(name)
+            else:
+                place = len(unit.ranked) + unit.edges.index((kind, name))
+            of_events = ~orders[place] if kind is FieldKind.GREATEST else orders[place]
+            ranks[:, column] = np.where(ordered[place] != 0, of_events, FOREVER)
+        return ranks
 
     def _let_act(self, batch: Batch) -> None:
         """Let all events of a batch act, and do what the loop stops for."""
@@ -128,21 +166,29 @@ class EngineOperator:
                 seen = np.unique(codes[event : event + AHEAD])
                 self._builder.add_classes(seen[seen >= 0].tolist())
                 self._program = self._builder.tables()
-            elif store.total_count + store.most_totals > len(store.totals):
-                self._grow_totals()
-            else:
+                store.have_reads(max(1, self._builder.most_reads))
+            elif not self._make_room():
                 raise out_of_order(batch.times[event])
 
-    def _grow_totals(self) -> None:
-        self._store.grow_totals()
-        rebuild(self._store)
+    def _make_room(self) -> bool:
+        """Make room for totals, or for rows of events; return False if there was enough."""
+        store = self._store
+        if store.needs_rows:
+            store.grow_rows()
+            store.needs_rows = False
+            return True
+        if store.total_count + store.most_totals > len(store.totals):
+            store.grow_totals()
+            rebuild(store)
+            return True
+        return False
 
     def close(self, until: int | None = None) -> pa.RecordBatch:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = FOREVER if until is None else until
         store, slot = self._store, 0
         while (slot := close(self._program, store, time, slot)) < len(store.slots):
-            self._grow_totals()
+            self._make_room()
         if until is None:
             totals = self._take(None)
         else:
@@ -191,7 +237,7 @@ class EngineOperator:
         used = arrays["slots"]["key"] >= 0
         totals = self._store.total_arrays()["totals"]
         ends = [self._ends(totals)[self._first_end[totals["query"]] != FOREVER]]
-        for kind, window in enumerate(self.unit.merged.windows):
+        for kind, window in enumerate(self._engine_unit.merged.windows):
             if window is not None:
                 first, last = arrays["first"][:, kind], arrays["last"][:, kind]
                 is_open = used & (first <= last)
@@ -200,6 +246,8 @@ class EngineOperator:
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Make slots ready for other keys; nothing of their keys is open."""
+        for slot in slots[slots < len(self._store.slots)].tolist():
+            free_slot(self._program, self._store, slot)
         self._store.release(slots[slots < len(self._store.slots)])
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -16,7 +16,8 @@ from elsinore.trends.engine.tables import UNKNOWN as _UNKNOWN
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.moments import empty, store_moment
     from cython.cimports.elsinore.trends.engine.recurrence import act
-    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.rows import drop_rows, has_row_room
+    from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
     from cython.cimports.elsinore.trends.engine.windows import (
         close_windows,
@@ -26,7 +27,8 @@ if cython.compiled:
 else:
     from elsinore.trends.engine.moments import empty, store_moment
     from elsinore.trends.engine.recurrence import act
-    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.rows import drop_rows, has_row_room
+    from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
     from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
 
@@ -41,7 +43,7 @@ def process(
     """Let events act from `begin` on; return the first one that cannot, or their number.
 
     An event cannot act if its class is unknown, if it is earlier than its key's last one, or if
-    there may be too little room for the totals of windows that it closes.
+    there may be too little room for the totals of windows that it closes, or for rows.
     """
     return run(program, store, batch, begin)
 
@@ -56,15 +58,16 @@ def run(
     with cython.nogil:
         for event in range(begin, batch.codes.shape[0]):
             code: cython.longlong = batch.codes[event]
-            if code < 0 or batch.keys[event] < 0:
-                continue
-            known: cython.int = program.known[code]
-            if known < 0:
-                if known == UNKNOWN:
-                    return event
+            known: cython.int = -1 if code < 0 else program.known[code]
+            if known == UNKNOWN:
+                return event
+            if batch.keys[event] < 0 or (known < 0 and program.contiguous_blocks == 0):
                 continue
             slot: cython.int = 0 if store.one_slot else batch.slots[event]
             time: cython.longlong = batch.times[event]
+            if program.row_blocks > 0 and not has_row_room(program, store, slot):
+                store.needs_rows = True
+                return event
             if store.one_slot and store.slots[0].key != batch.keys[event]:
                 if not has_room(store):
                     return event
@@ -81,8 +84,11 @@ def run(
                     move_windows(program, store, slot, time)
                     store.slots[slot].key = batch.keys[event]
                     store.slots[slot].group = batch.groups[event]
-            store.matched += 1
-            let_act(program, store, batch, event, slot, known)
+            if program.contiguous_blocks > 0:
+                break_runs(program, store, slot)
+            if known >= 0:
+                store.matched += 1
+                let_act(program, store, batch, event, slot, known)
         return batch.codes.shape[0]
 
 
@@ -113,6 +119,17 @@ def let_act(
         empty(program, store, slot, at)
     for at in range(program.classes[known].steps, program.classes[known].steps_end):
         act(program, store, batch, event, slot, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def break_runs(program: Program, store: Store, slot: cython.int) -> cython.void:
+    """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
+    block: cython.int
+    for block in range(program.blocks.shape[0]):
+        if program.blocks[block].is_contiguous:
+            touch(store, slot, block, 0, 1)
 
 
 @cython.cfunc
@@ -154,6 +171,9 @@ def close_slots(
                 continue
             if not has_room(store):
                 return slot
+            if program.row_blocks > 0 and not has_row_room(program, store, slot):
+                store.needs_rows = True
+                return slot
             if until == FOREVER:
                 finish(program, store, slot)
                 continue
@@ -162,3 +182,11 @@ def close_slots(
             for kind in range(program.kinds.shape[0]):
                 close_windows(program, store, slot, kind, first_to_end_after(program, kind, until))
         return store.slots.shape[0]
+
+
+def free_slot(program: Program, store: Store, slot: cython.int) -> None:
+    """Free the rows of a slot of which nothing is open."""
+    block: cython.int
+    for block in range(program.blocks.shape[0]):
+        if program.blocks[block].rows >= 0:
+            drop_rows(program, store, slot, block)

@@ -11,14 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit
 from elsinore.plan.merged import Place
+from elsinore.plan.template import ALL, Reads
 from elsinore.trends.engine import tables
+from elsinore.trends.engine.bounds import Bounds
+from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.store import StoreShape
-from elsinore.trends.engine.tables import FOREVER, NO_RANK, NO_STEPS, UNKNOWN, Program
-from elsinore.trends.nodes.layout import Layout
-from elsinore.trends.nodes.updates import Update, Updates
+from elsinore.trends.engine.tables import FOREVER, NO_STEPS, UNKNOWN, Program
+from elsinore.trends.engine.updates import Source, Update, Updates
 
 _KINDS = {
     "classes": tables.EVENT_CLASS,
@@ -27,6 +30,7 @@ _KINDS = {
     "sources": tables.SOURCE,
     "extremes": tables.EXTREME,
     "resets": tables.RESET,
+    "reads": tables.READ,
     "blocks": tables.BLOCK,
     "kinds": tables.WINDOW_KIND,
     "ends": tables.QUERY_END,
@@ -42,6 +46,7 @@ class Term(NamedTuple):
 
     block: int
     row: int
+    reads: int  # in `ProgramBuilder._reads`; -1: of all events, which the block's sums are of
     node: int  # its place in the block
 
 
@@ -64,11 +69,14 @@ class ProgramBuilder:
         self.unit = unit
         self.updates = Updates(unit)
         self.layout = Layout(self.updates)
-        self._ranks = {code: place for place, code in enumerate(self.updates.ranks)}
+        self.bounds = Bounds()
+        self._reads: dict[Reads, int] = {}
+        self.most_reads = 0  # of a step
         self._rows: dict[str, list[Any]] = {name: [] for name in _KINDS}
         self._has_resets = [bool(node.resets) for node in self.updates.merged.nodes]
         self._lanes = self._add_blocks()
         self._add_kinds()
+        self._add_bounds()
         self.is_numbered = unit.classes.size > TABLE_LIMIT
         self._known = np.full(1 if self.is_numbered else unit.classes.size, UNKNOWN, np.int32)
         self._numbers: dict[int, int] = {}  # of classes that are too many for a table
@@ -89,6 +97,11 @@ class ProgramBuilder:
             fields=max(unit.linear, 1),
             total_extremes=unit.extremes,
             closing=sum(overlap_of(template.query.window) for template in unit.templates) + 1,
+            row_blocks=sum(block.has_rows for block in layout.blocks),
+            row_cells=max((b.width * b.sums for b in layout.blocks if b.has_rows), default=0),
+            row_extremes=max(
+                (b.width * b.extremes for b in layout.blocks if b.has_rows), default=0
+            ),
         )
 
     def tables(self) -> Program:
@@ -139,7 +152,9 @@ class ProgramBuilder:
     def _runs(self, updates: Sequence[Update]) -> list[Run]:
         """Put updates of nodes side by side together where they read nodes side by side."""
         layout = self.layout
-        ordered = sorted(updates, key=lambda u: (layout.block_of[u.node], layout.index_of[u.node]))
+        ordered = sorted(
+            updates, key=lambda u: (layout.block_of[u.node], layout.node_place[u.node])
+        )
         runs: list[Run] = []
         for update in ordered:
             terms = self._terms(update)
@@ -149,13 +164,16 @@ class ProgramBuilder:
 
     def _terms(self, update: Update) -> list[list[Term]]:
         """Return what an update reads for each sum and extreme, in an order of their own."""
-        layout = self.layout
-        terms = []
-        for part in (*update.sums, *update.extremes):
-            places = [(node, row) for node, row in part.sources if row is not None]
-            found = [Term(layout.block_of[n], row, layout.index_of[n]) for n, row in places]
-            terms.append(sorted(found))
-        return terms
+        return [
+            sorted(self._term(source) for source in part.sources)
+            for part in (*update.sums, *update.extremes)
+        ]
+
+    def _term(self, source: Source) -> Term:
+        block, reads = self.layout.block_of[source.node], -1
+        if self.layout.blocks[block].strategy is not Strategy.ANY or source.reads != ALL:
+            reads = self._reads.setdefault(source.reads, len(self._reads))
+        return Term(block, source.row, reads, self.layout.node_place[source.node])
 
     def _extends(self, run: Run, update: Update, terms: list[list[Term]]) -> bool:
         """Take an update into a run, if it is one with it."""
@@ -163,12 +181,10 @@ class ProgramBuilder:
         layout, distance = self.layout, len(run.updates)
         if (
             layout.block_of[last.node] != layout.block_of[update.node]
-            or layout.index_of[last.node] + 1 != layout.index_of[update.node]
-            or update.start != last.start
-            or [part.contribution for part in update.sums]
-            != [part.contribution for part in last.sums]
-            or [part.attribute for part in update.extremes]
-            != [part.attribute for part in last.extremes]
+            or layout.node_place[last.node] + 1 != layout.node_place[update.node]
+            or update.starts != last.starts
+            or [part.addend for part in update.sums] != [part.addend for part in last.sums]
+            or [part.rank for part in update.extremes] != [part.rank for part in last.extremes]
             or list(map(len, terms)) != list(map(len, run.terms))
         ):
             return False
@@ -176,7 +192,7 @@ class ProgramBuilder:
         for of_first, mine, known in zip(run.terms, terms, run.shared, strict=True):
             shared.append([])
             for before, term, is_shared in zip(of_first, mine, known, strict=True):
-                if before[:2] != term[:2]:
+                if before[:3] != term[:3]:
                     return False
                 same, aside = term.node == before.node, term.node == before.node + distance
                 if not (same and is_shared is not False) and not (aside and is_shared is not True):
@@ -190,29 +206,25 @@ class ProgramBuilder:
         rows, layout = self._rows, self.layout
         first = run.updates[0]
         block = layout.blocks[layout.block_of[first.node]]
-        lane = layout.index_of[first.node] * block.overlap
+        lane = layout.node_place[first.node] * block.overlap
         opened = layout.kinds[self.updates.kind_of[first.node]].open
-        sums = len(rows["sums"])
-        for number, part in enumerate(first.sums):
+        sums, extremes, begin = (len(rows[name]) for name in ("sums", "extremes", "reads"))
+        reads: dict[tuple[int, int, int, int], int] = {}
+        for number, sum_of in enumerate(first.sums):
             sources = len(rows["sources"])
-            if number == 0 and first.start:
-                rows["sources"].append((opened, block.overlap))
-            for term, shared in zip(run.terms[number], run.shared[number], strict=True):
-                source = layout.blocks[term.block]
-                cell = source.cell + term.row * source.width + term.node * source.overlap
-                rows["sources"].append((cell, block.overlap if shared else 0))
+            if number == 0 and first.starts:
+                rows["sources"].append((opened, block.overlap, -1))
+            self._add_sources(run, number, reads, is_extreme=False)
             target = block.cell + number * block.width + lane
-            rows["sums"].append((target, part.contribution, sources, len(rows["sources"])))
-        extremes = len(rows["extremes"])
+            rows["sums"].append((target, sum_of.addend, sources, len(rows["sources"])))
         for number, extreme in enumerate(first.extremes):
-            sources, place = len(rows["sources"]), len(first.sums) + number
-            for term, shared in zip(run.terms[place], run.shared[place], strict=True):
-                source = layout.blocks[term.block]
-                cell = source.extreme + term.row * source.width + term.node * source.overlap
-                rows["sources"].append((cell, block.overlap if shared else 0))
+            sources = len(rows["sources"])
+            self._add_sources(run, len(first.sums) + number, reads, is_extreme=True)
             target = block.extreme + number * block.width + lane
-            rank = self._ranks[extreme.attribute] if extreme.attribute >= 0 else NO_RANK
-            rows["extremes"].append((target, rank, sources, len(rows["sources"])))
+            rows["extremes"].append((target, extreme.rank, sources, len(rows["sources"])))
+        for of_block, number, first_lane, lanes in reads:
+            rows["reads"].append(self._read(of_block, number, first_lane, lanes))
+        self.most_reads = max(self.most_reads, len(reads))
         rows["steps"].append(
             (
                 layout.block_of[first.node],
@@ -222,12 +234,44 @@ class ProgramBuilder:
                 len(rows["sums"]),
                 extremes,
                 len(rows["extremes"]),
+                begin,
+                len(rows["reads"]),
             )
         )
 
+    def _add_sources(
+        self,
+        run: Run,
+        place: int,
+        reads: dict[tuple[int, int, int, int], int],
+        *,
+        is_extreme: bool,
+    ) -> None:
+        """Add what a sum or an extreme of a step reads, and the reads of rows that it needs."""
+        for term, shared in zip(run.terms[place], run.shared[place], strict=True):
+            source = self.layout.blocks[term.block]
+            period = source.overlap if shared else 0
+            lane = term.node * source.overlap
+            cell, read = term.row * source.width + lane, -1
+            if term.reads >= 0:
+                lanes = source.overlap if shared else len(run.updates) * source.overlap
+                read = reads.setdefault((term.block, term.reads, lane, lanes), len(reads))
+            else:
+                cell += source.extreme if is_extreme else source.cell
+            self._rows["sources"].append((cell, period, read))
+
+    def _read(self, number: int, reads: int, lane: int, lanes: int) -> tuple[int, ...]:
+        block = self.layout.blocks[number]
+        parts = self.bounds.parts(
+            list(self._reads)[reads],
+            is_falling=block.is_falling,
+            is_whole=block.is_rising or block.is_falling,
+        )
+        return (number, lane, lanes, *parts)
+
     def _ranges(self, nodes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         """Yield nodes as (block, first index, number of nodes side by side)."""
-        places = sorted((self.layout.block_of[n], self.layout.index_of[n]) for n in nodes)
+        places = sorted((self.layout.block_of[n], self.layout.node_place[n]) for n in nodes)
         begin = 0
         for end in range(1, len(places) + 1):
             follows = end < len(places) and places[end] == (
@@ -240,7 +284,7 @@ class ProgramBuilder:
 
     def _add_blocks(self) -> int:
         """Add the blocks; return how many flags of emptied lanes there are."""
-        flags = 0
+        flags = rows = 0
         for block in self.layout.blocks:
             resets = any(self._has_resets[node] for node in block.nodes)
             self._rows["blocks"].append(
@@ -251,10 +295,24 @@ class ProgramBuilder:
                     block.extreme,
                     block.extremes,
                     flags if resets else -1,
+                    rows if block.has_rows else -1,
+                    self.bounds.order(block.order, is_falling=block.is_falling),
+                    int(block.is_rising or block.is_falling),
+                    int(block.strategy is Strategy.NEXT and block.has_rows),
+                    int(block.strategy is Strategy.CONTIGUOUS and block.has_rows),
                 )
             )
             flags += block.width if resets else 0
+            rows += block.has_rows
         return flags
+
+    def _add_bounds(self) -> None:
+        """Number the ranges that events read, before a batch is looked at."""
+        for node in self.updates.nodes:
+            for edge in node.edges:
+                if edge.reads != ALL:
+                    reads = self._reads.setdefault(edge.reads, len(self._reads))
+                    self._read(self.layout.block_of[edge.source], reads, 0, 0)
 
     def _add_kinds(self) -> None:
         """Add the kinds of windows, with their seeds and what is given out at their end."""
@@ -273,6 +331,11 @@ class ProgramBuilder:
                 if template.query.window == window:
                     self._add_end(query)
             cells = layout.kinds[kind]
+            of_kind = {
+                layout.block_of[node]
+                for node, of_node in enumerate(self.updates.kind_of)
+                if of_node == kind
+            }
             rows["kinds"].append(
                 (
                     *times,
@@ -285,6 +348,8 @@ class ProgramBuilder:
                     len(rows["seeds"]),
                     ends,
                     len(rows["ends"]),
+                    min(of_kind, default=0),
+                    max(of_kind, default=-1) + 1,
                 )
             )
 

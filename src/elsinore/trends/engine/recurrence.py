@@ -16,7 +16,8 @@ from elsinore.trends.engine.tables import VALUE as _VALUE
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import normal, plus, times
-    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.rows import keep_row, new_row, read_rows
+    from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Number, Program
     from cython.cimports.libc.math import fabs, isnan
 else:
@@ -24,7 +25,8 @@ else:
 
     from elsinore.trends.engine.numbers import normal, plus, times
     from elsinore.trends.engine.plain import Number
-    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.rows import keep_row, new_row, read_rows
+    from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
@@ -45,26 +47,74 @@ def act(
     """Add what an event does to the lanes of a step to what its timestamp adds."""
     lanes: cython.int = program.steps[at].lanes
     first: cython.int = program.steps[at].sums
+    block: cython.int = program.steps[at].block
     number: cython.int
+    for number in range(program.steps[at].reads, program.steps[at].reads_end):
+        read_rows(program, store, batch, event, slot, number, number - program.steps[at].reads)
+        if program.blocks[program.reads[number].block].is_next:
+            touch(store, slot, program.reads[number].block, 0, 1)
+    store.row = -1
+    if program.blocks[block].rows >= 0:
+        new_row(program, store, batch, event, slot, block)
     for number in range(first, program.steps[at].sums_end):
         row: cython.int = 0 if number == first else 1
-        addend: cython.int = program.sums[number].addend
-        value: cython.double = 0.0
-        if addend == ONE:
-            value = 1.0
-        elif addend >= VALUE:
-            value = batch.addends[event, addend - VALUE]
-            if isnan(value):
-                value = 0.0
-            if not fabs(value) < GREAT:
-                store.slots[slot].scaled = 1
+        value: cython.double = addend_of(program, store, batch, event, slot, number)
+        cell: cython.int = (number - first) * program.blocks[block].width + program.steps[at].lane
         if store.slots[slot].scaled:
-            add_scaled(program, store, slot, number, lanes, row, value)
+            add_scaled(program, store, slot, number, lanes, row, value, cell)
         else:
-            add_plain(program, store, slot, number, lanes, row, value)
-    for number in range(program.steps[at].extremes, program.steps[at].extremes_end):
-        take_least(program, store, batch, event, slot, number, lanes)
-    touch(program, store, slot, at)
+            add_plain(program, store, slot, number, lanes, row, value, cell)
+    first = program.steps[at].extremes
+    for number in range(first, program.steps[at].extremes_end):
+        cell = (number - first) * program.blocks[block].width + program.steps[at].lane
+        take_least(program, store, batch, event, slot, number, lanes, cell)
+    if store.row >= 0 and ends_trends(store, lanes):
+        keep_row(store, slot, program.blocks[block].rows)
+    begin: cython.int = program.steps[at].lane
+    touch(store, slot, block, begin, begin + lanes)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def addend_of(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    event: cython.Py_ssize_t,
+    slot: cython.int,
+    number: cython.int,
+) -> cython.double:
+    """Return what an event adds to a sum for each trend; numbers get powers where it is great."""
+    addend: cython.int = program.sums[number].addend
+    lane: cython.Py_ssize_t
+    if addend == NO_ADDEND:
+        return 0.0
+    if addend == ONE:
+        return 1.0
+    value: cython.double = batch.addends[event, addend - VALUE]
+    if isnan(value):
+        return 0.0
+    if not fabs(value) < GREAT and not store.slots[slot].scaled:
+        store.slots[slot].scaled = 1
+        store.has_powers = True
+        for lane in range(store.work_powers.shape[1]):
+            store.work_powers[0, lane] = 0.0
+    return value
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def ends_trends(store: Store, lanes: cython.int) -> cython.bint:
+    """Return whether any trend ends with the event in some lane."""
+    lane: cython.int
+    ends: cython.bint = False
+    for lane in range(lanes):
+        ends |= store.work[0, lane] != 0.0
+    return ends
 
 
 @cython.cfunc
@@ -79,10 +129,11 @@ def add_plain(
     lanes: cython.int,
     row: cython.int,
     value: cython.double,
+    kept: cython.int,
 ) -> cython.void:
     """Add a sum's sources, and `value` for each trend, where no number has a power.
 
-    Row 0 of `work` has the numbers of trends, row 1 the sum.
+    Row 0 of `work` has the numbers of trends, row 1 the sum. `kept`: its place in the event's row.
     """
     lane: cython.int
     node: cython.int
@@ -92,7 +143,12 @@ def add_plain(
     for place in range(program.sums[number].sources, program.sums[number].sources_end):
         cell: cython.int = program.sources[place].cell
         period: cython.int = program.sources[place].period
-        if period == 0:
+        read: cython.int = program.sources[place].read
+        if read >= 0:
+            for lane in range(lanes):
+                at: cython.int = cell + (lane if period == 0 else lane % period)
+                store.work[row, lane] += store.gathered[read, at]
+        elif period == 0:
             for lane in range(lanes):
                 store.work[row, lane] += store.cells[slot, cell + lane]
         elif period == 1:
@@ -109,6 +165,9 @@ def add_plain(
     target: cython.int = program.sums[number].cell
     for lane in range(lanes):
         store.added[slot, target + lane] += store.work[row, lane]
+    if store.row >= 0:
+        for lane in range(lanes):
+            store.row_cells[store.row, kept + lane] = store.work[row, lane]
 
 
 @cython.cfunc
@@ -122,6 +181,7 @@ def add_scaled(
     lanes: cython.int,
     row: cython.int,
     value: cython.double,
+    kept: cython.int,
 ) -> cython.void:
     """Do the same with numbers that have powers."""
     lane: cython.int
@@ -133,12 +193,20 @@ def add_scaled(
             period: cython.int = program.sources[place].period
             cell: cython.int = program.sources[place].cell
             cell += lane if period == 0 else lane % period
-            total = plus(total, Number(store.cells[slot, cell], store.powers[slot, cell]))
+            read: cython.int = program.sources[place].read
+            if read >= 0:
+                more: Number = Number(store.gathered[read, cell], store.gathered_powers[read, cell])
+            else:
+                more = Number(store.cells[slot, cell], store.powers[slot, cell])
+            total = plus(total, more)
         if value != 0.0:
             trends: Number = Number(store.work[0, lane], store.work_powers[0, lane])
             total = plus(total, times(trends, value))
         store.work[row, lane] = total.mantissa
         store.work_powers[row, lane] = total.power
+        if store.row >= 0:
+            store.row_cells[store.row, kept + lane] = total.mantissa
+            store.row_powers[store.row, kept + lane] = total.power
         cell = target + lane
         total = plus(total, normal(store.added[slot, cell], store.added_powers[slot, cell]))
         store.added[slot, cell] = total.mantissa
@@ -156,6 +224,7 @@ def take_least(
     slot: cython.int,
     number: cython.int,
     lanes: cython.int,
+    kept: cython.int,
 ) -> cython.void:
     """Take the least rank of an extreme's sources and the event's own, if any trend ends."""
     lane: cython.int
@@ -171,25 +240,12 @@ def take_least(
             period: cython.int = program.sources[place].period
             cell: cython.int = program.sources[place].cell
             cell += lane if period == 0 else lane % period
-            least = min(least, store.extremes[slot, cell])
+            read: cython.int = program.sources[place].read
+            if read >= 0:
+                least = min(least, store.gathered_extremes[read, cell])
+            else:
+                least = min(least, store.extremes[slot, cell])
+        if store.row >= 0:
+            store.row_extremes[store.row, kept + lane] = least
         target: cython.int = program.extremes[number].cell + lane
         store.added_extremes[slot, target] = min(store.added_extremes[slot, target], least)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def touch(program: Program, store: Store, slot: cython.int, at: cython.int) -> cython.void:
-    """Note that a step's lanes have something to store."""
-    block: cython.int = program.steps[at].block
-    begin: cython.int = program.steps[at].lane
-    end: cython.int = begin + program.steps[at].lanes
-    if store.ranges[slot, block].end == 0:
-        store.touched[slot, store.slots[slot].touched] = block
-        store.slots[slot].touched += 1
-        store.ranges[slot, block].begin = begin
-        store.ranges[slot, block].end = end
-    else:
-        store.ranges[slot, block].begin = min(store.ranges[slot, block].begin, begin)
-        store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)

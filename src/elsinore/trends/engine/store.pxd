@@ -1,5 +1,5 @@
 # cython: language_level=3
-from elsinore.trends.engine.tables cimport Range, Slot, Total
+from elsinore.trends.engine.tables cimport Leaf, Range, Run, Slot, Total
 
 cdef class Store:
     cdef public Slot[::1] slots
@@ -16,6 +16,25 @@ cdef class Store:
     cdef public long long[:, ::1] last
     cdef public double[:, ::1] work
     cdef public double[:, ::1] work_powers
+    cdef public Leaf[:, ::1] leaves
+    cdef public Run[:, :, ::1] runs
+    cdef public double[:, ::1] gathered
+    cdef public double[:, ::1] gathered_powers
+    cdef public long long[:, ::1] gathered_extremes
+    cdef public long long[::1] row_orders
+    cdef public long long[::1] row_times
+    cdef public unsigned char[::1] row_ordered
+    cdef public unsigned char[::1] row_taken
+    cdef public double[:, ::1] row_cells
+    cdef public double[:, ::1] row_powers
+    cdef public long long[:, ::1] row_extremes
+    cdef public int[::1] row_next
+    cdef public int[::1] sorted_rows
+    cdef public int[::1] free
+    cdef public Py_ssize_t row_top
+    cdef public int row
+    cdef public bint has_powers
+    cdef public bint needs_rows
     cdef public Total[::1] totals
     cdef public double[:, ::1] total_cells
     cdef public double[:, ::1] total_powers
@@ -27,3 +46,5 @@ cdef class Store:
     cdef public bint ordered
     cdef public bint one_slot
     cdef public object shape
+
+cdef void touch(Store store, int slot, int block, int begin, int end) noexcept nogil

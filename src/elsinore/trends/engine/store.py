@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import cython
 import numpy as np
 
-from elsinore.trends.engine.tables import FOREVER, NEVER, RANGE, SLOT, TOTAL
+from elsinore.trends.engine.tables import FOREVER, LEAF, NEVER, RANGE, RUN, SLOT, TOTAL
 
 FIRST_TOTALS = 64
+FIRST_ROWS = 2**10  # of events
+LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
 _PER_SLOT = (
     "slots",
@@ -24,8 +26,20 @@ _PER_SLOT = (
     "ranges",
     "first",
     "last",
+    "leaves",
+    "runs",
 )
-_ZEROS = ("cells", "powers", "added", "added_powers")  # what an empty slot has there
+_PER_ROW = (
+    "row_orders",
+    "row_times",
+    "row_ordered",
+    "row_taken",
+    "row_cells",
+    "row_powers",
+    "row_extremes",
+    "row_next",
+)
+_ZEROS = ("cells", "powers", "added", "added_powers", "row_powers")  # what an empty slot has there
 _PER_TOTAL = ("totals", "total_cells", "total_powers", "total_extremes")
 
 
@@ -41,6 +55,9 @@ class StoreShape(NamedTuple):
     fields: int
     total_extremes: int
     closing: int  # totals that closing all windows of a slot adds at most
+    row_blocks: int  # blocks with rows of events
+    row_cells: int  # of the widest of them
+    row_extremes: int
 
 
 class Store:
@@ -53,6 +70,8 @@ class Store:
     - `first[slot, kind]` to `last[slot, kind]`: the open windows.
     - `totals[:total_count]`, with `total_cells` and so on: a row for each (query, group, window);
       `places` is its hash table.
+    - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
+      `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`).
     """
 
     def __init__(self, shape: StoreShape, ordered: cython.bint, one_slot: cython.bint) -> None:
@@ -63,6 +82,13 @@ class Store:
         self.most_totals = shape.closing
         self.work = np.zeros((2, max(shape.widest, 1)))
         self.work_powers = np.zeros((2, max(shape.widest, 1)))
+        self.have_reads(1)
+        self.row = -1
+        self.has_powers = False
+        self.needs_rows = False
+        self.row_top = 0
+        self.free = np.full(LEVELS, -1, np.int32)
+        self._take_rows(_empty_rows(shape, FIRST_ROWS if shape.row_blocks else 0))
         self._take_slots(_empty_slots(shape, 0))
         self.total_count = 0
         self._take_totals(_empty_totals(shape, FIRST_TOTALS))
@@ -80,6 +106,35 @@ class Store:
         self.ranges = arrays["ranges"]
         self.first = arrays["first"]
         self.last = arrays["last"]
+        self.leaves = arrays["leaves"]
+        self.runs = arrays["runs"]
+
+    def _take_rows(self, arrays: dict[str, Any]) -> None:
+        self.row_orders = arrays["row_orders"]
+        self.row_times = arrays["row_times"]
+        self.row_ordered = arrays["row_ordered"]
+        self.row_taken = arrays["row_taken"]
+        self.row_cells = arrays["row_cells"]
+        self.row_powers = arrays["row_powers"]
+        self.row_extremes = arrays["row_extremes"]
+        self.row_next = arrays["row_next"]
+        self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
+
+    def have_reads(self, count: cython.Py_ssize_t) -> None:
+        """Have room for what so many reads of a step gather."""
+        self.gathered = np.zeros((count, self.shape.row_cells))
+        self.gathered_powers = np.zeros((count, self.shape.row_cells))
+        self.gathered_extremes = np.zeros((count, self.shape.row_extremes), np.int64)
+
+    def row_arrays(self) -> dict[str, Any]:
+        """Return the arrays of rows of events, those in use only."""
+        return {name: _array(getattr(self, name))[: self.row_top] for name in _PER_ROW}
+
+    def grow_rows(self) -> None:
+        """Have room for twice as many rows of events."""
+        arrays = _empty_rows(self.shape, 2 * len(self.row_orders))
+        _copy(self.row_arrays(), arrays)
+        self._take_rows(arrays)
 
     def _take_totals(self, arrays: dict[str, Any]) -> None:
         self.totals = arrays["totals"]
@@ -130,8 +185,10 @@ class Store:
         arrays = self.slot_arrays()
         used = np.flatnonzero(arrays["slots"]["key"] != NO_KEY)
         arrays = {name: array[used] for name, array in arrays.items()}
-        saved: dict[str, Any] = {"used": used, "size": np.array([len(self.slots), self.matched])}
-        for name, array in (arrays | self.total_arrays()).items():
+        size = [len(self.slots), self.matched, self.row_top, self.has_powers]
+        saved: dict[str, Any] = {"used": used, "size": np.array(size), "free": _array(self.free)}
+        arrays |= self.total_arrays() | self.row_arrays()
+        for name, array in arrays.items():
             if array.dtype.names:
                 saved |= {f"{name}.{field}": array[field] for field in array.dtype.names}
             else:
@@ -140,8 +197,14 @@ class Store:
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take up what `save` returned."""
-        size, self.matched = saved["size"].tolist()
+        size, self.matched, rows, powers = saved["size"].tolist()
+        self.has_powers = bool(powers)
         self.grow_slots(size)
+        while len(self.row_orders) < rows:
+            self.grow_rows()
+        self.row_top = rows
+        self.free = saved["free"]
+        _fill(self.row_arrays(), saved, slice(0, rows))
         _fill(self.slot_arrays(), saved, saved["used"])
         count = len(saved["totals.query"])
         rows = FIRST_TOTALS
@@ -155,8 +218,25 @@ class Store:
     @property
     def nbytes(self) -> int:
         """The memory that the state takes."""
-        names = (*_PER_SLOT, *_PER_TOTAL, "places")
+        names = (*_PER_SLOT, *_PER_TOTAL, *_PER_ROW, "places")
         return sum(_array(getattr(self, name)).nbytes for name in names)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def touch(
+    store: Store, slot: cython.int, block: cython.int, begin: cython.int, end: cython.int
+) -> cython.void:
+    """Note that lanes of a block have something to store at the end of the timestamp."""
+    if store.ranges[slot, block].end == 0:
+        store.touched[slot, store.slots[slot].touched] = block
+        store.slots[slot].touched += 1
+        store.ranges[slot, block].begin = begin
+        store.ranges[slot, block].end = end
+    else:
+        store.ranges[slot, block].begin = min(store.ranges[slot, block].begin, begin)
+        store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)
 
 
 def _array(view: Any) -> Any:
@@ -182,6 +262,8 @@ def _fill(arrays: dict[str, Any], saved: dict[str, Any], rows: Any) -> None:
 def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
     slots = np.zeros(count, SLOT)
     slots["time"], slots["edge"], slots["key"], slots["group"] = NEVER, NEVER, NO_KEY, NO_KEY
+    leaves = np.zeros((count, shape.row_blocks), LEAF)
+    leaves["level"] = -1
     return {
         "slots": slots.view(np.recarray),
         "cells": np.zeros((count, shape.cells)),
@@ -195,6 +277,21 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "ranges": np.zeros((count, shape.blocks), RANGE).view(np.recarray),
         "first": np.zeros((count, shape.kinds), np.int64),
         "last": np.full((count, shape.kinds), -1, np.int64),
+        "leaves": leaves.view(np.recarray),
+        "runs": np.zeros((count, shape.row_blocks, LEVELS), RUN).view(np.recarray),
+    }
+
+
+def _empty_rows(shape: StoreShape, rows: int) -> dict[str, Any]:
+    return {
+        "row_orders": np.zeros(rows, np.int64),
+        "row_times": np.zeros(rows, np.int64),
+        "row_ordered": np.zeros(rows, np.uint8),
+        "row_taken": np.zeros(rows, np.uint8),
+        "row_cells": np.zeros((rows, shape.row_cells)),
+        "row_powers": np.zeros((rows, shape.row_cells)),
+        "row_extremes": np.zeros((rows, shape.row_extremes), np.int64),
+        "row_next": np.zeros(rows, np.int32),
     }
 
 

@@ -8,6 +8,7 @@ cdef struct Number:
 cdef struct Source:
     int cell
     int period
+    int read
 
 cdef struct Sum:
     int cell
@@ -29,6 +30,15 @@ cdef struct Step:
     int sums_end
     int extremes
     int extremes_end
+    int reads
+    int reads_end
+
+cdef struct Read:
+    int block
+    int lane
+    int lanes
+    int part
+    int parts_end
 
 cdef struct Reset:
     int block
@@ -48,6 +58,11 @@ cdef struct Block:
     int extreme
     int extremes
     int flag
+    int rows
+    int order
+    int is_rising
+    int is_next
+    int is_contiguous
 
 cdef struct WindowKind:
     long long within
@@ -62,6 +77,8 @@ cdef struct WindowKind:
     int seeds_end
     int ends
     int ends_end
+    int blocks
+    int blocks_end
 
 cdef struct QueryEnd:
     int query
@@ -82,10 +99,23 @@ cdef struct Slot:
     int group
     int touched
     int scaled
+    long long rows
 
 cdef struct Range:
     int begin
     int end
+
+cdef struct Leaf:
+    int begin
+    int count
+    int arriving
+    int level
+    int top
+
+cdef struct Run:
+    long long newest
+    int begin
+    int count
 
 cdef struct Total:
     long long window
@@ -99,6 +129,7 @@ cdef class Program:
     cdef public Source[::1] sources
     cdef public Extreme[::1] extremes
     cdef public Reset[::1] resets
+    cdef public Read[::1] reads
     cdef public Block[::1] blocks
     cdef public WindowKind[::1] kinds
     cdef public QueryEnd[::1] ends
@@ -106,6 +137,9 @@ cdef class Program:
     cdef public int[::1] places
     cdef public int[::1] seeds
     cdef public int[::1] known
+    cdef public int row_blocks
+    cdef public int contiguous_blocks
+    cdef public int most_steps
 
 cdef class Batch:
     cdef public const int[::1] slots
@@ -115,3 +149,7 @@ cdef class Batch:
     cdef public const long long[::1] codes
     cdef public const double[:, ::1] addends
     cdef public const long long[:, ::1] ranks
+    cdef public const long long[:, ::1] orders
+    cdef public const unsigned char[:, ::1] ordered
+    cdef public const long long[:, ::1] lows
+    cdef public const long long[:, ::1] highs

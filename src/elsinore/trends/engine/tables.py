@@ -4,7 +4,8 @@ A *block* is a set of nodes of one shape: a row of lanes for each sum, where nod
 `i * overlap` to `(i + 1) * overlap`, one for each window that can be open at a time. A *step* is
 what an event of a class does to a range of a block's lanes: for each sum, the lanes of *sources*
 that it adds up, and the event's own addend. A source with a `period` has fewer lanes than the step
-and is repeated.
+and is repeated. A source with a `read` is one that the step's events read row by row: of a range of
+rows, ordered by a value, it has the sum.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; from VALUE on, columns of `
 NO_RANK = -1
 UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
 
-SOURCE = np.dtype([("cell", "i4"), ("period", "i4")])
+SOURCE = np.dtype([("cell", "i4"), ("period", "i4"), ("read", "i4")])
 SUM = np.dtype([("cell", "i4"), ("addend", "i4"), ("sources", "i4"), ("sources_end", "i4")])
 EXTREME = np.dtype([("cell", "i4"), ("rank", "i4"), ("sources", "i4"), ("sources_end", "i4")])
 STEP = np.dtype(
@@ -34,7 +35,12 @@ STEP = np.dtype(
         ("sums_end", "i4"),
         ("extremes", "i4"),
         ("extremes_end", "i4"),
+        ("reads", "i4"),
+        ("reads_end", "i4"),
     ]
+)
+READ = np.dtype(
+    [("block", "i4"), ("lane", "i4"), ("lanes", "i4"), ("part", "i4"), ("parts_end", "i4")]
 )
 RESET = np.dtype([("block", "i4"), ("lane", "i4"), ("lanes", "i4")])
 EVENT_CLASS = np.dtype(
@@ -48,6 +54,11 @@ BLOCK = np.dtype(
         ("extreme", "i4"),
         ("extremes", "i4"),
         ("flag", "i4"),
+        ("rows", "i4"),
+        ("order", "i4"),
+        ("is_rising", "i4"),
+        ("is_next", "i4"),
+        ("is_contiguous", "i4"),
     ]
 )
 WINDOW_KIND = np.dtype(
@@ -64,6 +75,8 @@ WINDOW_KIND = np.dtype(
         ("seeds_end", "i4"),
         ("ends", "i4"),
         ("ends_end", "i4"),
+        ("blocks", "i4"),
+        ("blocks_end", "i4"),
     ],
     align=True,
 )
@@ -86,10 +99,15 @@ SLOT = np.dtype(
         ("group", "i4"),
         ("touched", "i4"),
         ("scaled", "i4"),
+        ("rows", "i8"),
     ],
     align=True,
 )
 RANGE = np.dtype([("begin", "i4"), ("end", "i4")])
+LEAF = np.dtype(
+    [("begin", "i4"), ("count", "i4"), ("arriving", "i4"), ("level", "i4"), ("top", "i4")]
+)
+RUN = np.dtype([("newest", "i8"), ("begin", "i4"), ("count", "i4")], align=True)
 TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=True)
 CELL = np.dtype("i4")
 
@@ -110,6 +128,7 @@ class Program:
         self.sources = tables["sources"]
         self.extremes = tables["extremes"]
         self.resets = tables["resets"]
+        self.reads = tables["reads"]
         self.blocks = tables["blocks"]
         self.kinds = tables["kinds"]
         self.ends = tables["ends"]
@@ -117,18 +136,29 @@ class Program:
         self.places = tables["places"]
         self.seeds = tables["seeds"]
         self.known = tables["known"]
+        self.row_blocks = sum(block.rows >= 0 for block in self.blocks)
+        self.contiguous_blocks = sum(block.is_contiguous for block in self.blocks)
+        counts = [event_class.steps_end - event_class.steps for event_class in self.classes]
+        self.most_steps = max(counts, default=0)
 
 
 class Batch:
-    """The columns of a batch of events: [event], and [event, column] for addends and ranks."""
+    """The columns of a batch of events.
 
-    def __init__(
-        self, slots: Any, keys: Any, groups: Any, times: Any, codes: Any, addends: Any, ranks: Any
-    ) -> None:
-        self.slots = slots
-        self.keys = keys
-        self.groups = groups
-        self.times = times
-        self.codes = codes
-        self.addends = addends
-        self.ranks = ranks
+    addends, ranks, orders: [event, column]; ordered: whether there is a value in `orders`. lows and
+    highs: [event, part] the least and the greatest value in `orders` of earlier events that the
+    event may follow; a low above its high stands for none.
+    """
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.slots = columns["slots"]
+        self.keys = columns["keys"]
+        self.groups = columns["groups"]
+        self.times = columns["times"]
+        self.codes = columns["codes"]
+        self.addends = columns["addends"]
+        self.ranks = columns["ranks"]
+        self.orders = columns["orders"]
+        self.ordered = columns["ordered"]
+        self.lows = columns["lows"]
+        self.highs = columns["highs"]

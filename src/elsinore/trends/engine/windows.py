@@ -13,10 +13,16 @@ import cython
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.rows import (
+        drop_rows,
+        empty_row_lanes,
+        forget_rows_before,
+    )
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Program
     from cython.cimports.elsinore.trends.engine.totals import add_to_totals
 else:
+    from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, forget_rows_before
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
     from elsinore.trends.engine.totals import add_to_totals
@@ -112,6 +118,35 @@ def empty_window(
         cell += overlap
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def close_rows(
+    program: Program,
+    store: Store,
+    slot: cython.int,
+    kind: cython.int,
+    first: cython.longlong,
+    end: cython.longlong,
+) -> cython.void:
+    """Empty the lanes of windows `first` to before `end` in the rows of events."""
+    overlap: cython.int = program.kinds[kind].overlap
+    block: cython.int
+    window: cython.longlong
+    for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
+        if program.blocks[block].rows < 0:
+            continue
+        if end > store.last[slot, kind]:
+            drop_rows(program, store, slot, block)
+            continue
+        for window in range(first, end):
+            lane: cython.int = lane_of(window, overlap)
+            width: cython.int = program.blocks[block].width
+            empty_row_lanes(program, store, slot, block, lane, width, overlap)
+        start: cython.longlong = end_of(program, kind, end) - program.kinds[kind].within
+        forget_rows_before(program, store, slot, block, start)
+
+
 def close_windows(
     program: Program, store: Store, slot: cython.int, kind: cython.int, end: cython.longlong
 ) -> cython.void:
@@ -123,6 +158,8 @@ def close_windows(
         lane: cython.int = lane_of(window, overlap)
         add_to_totals(program, store, slot, kind, lane, window)
         empty_window(program, store, slot, kind, lane)
+    if last >= store.first[slot, kind]:
+        close_rows(program, store, slot, kind, store.first[slot, kind], end)
     store.first[slot, kind] = max(store.first[slot, kind], end)
 
 
@@ -172,6 +209,8 @@ def move_windows(
 def has_powers(store: Store, slot: cython.int) -> cython.int:
     """Return whether some number of a slot has a power."""
     cell: cython.Py_ssize_t
+    if store.slots[slot].rows > 0:
+        return 1
     for cell in range(store.powers.shape[1]):
         if store.powers[slot, cell] != 0.0:
             return 1

@@ -1,0 +1,72 @@
+"""Templates for the engine that stores what events add: guarded templates without guards.
+
+What NOT of single events forbids is a reset, as in `elsinore.plan.accumulators`; a condition
+between neighbours is a range of the earlier events in the order of an attribute
+(`elsinore.plan.indexed`). Under NEXT and CONTIGUOUS an event removes what it extends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from elsinore.model.kinds import Strategy
+from elsinore.plan.accumulators import Kept, kept_label
+from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.guards import FREE
+from elsinore.plan.indexed import Indexed, indexed
+from elsinore.plan.template import ALL, START, Reads, Reset, Template, Transition
+
+
+def stored(guarded: GuardedTemplate) -> Template | str:
+    """Return a template whose transitions say which earlier events they read, or why there is none.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.assembly import guarded_template
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v;"
+    >>> found = stored(guarded_template(parse_workload(text).queries[0]))
+    >>> [len(move.reads) for move in found.transitions]
+    [0, 0, 1]
+    """
+    if guarded.query.strategy is not Strategy.ANY and (
+        guarded.negatives or any(start.ways != FREE for start in guarded.starts)
+    ):
+        return f"{guarded.query.strategy.value} with NOT"
+    form = indexed(replace(guarded, query=replace(guarded.query, strategy=Strategy.ANY)))
+    if not isinstance(form, Indexed):
+        return form
+    resets = [
+        frozenset(Reset(state.type, state.needs) for state in negative.states)
+        for negative in guarded.negatives
+    ]
+    steps: list[tuple[Kept, int, Reads]] = [
+        ((START, frozenset()), target, ALL) for target in sorted(form.starts)
+    ]
+    steps += [(form.kept[e.source], e.target, e.ranges) for e in form.extensions]
+    number: dict[Kept, int] = {(START, frozenset()): START}
+    number |= {kept: place for place, kept in enumerate(form.kept)}
+    transitions = tuple(
+        Transition(
+            number[source],
+            place,
+            guarded.states[target].type,
+            guarded.states[target].needs,
+            frozenset(),
+            frozenset({guarded.states[target].variable}),
+            reads=reads,
+        )
+        for source, target, reads in steps
+        for place, kept in enumerate(form.kept)
+        if kept[0] == target
+    )
+    return Template(
+        query=guarded.query,
+        states=len(form.kept),
+        labels=tuple(kept_label(guarded, kept) for kept in form.kept),
+        transitions=transitions,
+        accepting=frozenset(form.ends),
+        aggregation=guarded.aggregation,
+        determinized=False,
+        warnings=guarded.warnings,
+        resets=tuple(frozenset[Reset]().union(*(resets[n] for n in way)) for _, way in form.kept),
+        seeds=frozenset(place for place, (state, _) in enumerate(form.kept) if state == START),
+    )

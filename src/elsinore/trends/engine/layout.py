@@ -1,0 +1,268 @@
+"""Where everything stands in a key's slot: nodes of one shape side by side, lane by lane.
+
+Nodes of the merged template have one *shape* where they differ in types and constants alone. They
+are one *block*: a row of lanes for each sum, node after node, and of each node the windows that can
+be open at once. So queries of one shape are lanes of one query, and what an event does to many of
+them is one step. Nodes whose events are read one by one, in a range of an attribute's values, are
+*ordered*: their blocks have rows of events too (`elsinore.trends.engine.rows`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.window import overlap_of
+from elsinore.plan.classes import comparison_with_number
+from elsinore.plan.indexed import axis, sides
+from elsinore.plan.merged import Edge
+from elsinore.plan.template import ALL, START, Cut, Reads
+from elsinore.trends.engine.updates import Updates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Nodes of one shape, in the order of their lanes.
+
+    If an event may follow some of their events only, these have a row each (`has_rows`), ordered by
+    the attribute `order`.
+    """
+
+    nodes: tuple[int, ...]
+    overlap: int  # windows open at once
+    cell: int  # its first cell
+    sums: int
+    extreme: int  # its first extreme
+    extremes: int
+    strategy: Strategy
+    has_rows: bool = False
+    order: Expression | None = None
+    is_rising: bool = False  # whether all reads are of the events up to some value
+    is_falling: bool = False  # ... from some value on
+
+    @property
+    def width(self) -> int:
+        """The lanes of a row."""
+        return len(self.nodes) * self.overlap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindLayout:
+    """The cells and extremes of a kind of window: from the first ones to before the last ones."""
+
+    cell: int
+    last_cell: int
+    extreme: int
+    last_extreme: int
+
+    @property
+    def open(self) -> int:
+        """The cells that are 1 while a window is open."""
+        return self.cell
+
+
+class Layout:
+    """The blocks of a unit's nodes, and where each node's sums are."""
+
+    def __init__(self, updates: Updates) -> None:
+        self.overlaps = [overlap_of(window) for window in updates.windows]
+        nodes = updates.nodes
+        self.blocks: list[Block] = []
+        self.kinds: list[KindLayout] = []
+        self.block_of = [0] * len(nodes)
+        self.node_place = [0] * len(nodes)
+        shapes, ranks = _shapes(updates), _lane_order(updates)
+        members: dict[tuple[int, int], list[int]] = {}
+        for node, shape in enumerate(shapes):
+            members.setdefault((updates.kind_of[node], shape), []).append(node)
+        onward = _edges_from(updates)
+        cell = extreme = 0
+        for kind, overlap in enumerate(self.overlaps):
+            first_cell, first_extreme = cell, extreme
+            cell += overlap
+            for several in (nodes_of for (of, _), nodes_of in members.items() if of == kind):
+                several.sort(key=ranks.__getitem__)
+                for place, node in enumerate(several):
+                    self.block_of[node], self.node_place[node] = len(self.blocks), place
+                first = nodes[several[0]]
+                cuts = [
+                    cut
+                    for n in several
+                    for edge in onward[n]
+                    for part in edge.reads
+                    for cut in part
+                ]
+                order = axis(cuts) if cuts else None
+                ends = set() if order is None else _ends_of(cuts, order)
+                leads = any(onward[n] for n in several)
+                is_summed = first.strategy is Strategy.ANY
+                block = Block(
+                    nodes=tuple(several),
+                    overlap=overlap,
+                    cell=cell,
+                    sums=len(first.linear),
+                    extreme=extreme,
+                    extremes=len(first.extremes),
+                    strategy=first.strategy,
+                    has_rows=bool(cuts) or (first.strategy is not Strategy.ANY and leads),
+                    order=order,
+                    is_rising=is_summed and ends == {True},
+                    is_falling=is_summed and ends == {False},
+                )
+                self.blocks.append(block)
+                cell += block.width * block.sums
+                extreme += block.width * block.extremes
+            self.kinds.append(
+                KindLayout(
+                    cell=first_cell, last_cell=cell, extreme=first_extreme, last_extreme=extreme
+                )
+            )
+        self.cells, self.extremes = cell, extreme
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of the widest block."""
+        return max((block.width for block in self.blocks), default=0)
+
+    def cell_of(self, node: int, number: int) -> int:
+        """Return the first cell of one of a node's sums."""
+        block = self.blocks[self.block_of[node]]
+        return block.cell + number * block.width + self.node_place[node] * block.overlap
+
+    def extreme_of(self, node: int, number: int) -> int:
+        """Return the first entry of one of a node's extremes."""
+        block = self.blocks[self.block_of[node]]
+        return block.extreme + number * block.width + self.node_place[node] * block.overlap
+
+
+def _edges_from(updates: Updates) -> list[list[Edge]]:
+    """Return the edges that lead on from each node."""
+    onward: list[list[Edge]] = [[] for _ in updates.nodes]
+    for node in updates.nodes:
+        for edge in node.edges:
+            if edge.source != START:
+                onward[edge.source].append(edge)
+    return onward
+
+
+def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
+    """Return whether cuts bound ranges from above, whether from below."""
+    return {is_high for cut in cuts for _, is_high in sides(cut, order)}
+
+
+def _shapes(updates: Updates) -> list[int]:
+    """Number the shapes of nodes: two are of one where their surroundings look alike.
+
+    Colours are refined by those of a node's sources, types left out, until there are no more of
+    them. Nodes of one shape are read by the same ranges.
+    """
+    nodes = updates.nodes
+    numbers: dict[object, int] = {}
+    onward = _edges_from(updates)
+    reads: dict[Reads, int] = {}
+    colours = [
+        numbers.setdefault(
+            (
+                updates.kind_of[number],
+                len({edge.type for edge in node.edges if edge.source == number}),
+                len(node.linear),
+                tuple(signature.kind for signature in node.extremes),
+                node.seed,
+                bool(node.resets),
+                node.strategy,
+                number if node.strategy is Strategy.NEXT else -1,
+                frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),
+            ),
+            len(numbers),
+        )
+        for number, node in enumerate(nodes)
+    ]
+    count = len(numbers)
+    while True:
+        refined: dict[object, int] = {}
+        coloured = [*colours, -1]  # the last is that of START
+        colours = [
+            refined.setdefault(
+                (
+                    colour,
+                    tuple(
+                        sorted(
+                            (coloured[edge.source], reads.setdefault(edge.reads, len(reads)))
+                            for edge in node.edges
+                        )
+                    ),
+                ),
+                len(refined),
+            )
+            for colour, node in zip(colours, nodes, strict=True)
+        ]
+        if len(refined) == count:
+            return colours
+        count = len(refined)
+
+
+def _lane_order(updates: Updates) -> list[tuple[int, int]]:
+    """Return by what nodes of one shape are ordered: so that events change runs of lanes.
+
+    Queries are ordered by the constants of their thresholds, and then by their types from the last
+    to the first; a node goes with the first query whose trends pass through it, so that nodes and
+    their predecessors are in one order.
+    """
+    nodes, templates = updates.nodes, updates.unit.templates
+    passed = [_backward(updates, query) for query in range(len(templates))]
+    types = [
+        (node.edges[0].type,)
+        if len(node.edges) == 1
+        else tuple(sorted({edge.type for edge in node.edges}))
+        for node in nodes
+    ]
+    ranked = sorted(
+        [
+            (_thresholds(updates, query), [types[node] for node in several], query)
+            for query, several in enumerate(passed)
+        ]
+    )
+    order: dict[int, int] = {}
+    for place, (*_, query) in enumerate(ranked):
+        for node in passed[query]:
+            order.setdefault(node, place)
+    return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
+
+
+def _backward(updates: Updates, query: int) -> list[int]:
+    """Return the nodes that trends of a query pass through, those of their last events first."""
+    ends = itertools.chain(*updates.merged.ends[query].linear)
+    reached = dict.fromkeys([node for node, _ in ends])
+    pending = list(reached)
+    for node in pending:
+        for edge in updates.nodes[node].edges:
+            if edge.source != START and edge.source not in reached:
+                reached[edge.source] = None
+                pending.append(edge.source)
+    return pending
+
+
+def _thresholds(
+    updates: Updates, query: int
+) -> tuple[tuple[str, ...], tuple[tuple[str, float], ...]]:
+    """Return the types of events that a query has conditions on, and the constants of these.
+
+    Constants are those that attributes are compared with, by attribute and operator.
+    """
+    moves = [move for move in updates.unit.templates[query].transitions if move.needs]
+    if not moves:
+        return (), ()
+    predicates: set[Expression] = set().union(*(move.needs for move in moves))
+    comparisons = (comparison_with_number(predicate) for predicate in predicates)
+    return (
+        tuple(sorted({move.type for move in moves})),
+        tuple(
+            sorted(
+                (f"{comparison[0]} {comparison[1].value}", float(comparison[2]))
+                for comparison in comparisons
+                if comparison is not None
+            )
+        ),
+    )

@@ -1,0 +1,135 @@
+"""What each class of events does to the nodes of the merged template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from elsinore.model.expression import Expression
+from elsinore.plan import TrendUnit
+from elsinore.plan.aggregates import Addend, FieldKind
+from elsinore.plan.merged import Edge, Signature, ancestors, field_index
+from elsinore.plan.template import START, Reads, Reset
+from elsinore.trends.engine.tables import NO_ADDEND, ONE, VALUE
+
+
+class Source(NamedTuple):
+    """A predecessor's sum or extreme, and which of its events an event may follow."""
+
+    node: int
+    row: int
+    reads: Reads
+
+
+class SumUpdate(NamedTuple):
+    """What an event adds to one sum of a node: its sources, and the code of its own addend."""
+
+    sources: tuple[Source, ...]
+    addend: int  # NO_ADDEND, ONE, or VALUE + a column of addends
+
+
+class ExtremeUpdate(NamedTuple):
+    """What an event compares an extreme of a node with: its sources, and its own rank."""
+
+    sources: tuple[Source, ...]
+    rank: int  # a column of ranks, or -1
+
+
+class Update(NamedTuple):
+    """What one class of events does to one node; `sums[0]` is the number of trends."""
+
+    node: int
+    starts: bool
+    sums: tuple[SumUpdate, ...]
+    extremes: tuple[ExtremeUpdate, ...]
+
+
+class Updates:
+    """The updates and resets of all classes of a unit whose queries have templates."""
+
+    def __init__(self, unit: TrendUnit) -> None:
+        self.unit = unit
+        self.merged = unit.merged
+        self.nodes = unit.merged.nodes
+        self.windows = unit.merged.windows
+        kinds = {window: kind for kind, window in enumerate(self.windows)}
+        self.kind_of = [kinds[node.window] for node in self.nodes]
+        self.ranks = self._ranks()  # (kind, attribute) of each column of ranks
+        self._before = ancestors(self.nodes)
+        self._addends = _addend_codes(unit)
+        self._entering: dict[str, list[tuple[int, Edge]]] = {}
+        self._emptying: dict[str, list[tuple[int, Reset]]] = {}
+        for number, node in enumerate(self.nodes):
+            for edge in node.edges:
+                self._entering.setdefault(edge.type, []).append((number, edge))
+            for reset in node.resets:
+                self._emptying.setdefault(reset.type, []).append((number, reset))
+
+    def _ranks(self) -> list[tuple[FieldKind, str]]:
+        read = dict.fromkeys(
+            (signature.kind, signature.attribute)
+            for node in self.nodes
+            for signature in node.extremes
+        )
+        return [(kind, name) for kind, name in read if name is not None]
+
+    def updates(self, type_name: str, true: frozenset[Expression]) -> list[Update]:
+        """Return what an event of a type does, given which of its local predicates are true."""
+        taken: dict[int, list[Edge]] = {}
+        for node, edge in self._entering.get(type_name, ()):
+            if edge.takes(type_name, true):
+                taken.setdefault(node, []).append(edge)
+        return [self._update(node, edges) for node, edges in taken.items()]
+
+    def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
+        """Return the nodes that an event of a type empties, given which predicates are true."""
+        entries = self._emptying.get(type_name, ())
+        return list(dict.fromkeys(node for node, reset in entries if reset.takes(type_name, true)))
+
+    def _update(self, node: int, edges: Sequence[Edge]) -> Update:
+        merged = self.nodes[node]
+        before = [edge for edge in edges if edge.source != START]
+        return Update(
+            node,
+            len(before) < len(edges),
+            tuple(
+                SumUpdate(self._sources(before, sum_of), self._addend(node, sum_of, edges[0].type))
+                for sum_of in merged.linear
+            ),
+            tuple(
+                ExtremeUpdate(
+                    self._sources(before, extreme), self._rank(node, extreme, edges[0].type)
+                )
+                for extreme in merged.extremes
+            ),
+        )
+
+    def _sources(self, edges: Sequence[Edge], signature: Signature) -> tuple[Source, ...]:
+        sources = []
+        for edge in edges:
+            row = field_index(self.nodes[edge.source], signature, self._before[edge.source])
+            if row is not None:
+                sources.append(Source(edge.source, row, edge.reads))
+        return tuple(sources)
+
+    def _addend(self, node: int, signature: Signature, type_name: str) -> int:
+        if (node, type_name) not in signature.contributors:
+            return NO_ADDEND
+        if signature.kind is FieldKind.EVENTS or signature.attribute is None:
+            return ONE
+        window = self.nodes[node].window
+        return self._addends[Addend.of(signature.kind, signature.attribute, window, signature.turn)]
+
+    def _rank(self, node: int, signature: Signature, type_name: str) -> int:
+        if (node, type_name) not in signature.contributors or signature.attribute is None:
+            return -1
+        return self.ranks.index((signature.kind, signature.attribute))
+
+
+def _addend_codes(unit: TrendUnit) -> dict[Addend, int]:
+    """Return the codes of addends: a column has an event's value, the next one its presence."""
+    codes: dict[Addend, int] = {}
+    for number, addend in enumerate(unit.addends):
+        codes[addend] = VALUE + 2 * number
+        codes.setdefault(Addend(FieldKind.PRESENT, addend.attribute), VALUE + 2 * number + 1)
+    return codes
