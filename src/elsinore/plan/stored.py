@@ -42,8 +42,12 @@ def stored(guarded: GuardedTemplate) -> Template | str:
         ((START, frozenset()), target, ALL) for target in sorted(form.starts)
     ]
     steps += [(form.kept[e.source], e.target, e.ranges) for e in form.extensions]
+    order = list(form.kept)
+    if guarded.query.strategy is Strategy.NEXT:  # what leads nowhere removes what it extends, too
+        targets = sorted({extension.target for extension in form.extensions})
+        order += [kept for kept in ((t, frozenset[int]()) for t in targets) if kept not in order]
     number: dict[Kept, int] = {(START, frozenset()): START}
-    number |= {kept: place for place, kept in enumerate(form.kept)}
+    number |= {kept: place for place, kept in enumerate(order)}
     transitions = tuple(
         Transition(
             number[source],
@@ -55,18 +59,18 @@ def stored(guarded: GuardedTemplate) -> Template | str:
             reads=reads,
         )
         for source, target, reads in steps
-        for place, kept in enumerate(form.kept)
+        for place, kept in enumerate(order)
         if kept[0] == target
     )
     return Template(
         query=guarded.query,
-        states=len(form.kept),
-        labels=tuple(kept_label(guarded, kept) for kept in form.kept),
+        states=len(order),
+        labels=tuple(kept_label(guarded, kept) for kept in order),
         transitions=transitions,
         accepting=frozenset(form.ends),
         aggregation=guarded.aggregation,
         determinized=False,
         warnings=guarded.warnings,
-        resets=tuple(frozenset[Reset]().union(*(resets[n] for n in way)) for _, way in form.kept),
-        seeds=frozenset(place for place, (state, _) in enumerate(form.kept) if state == START),
+        resets=tuple(frozenset[Reset]().union(*(resets[n] for n in way)) for _, way in order),
+        seeds=frozenset(place for place, (state, _) in enumerate(order) if state == START),
     )

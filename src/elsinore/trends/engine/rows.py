@@ -1,9 +1,10 @@
 """Rows of events: what each event added, for events that follow some of them only.
 
 The rows of a block in a slot are in a *leaf*, in the order in which they came, and in sorted
-*runs*. When the leaf of a block whose reads all go up to some value (`is_rising`) has `LEAF_ROWS` rows, it
-becomes a run; runs of about one size are merged, so that a row is moved O(log n) times. A row of a
-run has the sum of all rows up to it: an event reads one row of each run. Nothing is subtracted.
+*runs*. When the leaf of a block whose reads all go up to some value (`is_rising`) has `LEAF_ROWS`
+rows, it becomes a run; runs of about one size are merged, so that a row is moved O(log n) times. A
+row of a run has the sum of all rows up to it: an event reads one row of each run. Nothing is
+subtracted.
 
 Rows that arrived at the latest timestamp are behind those of the leaf and nobody reads them. Under
 NEXT, rows that an event reads are taken: they are gone after its timestamp.
@@ -240,7 +241,7 @@ def read_rows(
     at: cython.int,
     place: cython.int,
 ) -> cython.void:
-    """Gather the sums of the rows that an event may follow; `place`: that of the read in its step."""
+    """Gather the sums of the rows that an event may follow; `place`: the read's in its step."""
     block: cython.int = program.reads[at].block
     rows: cython.int = program.blocks[block].rows
     begin: cython.int = store.leaves[slot, rows].begin
