@@ -11,17 +11,18 @@ import cython
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import normal, plus
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
     from cython.cimports.elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
+    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+    from cython.cimports.elsinore.trends.engine.tables import Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
-    from elsinore.trends.engine.numbers import normal, plus
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.numbers import add_lanes
     from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
+    from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Program
 
@@ -114,12 +115,19 @@ def store_sums(
     for row in range(program.blocks[block].sums):
         first: cython.int = program.blocks[block].cell + row * program.blocks[block].width
         if store.slots[slot].scaled:
+            add_lanes(
+                store.cells,
+                store.powers,
+                slot,
+                first + begin,
+                store.added,
+                store.added_powers,
+                slot,
+                first + begin,
+                0,
+                end - begin,
+            )
             for cell in range(first + begin, first + end):
-                stored: Number = Number(store.cells[slot, cell], store.powers[slot, cell])
-                more: Number = normal(store.added[slot, cell], store.added_powers[slot, cell])
-                total: Number = plus(stored, more)
-                store.cells[slot, cell] = total.mantissa
-                store.powers[slot, cell] = total.power
                 store.added[slot, cell] = 0.0
                 store.added_powers[slot, cell] = 0.0
             continue
@@ -129,21 +137,7 @@ def store_sums(
             store.added[slot, cell] = 0.0
             passed |= not fabs(store.cells[slot, cell]) < LIMIT
         if passed:
-            scale(store, slot, first + begin, first + end)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def scale(store: Store, slot: cython.int, begin: cython.int, end: cython.int) -> cython.void:
-    """Bring cells of a slot without powers, some of which passed the limit, in normal form."""
-    cell: cython.int
-    store.slots[slot].scaled = 1
-    store.has_powers = True
-    for cell in range(begin, end):
-        number: Number = normal(store.cells[slot, cell], 0.0)
-        store.cells[slot, cell] = number.mantissa
-        store.powers[slot, cell] = number.power
+            make_scaled(program, store, slot)
 
 
 @cython.cfunc

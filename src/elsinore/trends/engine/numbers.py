@@ -4,6 +4,8 @@ A number is `mantissa * 2**(512 * power)`. In its normal form the mantissa is be
 a power above 0 at least 1 (in magnitude); zero has power 0. So numbers below 2**512 are plain
 doubles, and counts are exact up to 2**53. Infinities and NaN have the power `BEYOND`.
 
+Lanes of numbers are added without branches, so that the processor adds several at once.
+
 A key whose numbers are all below 2**512 has no powers to look at: its slot is not `scaled`, and its
 lanes are added as plain doubles. Its first number that passes the limit makes it `scaled`.
 """
@@ -24,6 +26,7 @@ INFINITY = cython.declare(cython.double, float("inf"))
 LIMIT = cython.declare(cython.double, 2.0**512)  # mantissas are below it
 DOWN = cython.declare(cython.double, 2.0**-512)
 GREAT = cython.declare(cython.double, 2.0**256)  # the mantissa of a factor is below it
+SMALL = cython.declare(cython.double, 2.0**-256)
 BEYOND = cython.declare(cython.double, 2.0**28)  # the power of infinities and NaN
 
 
@@ -118,3 +121,102 @@ def pairs(left: Number, right: Number, both: Number) -> Number:
         among = product(both, times(one_less, 0.5))
     total: Number = plus(product(left_alone, right_alone), product(left_alone, both))
     return plus(plus(total, product(right_alone, both)), among)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def lowered(mantissa: cython.double, power: cython.double, top: cython.double) -> cython.double:
+    """Return the mantissa of a number for the power `top`, its own or a greater one."""
+    scale: cython.double = 1.0 if power == top else (DOWN if power + 1.0 == top else 0.0)
+    return mantissa * scale
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def settled_power(total: cython.double, top: cython.double) -> cython.double:
+    """Return the power of the normal form of a sum whose greater power is `top`."""
+    size: cython.double = fabs(total)
+    moved: cython.double = top + 1.0 if size >= LIMIT else top
+    moved = top - 1.0 if (size < 1.0) & (top > 0.0) else moved
+    moved = 0.0 if size == 0.0 else moved
+    return moved if size < INFINITY else BEYOND
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def settled(total: cython.double, top: cython.double) -> cython.double:
+    """Return the mantissa of the normal form of a sum of two numbers."""
+    size: cython.double = fabs(total)
+    scale: cython.double = DOWN if size >= LIMIT else 1.0
+    scale = LIMIT if (size < 1.0) & (top > 0.0) else scale
+    return total * scale
+
+
+def add_lanes(
+    cells: cython.double[:, ::1],
+    powers: cython.double[:, ::1],
+    at: cython.Py_ssize_t,
+    first: cython.int,
+    others: cython.double[:, ::1],
+    other_powers: cython.double[:, ::1],
+    row: cython.Py_ssize_t,
+    begin: cython.int,
+    period: cython.int,
+    lanes: cython.int,
+) -> cython.void:
+    """Add lanes of a row of numbers to lanes of another; `period`: so many are repeated, if not 0.
+
+    All numbers are in their normal form.
+    """
+    lane: cython.int
+    top: cython.double
+    total: cython.double
+    if period == 0:
+        for lane in range(lanes):
+            top = max(powers[at, first + lane], other_powers[row, begin + lane])
+            total = lowered(cells[at, first + lane], powers[at, first + lane], top) + lowered(
+                others[row, begin + lane], other_powers[row, begin + lane], top
+            )
+            cells[at, first + lane] = settled(total, top)
+            powers[at, first + lane] = settled_power(total, top)
+        return
+    for lane in range(lanes):
+        cell: cython.int = begin + lane % period
+        top = max(powers[at, first + lane], other_powers[row, cell])
+        total = lowered(cells[at, first + lane], powers[at, first + lane], top) + lowered(
+            others[row, cell], other_powers[row, cell], top
+        )
+        cells[at, first + lane] = settled(total, top)
+        powers[at, first + lane] = settled_power(total, top)
+
+
+def add_products(
+    cells: cython.double[:, ::1],
+    powers: cython.double[:, ::1],
+    factor: cython.double,
+    lanes: cython.int,
+) -> cython.void:
+    """Add the numbers of row 0, times a factor, to those of row 1."""
+    lane: cython.int
+    if SMALL < fabs(factor) < GREAT:
+        for lane in range(lanes):
+            number: cython.double = cells[0, lane] * factor
+            mantissa: cython.double = settled(number, powers[0, lane])
+            power: cython.double = settled_power(number, powers[0, lane])
+            top: cython.double = max(powers[1, lane], power)
+            total: cython.double = lowered(cells[1, lane], powers[1, lane], top)
+            total += lowered(mantissa, power, top)
+            cells[1, lane] = settled(total, top)
+            powers[1, lane] = settled_power(total, top)
+        return
+    for lane in range(lanes):
+        product_of: Number = times(Number(cells[0, lane], powers[0, lane]), factor)
+        sum_of: Number = plus(Number(cells[1, lane], powers[1, lane]), product_of)
+        cells[1, lane] = sum_of.mantissa
+        powers[1, lane] = sum_of.power

@@ -15,17 +15,18 @@ from elsinore.trends.engine.tables import ONE as _ONE
 from elsinore.trends.engine.tables import VALUE as _VALUE
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import normal, plus, times
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, add_products
     from cython.cimports.elsinore.trends.engine.rows import keep_row, new_row, read_rows
+    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Number, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
     from cython.cimports.libc.math import fabs, isnan
 else:
     from math import fabs, isnan
 
-    from elsinore.trends.engine.numbers import normal, plus, times
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.numbers import add_lanes, add_products
     from elsinore.trends.engine.rows import keep_row, new_row, read_rows
+    from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
 
@@ -49,21 +50,24 @@ def act(
     first: cython.int = program.steps[at].sums
     block: cython.int = program.steps[at].block
     number: cython.int
+    if not store.slots[slot].scaled and has_great_addend(program, batch, event, at):
+        make_scaled(program, store, slot)
     for number in range(program.steps[at].reads, program.steps[at].reads_end):
         read_rows(program, store, batch, event, slot, number, number - program.steps[at].reads)
         if program.blocks[program.reads[number].block].is_next:
             touch(store, slot, program.reads[number].block, 0, 1)
+    is_first: cython.bint = store.ranges[slot, block].end == 0
     store.row = -1
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
     for number in range(first, program.steps[at].sums_end):
         row: cython.int = 0 if number == first else 1
-        value: cython.double = addend_of(program, store, batch, event, slot, number)
+        value: cython.double = addend_of(program, batch, event, number)
         cell: cython.int = (number - first) * program.blocks[block].width + program.steps[at].lane
         if store.slots[slot].scaled:
-            add_scaled(program, store, slot, number, lanes, row, value, cell)
+            add_scaled(program, store, slot, number, lanes, row, value, cell, is_first)
         else:
-            add_plain(program, store, slot, number, lanes, row, value, cell)
+            add_plain(program, store, slot, number, lanes, row, value, cell, is_first)
     first = program.steps[at].extremes
     for number in range(first, program.steps[at].extremes_end):
         cell = (number - first) * program.blocks[block].width + program.steps[at].lane
@@ -79,29 +83,31 @@ def act(
 @cython.nogil
 @cython.exceptval(check=False)
 def addend_of(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.int,
-    number: cython.int,
+    program: Program, batch: Batch, event: cython.Py_ssize_t, number: cython.int
 ) -> cython.double:
-    """Return what an event adds to a sum for each trend; numbers get powers where it is great."""
+    """Return what an event adds to a sum for each trend."""
     addend: cython.int = program.sums[number].addend
-    lane: cython.Py_ssize_t
     if addend == NO_ADDEND:
         return 0.0
     if addend == ONE:
         return 1.0
     value: cython.double = batch.addends[event, addend - VALUE]
-    if isnan(value):
-        return 0.0
-    if not fabs(value) < GREAT and not store.slots[slot].scaled:
-        store.slots[slot].scaled = 1
-        store.has_powers = True
-        for lane in range(store.work_powers.shape[1]):
-            store.work_powers[0, lane] = 0.0
-    return value
+    return 0.0 if isnan(value) else value
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def has_great_addend(
+    program: Program, batch: Batch, event: cython.Py_ssize_t, at: cython.int
+) -> cython.bint:
+    """Return whether an event adds a number to a sum of a step with which products need powers."""
+    number: cython.int
+    for number in range(program.steps[at].sums, program.steps[at].sums_end):
+        if not fabs(addend_of(program, batch, event, number)) < GREAT:
+            return True
+    return False
 
 
 @cython.cfunc
@@ -130,10 +136,12 @@ def add_plain(
     row: cython.int,
     value: cython.double,
     kept: cython.int,
+    is_first: cython.bint,
 ) -> cython.void:
     """Add a sum's sources, and `value` for each trend, where no number has a power.
 
     Row 0 of `work` has the numbers of trends, row 1 the sum. `kept`: its place in the event's row.
+    `is_first`: nothing was added to the block at this timestamp.
     """
     lane: cython.int
     node: cython.int
@@ -163,8 +171,12 @@ def add_plain(
         for lane in range(lanes):
             store.work[row, lane] += store.work[0, lane] * value
     target: cython.int = program.sums[number].cell
-    for lane in range(lanes):
-        store.added[slot, target + lane] += store.work[row, lane]
+    if is_first:
+        for lane in range(lanes):
+            store.added[slot, target + lane] = store.work[row, lane]
+    else:
+        for lane in range(lanes):
+            store.added[slot, target + lane] += store.work[row, lane]
     if store.row >= 0:
         for lane in range(lanes):
             store.row_cells[store.row, kept + lane] = store.work[row, lane]
@@ -182,35 +194,72 @@ def add_scaled(
     row: cython.int,
     value: cython.double,
     kept: cython.int,
+    is_first: cython.bint,
 ) -> cython.void:
     """Do the same with numbers that have powers."""
     lane: cython.int
     place: cython.int
-    target: cython.int = program.sums[number].cell
     for lane in range(lanes):
-        total: Number = Number(0.0, 0.0)
-        for place in range(program.sums[number].sources, program.sums[number].sources_end):
-            period: cython.int = program.sources[place].period
-            cell: cython.int = program.sources[place].cell
-            cell += lane if period == 0 else lane % period
-            read: cython.int = program.sources[place].read
-            if read >= 0:
-                more: Number = Number(store.gathered[read, cell], store.gathered_powers[read, cell])
-            else:
-                more = Number(store.cells[slot, cell], store.powers[slot, cell])
-            total = plus(total, more)
-        if value != 0.0:
-            trends: Number = Number(store.work[0, lane], store.work_powers[0, lane])
-            total = plus(total, times(trends, value))
-        store.work[row, lane] = total.mantissa
-        store.work_powers[row, lane] = total.power
-        if store.row >= 0:
-            store.row_cells[store.row, kept + lane] = total.mantissa
-            store.row_powers[store.row, kept + lane] = total.power
-        cell = target + lane
-        total = plus(total, normal(store.added[slot, cell], store.added_powers[slot, cell]))
-        store.added[slot, cell] = total.mantissa
-        store.added_powers[slot, cell] = total.power
+        store.work[row, lane] = 0.0
+        store.work_powers[row, lane] = 0.0
+    for place in range(program.sums[number].sources, program.sums[number].sources_end):
+        period: cython.int = program.sources[place].period
+        cell: cython.int = program.sources[place].cell
+        read: cython.int = program.sources[place].read
+        if read < 0 and period == 0 and place == program.sums[number].sources:
+            for lane in range(lanes):
+                store.work[row, lane] = store.cells[slot, cell + lane]
+                store.work_powers[row, lane] = store.powers[slot, cell + lane]
+        elif read >= 0:
+            add_lanes(
+                store.work,
+                store.work_powers,
+                row,
+                0,
+                store.gathered,
+                store.gathered_powers,
+                read,
+                cell,
+                period,
+                lanes,
+            )
+        else:
+            add_lanes(
+                store.work,
+                store.work_powers,
+                row,
+                0,
+                store.cells,
+                store.powers,
+                slot,
+                cell,
+                period,
+                lanes,
+            )
+    if value != 0.0:
+        add_products(store.work, store.work_powers, value, lanes)
+    target: cython.int = program.sums[number].cell
+    if is_first:
+        for lane in range(lanes):
+            store.added[slot, target + lane] = store.work[row, lane]
+            store.added_powers[slot, target + lane] = store.work_powers[row, lane]
+    else:
+        add_lanes(
+            store.added,
+            store.added_powers,
+            slot,
+            target,
+            store.work,
+            store.work_powers,
+            row,
+            0,
+            0,
+            lanes,
+        )
+    if store.row >= 0:
+        for lane in range(lanes):
+            store.row_cells[store.row, kept + lane] = store.work[row, lane]
+            store.row_powers[store.row, kept + lane] = store.work_powers[row, lane]
 
 
 @cython.cfunc

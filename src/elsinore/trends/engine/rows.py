@@ -18,12 +18,11 @@ from elsinore.trends.engine.tables import FOREVER as _FOREVER
 from elsinore.trends.engine.tables import NEVER as _NEVER
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import normal, plus
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Number, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
 else:
-    from elsinore.trends.engine.numbers import normal, plus
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.numbers import add_lanes
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Batch, Program
 
@@ -169,13 +168,18 @@ def add_row(
     for number in range(program.blocks[block].sums):
         first: cython.int = number * width + program.reads[at].lane
         if store.slots[slot].scaled:
-            for cell in range(first, first + program.reads[at].lanes):
-                total: Number = plus(
-                    Number(store.gathered[place, cell], store.gathered_powers[place, cell]),
-                    normal(store.row_cells[row, cell], store.row_powers[row, cell]),
-                )
-                store.gathered[place, cell] = total.mantissa
-                store.gathered_powers[place, cell] = total.power
+            add_lanes(
+                store.gathered,
+                store.gathered_powers,
+                place,
+                first,
+                store.row_cells,
+                store.row_powers,
+                row,
+                first,
+                0,
+                program.reads[at].lanes,
+            )
         else:
             for cell in range(first, first + program.reads[at].lanes):
                 store.gathered[place, cell] += store.row_cells[row, cell]
@@ -389,15 +393,22 @@ def add_to_row(
 ) -> cython.void:
     """Add a row to another one."""
     cell: cython.int
-    for cell in range(program.blocks[block].sums * program.blocks[block].width):
-        if store.slots[slot].scaled:
-            total: Number = plus(
-                normal(store.row_cells[to, cell], store.row_powers[to, cell]),
-                normal(store.row_cells[row, cell], store.row_powers[row, cell]),
-            )
-            store.row_cells[to, cell] = total.mantissa
-            store.row_powers[to, cell] = total.power
-        else:
+    cells: cython.int = program.blocks[block].sums * program.blocks[block].width
+    if store.slots[slot].scaled:
+        add_lanes(
+            store.row_cells,
+            store.row_powers,
+            to,
+            0,
+            store.row_cells,
+            store.row_powers,
+            row,
+            0,
+            0,
+            cells,
+        )
+    else:
+        for cell in range(cells):
             store.row_cells[to, cell] += store.row_cells[row, cell]
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.row_extremes[to, cell] = min(

@@ -1,0 +1,57 @@
+"""Giving powers to the numbers of a slot, from the first on that passes 2**512."""
+
+from __future__ import annotations
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.numbers import normal
+    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+else:
+    from elsinore.trends.engine.numbers import normal
+    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.tables import Program
+
+
+def make_scaled(program: Program, store: Store, slot: cython.int) -> cython.void:
+    """Bring all numbers of a slot, which have no powers yet, into their normal form."""
+    cell: cython.Py_ssize_t
+    block: cython.int
+    level: cython.int
+    number: Number
+    store.slots[slot].scaled = 1
+    store.has_powers = True
+    for cell in range(store.cells.shape[1]):
+        number = normal(store.cells[slot, cell], 0.0)
+        store.cells[slot, cell] = number.mantissa
+        store.powers[slot, cell] = number.power
+        number = normal(store.added[slot, cell], 0.0)
+        store.added[slot, cell] = number.mantissa
+        store.added_powers[slot, cell] = number.power
+    for block in range(program.blocks.shape[0]):
+        rows: cython.int = program.blocks[block].rows
+        if rows < 0:
+            continue
+        count: cython.int = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        scale_rows(program, store, block, store.leaves[slot, rows].begin, count)
+        for level in range(store.leaves[slot, rows].top):
+            count = store.runs[slot, rows, level].count
+            scale_rows(program, store, block, store.runs[slot, rows, level].begin, count)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scale_rows(
+    program: Program, store: Store, block: cython.int, begin: cython.int, count: cython.int
+) -> cython.void:
+    """Do the same for rows of events."""
+    row: cython.int
+    cell: cython.int
+    for row in range(begin, begin + count):
+        for cell in range(program.blocks[block].sums * program.blocks[block].width):
+            number: Number = normal(store.row_cells[row, cell], 0.0)
+            store.row_cells[row, cell] = number.mantissa
+            store.row_powers[row, cell] = number.power
