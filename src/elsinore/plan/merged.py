@@ -212,9 +212,9 @@ def _refined(
         first, window = len(incoming), kinds.setdefault(template.query.window, len(kinds))
         for state in range(template.states):
             about = state in template.seeds, template.reset_by(state), apart.get((q, state))
-            if template.query.strategy is not Strategy.ANY:
-                about = (*about, template.query.strategy, q)  # each consumes its own trends
-            numbers.append(kinds.setdefault((window, *about), len(kinds)))
+            strategy = template.query.strategy
+            owner = q if strategy is Strategy.NEXT else -1  # each removes what it extends
+            numbers.append(kinds.setdefault((window, *about, strategy, owner), len(kinds)))
             incoming.append([])
         for move in template.transitions:
             label = labels.setdefault((move.type, move.needs, move.lacks, move.reads), len(labels))

@@ -21,7 +21,13 @@ from elsinore.trends.engine.bounds import Bounds
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.store import StoreShape
 from elsinore.trends.engine.tables import FOREVER, NO_STEPS, UNKNOWN, Program
-from elsinore.trends.engine.updates import Source, Update, Updates
+from elsinore.trends.engine.updates import (
+    ExtremeUpdate,
+    Source,
+    SumUpdate,
+    Update,
+    Updates,
+)
 
 _KINDS = {
     "classes": tables.EVENT_CLASS,
@@ -164,10 +170,8 @@ class ProgramBuilder:
 
     def _terms(self, update: Update) -> list[list[Term]]:
         """Return what an update reads for each sum and extreme, in an order of their own."""
-        return [
-            sorted(self._term(source) for source in part.sources)
-            for part in (*update.sums, *update.extremes)
-        ]
+        parts: list[SumUpdate | ExtremeUpdate] = [*update.sums, *update.extremes]
+        return [sorted(self._term(source) for source in part.sources) for part in parts]
 
     def _term(self, source: Source) -> Term:
         block, reads = self.layout.block_of[source.node], -1

@@ -25,8 +25,10 @@ def home(
     query: cython.longlong, group: cython.longlong, window: cython.longlong, size: cython.longlong
 ) -> cython.longlong:
     """Return where in a table of `size` entries, a power of two, a total is looked up first."""
-    mixed: cython.longlong = ((query * 1_000_003 + group) & MASK) * 1_540_483_477
-    mixed = mixed ^ (((window ^ (window >> 29)) & MASK) * 1_000_000_007)
+    mixed: cython.longlong = cython.cast(cython.longlong, query) * 1_000_003
+    mixed = ((mixed + cython.cast(cython.longlong, group)) & MASK) * 1_540_483_477
+    folded: cython.longlong = cython.cast(cython.longlong, window)
+    mixed = mixed ^ (((folded ^ (folded >> 29)) & MASK) * 1_000_000_007)
     mixed = (mixed ^ (mixed >> 31)) & MASK
     mixed = mixed * 1_540_483_477
     return (mixed >> 15) & (size - 1)

@@ -23,7 +23,7 @@ from elsinore.model.expression import (
 from elsinore.model.schema import AttributeKind
 from elsinore.model.types import kind_of
 from elsinore.operators.ranks import rank_doubles
-from elsinore.plan.indexed import Cut
+from elsinore.plan.template import Cut
 from elsinore.trends.graph.bounds import magnitude
 from elsinore.trends.graph.codes import KINDS
 from elsinore.trends.graph.columns import ComparedColumns

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from elsinore.model.expression import Expression, Operator
-from elsinore.plan.indexed import Cut, Extension, Indexed, axis, goes_down, sides
+from elsinore.plan.indexed import Extension, Indexed, axis, goes_down, sides
 from elsinore.plan.joined import Joined
-from elsinore.plan.template import START
+from elsinore.plan.template import START, Cut
 from elsinore.trends.index import layout as w
 from elsinore.trends.index.axes import Columns
 from elsinore.trends.keyed import Ints

@@ -15,8 +15,8 @@ from elsinore.model.evaluate import Value, compared, evaluate, is_true
 from elsinore.model.expression import Attribute, Binary, Expression, Negative, Operator
 from elsinore.numeric.exact import Number
 from elsinore.plan.between import PREVIOUS
-from elsinore.plan.indexed import Cut, Indexed, axis, sides
-from elsinore.plan.template import START
+from elsinore.plan.indexed import Indexed, axis, sides
+from elsinore.plan.template import START, Cut
 from elsinore.trends.sets.ground import Automaton, Stretch
 from elsinore.trends.sets.sums import Addends, Sums
 
