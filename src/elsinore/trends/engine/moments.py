@@ -30,13 +30,13 @@ FOREVER = cython.declare(cython.longlong, _FOREVER)
 LIMIT = cython.declare(cython.double, 2.0**512)
 
 
-def store_moment(program: Program, store: Store, slot: cython.int) -> cython.void:
+def store_moment(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
     """Store what a slot's latest timestamp emptied and added."""
-    place: cython.int
+    place: cython.Py_ssize_t
     for place in range(store.slots[slot].touched):
-        block: cython.int = store.touched[slot, place]
-        begin: cython.int = store.ranges[slot, block].begin
-        end: cython.int = store.ranges[slot, block].end
+        block: cython.Py_ssize_t = store.touched[slot, place]
+        begin: cython.Py_ssize_t = store.ranges[slot, block].begin
+        end: cython.Py_ssize_t = store.ranges[slot, block].end
         store.ranges[slot, block].begin = 0
         store.ranges[slot, block].end = 0
         if program.blocks[block].flag >= 0:
@@ -48,12 +48,14 @@ def store_moment(program: Program, store: Store, slot: cython.int) -> cython.voi
     store.slots[slot].touched = 0
 
 
-def empty(program: Program, store: Store, slot: cython.int, at: cython.int) -> cython.void:
+def empty(
+    program: Program, store: Store, slot: cython.Py_ssize_t, at: cython.Py_ssize_t
+) -> cython.void:
     """Let a reset empty its lanes when the timestamp is stored."""
-    block: cython.int = program.resets[at].block
-    begin: cython.int = program.resets[at].lane
-    end: cython.int = begin + program.resets[at].lanes
-    lane: cython.int
+    block: cython.Py_ssize_t = program.resets[at].block
+    begin: cython.Py_ssize_t = program.resets[at].lane
+    end: cython.Py_ssize_t = begin + program.resets[at].lanes
+    lane: cython.Py_ssize_t
     for lane in range(begin, end):
         store.emptied[slot, program.blocks[block].flag + lane] = 1
     touch(store, slot, block, begin, end)
@@ -65,16 +67,16 @@ def empty(program: Program, store: Store, slot: cython.int, at: cython.int) -> c
 def empty_lanes(
     program: Program,
     store: Store,
-    slot: cython.int,
-    block: cython.int,
-    begin: cython.int,
-    end: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.void:
     """Empty the lanes that an event of the timestamp emptied."""
-    lane: cython.int
-    row: cython.int
-    cell: cython.int
-    emptied: cython.int = 0
+    lane: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    emptied: cython.Py_ssize_t = 0
     for lane in range(begin, end):
         emptied += store.emptied[slot, program.blocks[block].flag + lane]
     has_rows: cython.bint = program.blocks[block].rows >= 0
@@ -82,7 +84,7 @@ def empty_lanes(
         drop_rows(program, store, slot, block)
         has_rows = False
     for lane in range(begin, end):
-        flag: cython.int = program.blocks[block].flag + lane
+        flag: cython.Py_ssize_t = program.blocks[block].flag + lane
         if store.emptied[slot, flag]:
             store.emptied[slot, flag] = 0
             if has_rows:
@@ -104,16 +106,16 @@ def empty_lanes(
 def store_sums(
     program: Program,
     store: Store,
-    slot: cython.int,
-    block: cython.int,
-    begin: cython.int,
-    end: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.void:
     """Add what the timestamp added to lanes of a block."""
-    row: cython.int
-    cell: cython.int
+    row: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
     for row in range(program.blocks[block].sums):
-        first: cython.int = program.blocks[block].cell + row * program.blocks[block].width
+        first: cython.Py_ssize_t = program.blocks[block].cell + row * program.blocks[block].width
         if store.slots[slot].scaled:
             add_lanes(
                 store.cells,
@@ -146,16 +148,16 @@ def store_sums(
 def store_extremes(
     program: Program,
     store: Store,
-    slot: cython.int,
-    block: cython.int,
-    begin: cython.int,
-    end: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.void:
     """Take the lesser of stored and added extremes of lanes of a block."""
-    row: cython.int
-    cell: cython.int
+    row: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
     for row in range(program.blocks[block].extremes):
-        first: cython.int = program.blocks[block].extreme + row * program.blocks[block].width
+        first: cython.Py_ssize_t = program.blocks[block].extreme + row * program.blocks[block].width
         for cell in range(first + begin, first + end):
             store.extremes[slot, cell] = min(
                 store.extremes[slot, cell], store.added_extremes[slot, cell]

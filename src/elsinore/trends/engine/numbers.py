@@ -162,19 +162,19 @@ def add_lanes(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
     at: cython.Py_ssize_t,
-    first: cython.int,
+    first: cython.Py_ssize_t,
     others: cython.double[:, ::1],
     other_powers: cython.double[:, ::1],
     row: cython.Py_ssize_t,
-    begin: cython.int,
-    period: cython.int,
-    lanes: cython.int,
+    begin: cython.Py_ssize_t,
+    period: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
 ) -> cython.void:
     """Add lanes of a row of numbers to lanes of another; `period`: so many are repeated, if not 0.
 
     All numbers are in their normal form.
     """
-    lane: cython.int
+    lane: cython.Py_ssize_t
     top: cython.double
     total: cython.double
     if period == 0:
@@ -187,7 +187,7 @@ def add_lanes(
             powers[at, first + lane] = settled_power(total, top)
         return
     for lane in range(lanes):
-        cell: cython.int = begin + lane % period
+        cell: cython.Py_ssize_t = begin + lane % period
         top = max(powers[at, first + lane], other_powers[row, cell])
         total = lowered(cells[at, first + lane], powers[at, first + lane], top) + lowered(
             others[row, cell], other_powers[row, cell], top
@@ -200,10 +200,10 @@ def add_products(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
     factor: cython.double,
-    lanes: cython.int,
+    lanes: cython.Py_ssize_t,
 ) -> cython.void:
     """Add the numbers of row 0, times a factor, to those of row 1."""
-    lane: cython.int
+    lane: cython.Py_ssize_t
     if SMALL < fabs(factor) < GREAT:
         for lane in range(lanes):
             number: cython.double = cells[0, lane] * factor

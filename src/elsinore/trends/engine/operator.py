@@ -24,7 +24,6 @@ from elsinore.trends.partials import TotalsRoom, totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
     addend_columns,
-    event_by_event,
     numbers_of,
     order_columns,
     out_of_order,
@@ -33,6 +32,7 @@ from elsinore.trends.values.columns import (
 from elsinore.trends.values.shifts import Shifts
 
 AHEAD = 2**14  # events that are looked at for classes that are not known yet
+GREAT = 2.0**256  # addends from here on need powers
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
 
@@ -120,12 +120,11 @@ class EngineOperator:
         of_keys = keys if slots is None else slots_of(batch, slots)
         if not self._one_slot:
             self._store.grow_slots(int(of_keys.max(initial=-1)) + 1)
-        addends = np.empty((rows, 0))
+        addends, present = np.empty((0, rows)), np.empty((0, rows), np.uint8)
         if unit.addends:
             if self._one_slot and unit.squared:  # the others were given out
                 self._shifts.keep(self._shifts.groups == self.open_group)
-            columns = addend_columns(unit, batch, groups, self._shifts)
-            addends = event_by_event(*columns).reshape(rows, -1)
+            addends, present = addend_columns(unit, batch, groups, self._shifts)
         return Batch(
             {
                 "slots": of_keys,
@@ -134,6 +133,8 @@ class EngineOperator:
                 "times": numbers_of(batch, "time", np.int64),
                 "codes": self._builder.numbers(numbers_of(batch, "class", np.int64)),
                 "addends": addends,
+                "present": present,
+                "has_great": bool((np.abs(addends) >= GREAT).any()),
                 "ranks": self._ranks(batch),
                 **self._builder.bounds.columns(batch),
             }

@@ -34,7 +34,7 @@ else:
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 NEVER = cython.declare(cython.longlong, _NEVER)
-UNKNOWN = cython.declare(cython.int, _UNKNOWN)
+UNKNOWN = cython.declare(cython.Py_ssize_t, _UNKNOWN)
 
 
 def process(
@@ -58,12 +58,12 @@ def run(
     with cython.nogil:
         for event in range(begin, batch.codes.shape[0]):
             code: cython.longlong = batch.codes[event]
-            known: cython.int = -1 if code < 0 else program.known[code]
+            known: cython.Py_ssize_t = -1 if code < 0 else program.known[code]
             if known == UNKNOWN:
                 return event
             if batch.keys[event] < 0 or (known < 0 and program.contiguous_blocks == 0):
                 continue
-            slot: cython.int = 0 if store.one_slot else batch.slots[event]
+            slot: cython.Py_ssize_t = 0 if store.one_slot else batch.slots[event]
             time: cython.longlong = batch.times[event]
             if program.row_blocks > 0 and not has_row_room(program, store, slot):
                 store.needs_rows = True
@@ -110,11 +110,11 @@ def let_act(
     store: Store,
     batch: Batch,
     event: cython.Py_ssize_t,
-    slot: cython.int,
-    known: cython.int,
+    slot: cython.Py_ssize_t,
+    known: cython.Py_ssize_t,
 ) -> cython.void:
     """Let an event act on the lanes that its class acts on."""
-    at: cython.int
+    at: cython.Py_ssize_t
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
         empty(program, store, slot, at)
     for at in range(program.classes[known].steps, program.classes[known].steps_end):
@@ -124,9 +124,9 @@ def let_act(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def break_runs(program: Program, store: Store, slot: cython.int) -> cython.void:
+def break_runs(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
     """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
-    block: cython.int
+    block: cython.Py_ssize_t
     for block in range(program.blocks.shape[0]):
         if program.blocks[block].is_contiguous:
             touch(store, slot, block, 0, 1)
@@ -135,9 +135,9 @@ def break_runs(program: Program, store: Store, slot: cython.int) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def finish(program: Program, store: Store, slot: cython.int) -> cython.void:
+def finish(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
     """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
-    kind: cython.int
+    kind: cython.Py_ssize_t
     store_moment(program, store, slot)
     for kind in range(program.kinds.shape[0]):
         close_windows(program, store, slot, kind, store.last[slot, kind] + 1)
@@ -163,8 +163,8 @@ def close_slots(
     program: Program, store: Store, until: cython.longlong, begin: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """Do what `close` does."""
-    slot: cython.int
-    kind: cython.int
+    slot: cython.Py_ssize_t
+    kind: cython.Py_ssize_t
     with cython.nogil:
         for slot in range(begin, store.slots.shape[0]):
             if store.slots[slot].key < 0:
@@ -184,9 +184,9 @@ def close_slots(
         return store.slots.shape[0]
 
 
-def free_slot(program: Program, store: Store, slot: cython.int) -> None:
+def free_slot(program: Program, store: Store, slot: cython.Py_ssize_t) -> None:
     """Free the rows of a slot of which nothing is open."""
-    block: cython.int
+    block: cython.Py_ssize_t
     for block in range(program.blocks.shape[0]):
         if program.blocks[block].rows >= 0:
             drop_rows(program, store, slot, block)

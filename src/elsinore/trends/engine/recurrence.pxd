@@ -2,4 +2,4 @@
 from elsinore.trends.engine.store cimport Store
 from elsinore.trends.engine.tables cimport Batch, Program
 
-cdef void act(Program program, Store store, Batch batch, Py_ssize_t event, int slot, int at) noexcept nogil
+cdef void act(Program program, Store store, Batch batch, Py_ssize_t event, Py_ssize_t slot, Py_ssize_t at) noexcept nogil

@@ -20,9 +20,9 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
-    from cython.cimports.libc.math import fabs, isnan
+    from cython.cimports.libc.math import isnan
 else:
-    from math import fabs, isnan
+    from math import isnan
 
     from elsinore.trends.engine.numbers import add_lanes, add_products
     from elsinore.trends.engine.rows import keep_row, new_row, read_rows
@@ -31,10 +31,9 @@ else:
     from elsinore.trends.engine.tables import Batch, Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-NO_ADDEND = cython.declare(cython.int, _NO_ADDEND)
-ONE = cython.declare(cython.int, _ONE)
-VALUE = cython.declare(cython.int, _VALUE)
-GREAT = cython.declare(cython.double, 2.0**256)  # addends from here on need powers
+NO_ADDEND = cython.declare(cython.Py_ssize_t, _NO_ADDEND)
+ONE = cython.declare(cython.Py_ssize_t, _ONE)
+VALUE = cython.declare(cython.Py_ssize_t, _VALUE)
 
 
 def act(
@@ -42,15 +41,15 @@ def act(
     store: Store,
     batch: Batch,
     event: cython.Py_ssize_t,
-    slot: cython.int,
-    at: cython.int,
+    slot: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
 ) -> cython.void:
     """Add what an event does to the lanes of a step to what its timestamp adds."""
-    lanes: cython.int = program.steps[at].lanes
-    first: cython.int = program.steps[at].sums
-    block: cython.int = program.steps[at].block
-    number: cython.int
-    if not store.slots[slot].scaled and has_great_addend(program, batch, event, at):
+    lanes: cython.Py_ssize_t = program.steps[at].lanes
+    first: cython.Py_ssize_t = program.steps[at].sums
+    block: cython.Py_ssize_t = program.steps[at].block
+    number: cython.Py_ssize_t
+    if batch.has_great and not store.slots[slot].scaled:
         make_scaled(program, store, slot)
     for number in range(program.steps[at].reads, program.steps[at].reads_end):
         read_rows(program, store, batch, event, slot, number, number - program.steps[at].reads)
@@ -61,9 +60,11 @@ def act(
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
     for number in range(first, program.steps[at].sums_end):
-        row: cython.int = 0 if number == first else 1
+        row: cython.Py_ssize_t = 0 if number == first else 1
         value: cython.double = addend_of(program, batch, event, number)
-        cell: cython.int = (number - first) * program.blocks[block].width + program.steps[at].lane
+        cell: cython.Py_ssize_t = (number - first) * program.blocks[block].width + program.steps[
+            at
+        ].lane
         if store.slots[slot].scaled:
             add_scaled(program, store, slot, number, lanes, row, value, cell, is_first)
         else:
@@ -74,7 +75,7 @@ def act(
         take_least(program, store, batch, event, slot, number, lanes, cell)
     if store.row >= 0 and ends_trends(store, lanes):
         keep_row(store, slot, program.blocks[block].rows)
-    begin: cython.int = program.steps[at].lane
+    begin: cython.Py_ssize_t = program.steps[at].lane
     touch(store, slot, block, begin, begin + lanes)
 
 
@@ -83,15 +84,17 @@ def act(
 @cython.nogil
 @cython.exceptval(check=False)
 def addend_of(
-    program: Program, batch: Batch, event: cython.Py_ssize_t, number: cython.int
+    program: Program, batch: Batch, event: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.double:
     """Return what an event adds to a sum for each trend."""
-    addend: cython.int = program.sums[number].addend
+    addend: cython.Py_ssize_t = program.sums[number].addend
     if addend == NO_ADDEND:
         return 0.0
     if addend == ONE:
         return 1.0
-    value: cython.double = batch.addends[event, addend - VALUE]
+    if (addend - VALUE) & 1:
+        return batch.present[(addend - VALUE) >> 1, event]
+    value: cython.double = batch.addends[(addend - VALUE) >> 1, event]
     return 0.0 if isnan(value) else value
 
 
@@ -99,24 +102,9 @@ def addend_of(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def has_great_addend(
-    program: Program, batch: Batch, event: cython.Py_ssize_t, at: cython.int
-) -> cython.bint:
-    """Return whether an event adds a number to a sum of a step with which products need powers."""
-    number: cython.int
-    for number in range(program.steps[at].sums, program.steps[at].sums_end):
-        if not fabs(addend_of(program, batch, event, number)) < GREAT:
-            return True
-    return False
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def ends_trends(store: Store, lanes: cython.int) -> cython.bint:
+def ends_trends(store: Store, lanes: cython.Py_ssize_t) -> cython.bint:
     """Return whether any trend ends with the event in some lane."""
-    lane: cython.int
+    lane: cython.Py_ssize_t
     ends: cython.bint = False
     for lane in range(lanes):
         ends |= store.work[0, lane] != 0.0
@@ -130,12 +118,12 @@ def ends_trends(store: Store, lanes: cython.int) -> cython.bint:
 def add_plain(
     program: Program,
     store: Store,
-    slot: cython.int,
-    number: cython.int,
-    lanes: cython.int,
-    row: cython.int,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
     value: cython.double,
-    kept: cython.int,
+    kept: cython.Py_ssize_t,
     is_first: cython.bint,
 ) -> cython.void:
     """Add a sum's sources, and `value` for each trend, where no number has a power.
@@ -143,18 +131,18 @@ def add_plain(
     Row 0 of `work` has the numbers of trends, row 1 the sum. `kept`: its place in the event's row.
     `is_first`: nothing was added to the block at this timestamp.
     """
-    lane: cython.int
-    node: cython.int
-    place: cython.int
+    lane: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    place: cython.Py_ssize_t
     for lane in range(lanes):
         store.work[row, lane] = 0.0
     for place in range(program.sums[number].sources, program.sums[number].sources_end):
-        cell: cython.int = program.sources[place].cell
-        period: cython.int = program.sources[place].period
-        read: cython.int = program.sources[place].read
+        cell: cython.Py_ssize_t = program.sources[place].cell
+        period: cython.Py_ssize_t = program.sources[place].period
+        read: cython.Py_ssize_t = program.sources[place].read
         if read >= 0:
             for lane in range(lanes):
-                at: cython.int = cell + (lane if period == 0 else lane % period)
+                at: cython.Py_ssize_t = cell + (lane if period == 0 else lane % period)
                 store.work[row, lane] += store.gathered[read, at]
         elif period == 0:
             for lane in range(lanes):
@@ -170,7 +158,7 @@ def add_plain(
     if value != 0.0:
         for lane in range(lanes):
             store.work[row, lane] += store.work[0, lane] * value
-    target: cython.int = program.sums[number].cell
+    target: cython.Py_ssize_t = program.sums[number].cell
     if is_first:
         for lane in range(lanes):
             store.added[slot, target + lane] = store.work[row, lane]
@@ -188,24 +176,24 @@ def add_plain(
 def add_scaled(
     program: Program,
     store: Store,
-    slot: cython.int,
-    number: cython.int,
-    lanes: cython.int,
-    row: cython.int,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
     value: cython.double,
-    kept: cython.int,
+    kept: cython.Py_ssize_t,
     is_first: cython.bint,
 ) -> cython.void:
     """Do the same with numbers that have powers."""
-    lane: cython.int
-    place: cython.int
+    lane: cython.Py_ssize_t
+    place: cython.Py_ssize_t
     for lane in range(lanes):
         store.work[row, lane] = 0.0
         store.work_powers[row, lane] = 0.0
     for place in range(program.sums[number].sources, program.sums[number].sources_end):
-        period: cython.int = program.sources[place].period
-        cell: cython.int = program.sources[place].cell
-        read: cython.int = program.sources[place].read
+        period: cython.Py_ssize_t = program.sources[place].period
+        cell: cython.Py_ssize_t = program.sources[place].cell
+        read: cython.Py_ssize_t = program.sources[place].read
         if read < 0 and period == 0 and place == program.sums[number].sources:
             for lane in range(lanes):
                 store.work[row, lane] = store.cells[slot, cell + lane]
@@ -238,7 +226,7 @@ def add_scaled(
             )
     if value != 0.0:
         add_products(store.work, store.work_powers, value, lanes)
-    target: cython.int = program.sums[number].cell
+    target: cython.Py_ssize_t = program.sums[number].cell
     if is_first:
         for lane in range(lanes):
             store.added[slot, target + lane] = store.work[row, lane]
@@ -270,14 +258,14 @@ def take_least(
     store: Store,
     batch: Batch,
     event: cython.Py_ssize_t,
-    slot: cython.int,
-    number: cython.int,
-    lanes: cython.int,
-    kept: cython.int,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    kept: cython.Py_ssize_t,
 ) -> cython.void:
     """Take the least rank of an extreme's sources and the event's own, if any trend ends."""
-    lane: cython.int
-    place: cython.int
+    lane: cython.Py_ssize_t
+    place: cython.Py_ssize_t
     rank: cython.longlong = FOREVER
     if program.extremes[number].rank >= 0:
         rank = batch.ranks[event, program.extremes[number].rank]
@@ -286,15 +274,15 @@ def take_least(
             continue
         least: cython.longlong = rank
         for place in range(program.extremes[number].sources, program.extremes[number].sources_end):
-            period: cython.int = program.sources[place].period
-            cell: cython.int = program.sources[place].cell
+            period: cython.Py_ssize_t = program.sources[place].period
+            cell: cython.Py_ssize_t = program.sources[place].cell
             cell += lane if period == 0 else lane % period
-            read: cython.int = program.sources[place].read
+            read: cython.Py_ssize_t = program.sources[place].read
             if read >= 0:
                 least = min(least, store.gathered_extremes[read, cell])
             else:
                 least = min(least, store.extremes[slot, cell])
         if store.row >= 0:
             store.row_extremes[store.row, kept + lane] = least
-        target: cython.int = program.extremes[number].cell + lane
+        target: cython.Py_ssize_t = program.extremes[number].cell + lane
         store.added_extremes[slot, target] = min(store.added_extremes[slot, target], least)

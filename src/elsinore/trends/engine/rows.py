@@ -28,11 +28,13 @@ else:
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 NEVER = cython.declare(cython.longlong, _NEVER)
-LEAF_ROWS = cython.declare(cython.int, 16)
-ROOM = cython.declare(cython.int, 8)  # times the rows of a slot are moved by one event at most
+LEAF_ROWS = cython.declare(cython.Py_ssize_t, 16)
+ROOM = cython.declare(
+    cython.Py_ssize_t, 8
+)  # times the rows of a slot are moved by one event at most
 
 
-def has_row_room(program: Program, store: Store, slot: cython.int) -> cython.bint:
+def has_row_room(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.bint:
     """Return whether an event, and the end of its timestamp, find room for rows."""
     needed: cython.longlong = ROOM * store.slots[slot].rows
     needed += 4 * LEAF_ROWS * (program.row_blocks + program.most_steps)
@@ -42,14 +44,14 @@ def has_row_room(program: Program, store: Store, slot: cython.int) -> cython.bin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def allocate(store: Store, slot: cython.int, level: cython.int) -> cython.int:
+def allocate(store: Store, slot: cython.Py_ssize_t, level: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the first of `LEAF_ROWS << level` rows in a piece that is free."""
-    begin: cython.int = store.free[level]
+    begin: cython.Py_ssize_t = store.free[level]
     store.slots[slot].rows += LEAF_ROWS << level
     if begin >= 0:
         store.free[level] = store.row_next[begin]
         return begin
-    begin = cython.cast(cython.int, store.row_top)
+    begin = cython.cast(cython.Py_ssize_t, store.row_top)
     store.row_top += LEAF_ROWS << level
     return begin
 
@@ -57,7 +59,9 @@ def allocate(store: Store, slot: cython.int, level: cython.int) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def free_rows(store: Store, slot: cython.int, begin: cython.int, level: cython.int) -> cython.void:
+def free_rows(
+    store: Store, slot: cython.Py_ssize_t, begin: cython.Py_ssize_t, level: cython.Py_ssize_t
+) -> cython.void:
     """Free a piece."""
     store.slots[slot].rows -= LEAF_ROWS << level
     store.row_next[begin] = store.free[level]
@@ -67,9 +71,9 @@ def free_rows(store: Store, slot: cython.int, begin: cython.int, level: cython.i
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def level_of(rows: cython.int) -> cython.int:
+def level_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the level of the least piece that has room for so many rows."""
-    level: cython.int = 0
+    level: cython.Py_ssize_t = 0
     while (LEAF_ROWS << level) < rows:
         level += 1
     return level
@@ -79,10 +83,14 @@ def level_of(rows: cython.int) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def copy_row(
-    program: Program, store: Store, block: cython.int, row: cython.int, to: cython.int
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
 ) -> cython.void:
     """Copy a row of a block."""
-    cell: cython.int
+    cell: cython.Py_ssize_t
     store.row_orders[to] = store.row_orders[row]
     store.row_times[to] = store.row_times[row]
     store.row_ordered[to] = store.row_ordered[row]
@@ -100,28 +108,28 @@ def new_row(
     store: Store,
     batch: Batch,
     event: cython.Py_ssize_t,
-    slot: cython.int,
-    block: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
 ) -> cython.void:
     """Make an empty row for an event of a block, `store.row`, to be kept by `keep_row`."""
-    rows: cython.int = program.blocks[block].rows
-    cell: cython.int
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    cell: cython.Py_ssize_t
     if store.leaves[slot, rows].level < 0:
         store.leaves[slot, rows].level = 0
         store.leaves[slot, rows].begin = allocate(store, slot, 0)
-    used: cython.int = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
-    level: cython.int = store.leaves[slot, rows].level
-    begin: cython.int = store.leaves[slot, rows].begin
+    used: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    level: cython.Py_ssize_t = store.leaves[slot, rows].level
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
     if used == LEAF_ROWS << level:
-        to: cython.int = allocate(store, slot, level + 1)
+        to: cython.Py_ssize_t = allocate(store, slot, level + 1)
         for cell in range(used):
             copy_row(program, store, block, begin + cell, to + cell)
         free_rows(store, slot, begin, level)
         store.leaves[slot, rows].begin = to
         store.leaves[slot, rows].level = level + 1
         begin = to
-    row: cython.int = begin + used
-    order: cython.int = program.blocks[block].order
+    row: cython.Py_ssize_t = begin + used
+    order: cython.Py_ssize_t = program.blocks[block].order
     store.row = row
     store.row_ordered[row] = 0
     store.row_orders[row] = 0
@@ -136,9 +144,11 @@ def new_row(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def clear_row(program: Program, store: Store, block: cython.int, row: cython.int) -> cython.void:
+def clear_row(
+    program: Program, store: Store, block: cython.Py_ssize_t, row: cython.Py_ssize_t
+) -> cython.void:
     """Let a row of a block have no trends."""
-    cell: cython.int
+    cell: cython.Py_ssize_t
     for cell in range(program.blocks[block].sums * program.blocks[block].width):
         store.row_cells[row, cell] = 0.0
         if store.has_powers:
@@ -147,7 +157,7 @@ def clear_row(program: Program, store: Store, block: cython.int, row: cython.int
         store.row_extremes[row, cell] = FOREVER
 
 
-def keep_row(store: Store, slot: cython.int, rows: cython.int) -> cython.void:
+def keep_row(store: Store, slot: cython.Py_ssize_t, rows: cython.Py_ssize_t) -> cython.void:
     """Keep the row that `new_row` made: it is there after its timestamp."""
     store.leaves[slot, rows].arriving += 1
 
@@ -155,18 +165,18 @@ def keep_row(store: Store, slot: cython.int, rows: cython.int) -> cython.void:
 def add_row(
     program: Program,
     store: Store,
-    slot: cython.int,
-    at: cython.int,
-    place: cython.int,
-    row: cython.int,
+    slot: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
+    place: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
 ) -> cython.void:
     """Add a row's lanes of a read to what the read gathers."""
-    block: cython.int = program.reads[at].block
-    width: cython.int = program.blocks[block].width
-    number: cython.int
-    cell: cython.int
+    block: cython.Py_ssize_t = program.reads[at].block
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
     for number in range(program.blocks[block].sums):
-        first: cython.int = number * width + program.reads[at].lane
+        first: cython.Py_ssize_t = number * width + program.reads[at].lane
         if store.slots[slot].scaled:
             add_lanes(
                 store.gathered,
@@ -195,15 +205,15 @@ def add_row(
 @cython.nogil
 @cython.exceptval(check=False)
 def clear_gathered(
-    program: Program, store: Store, at: cython.int, place: cython.int
+    program: Program, store: Store, at: cython.Py_ssize_t, place: cython.Py_ssize_t
 ) -> cython.void:
     """Let a read have gathered nothing."""
-    block: cython.int = program.reads[at].block
-    width: cython.int = program.blocks[block].width
-    number: cython.int
-    cell: cython.int
+    block: cython.Py_ssize_t = program.reads[at].block
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
     for number in range(program.blocks[block].sums):
-        first: cython.int = number * width + program.reads[at].lane
+        first: cython.Py_ssize_t = number * width + program.reads[at].lane
         for cell in range(first, first + program.reads[at].lanes):
             store.gathered[place, cell] = 0.0
             store.gathered_powers[place, cell] = 0.0
@@ -221,11 +231,11 @@ def may_follow(
     store: Store,
     batch: Batch,
     event: cython.Py_ssize_t,
-    at: cython.int,
-    row: cython.int,
+    at: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
 ) -> cython.bint:
     """Return whether an event may follow that of a row: its value is in some range of the read."""
-    part: cython.int
+    part: cython.Py_ssize_t
     if program.reads[at].part == program.reads[at].parts_end:
         return True
     if not store.row_ordered[row]:
@@ -241,16 +251,16 @@ def read_rows(
     store: Store,
     batch: Batch,
     event: cython.Py_ssize_t,
-    slot: cython.int,
-    at: cython.int,
-    place: cython.int,
+    slot: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
+    place: cython.Py_ssize_t,
 ) -> cython.void:
     """Gather the sums of the rows that an event may follow; `place`: the read's in its step."""
-    block: cython.int = program.reads[at].block
-    rows: cython.int = program.blocks[block].rows
-    begin: cython.int = store.leaves[slot, rows].begin
-    row: cython.int
-    level: cython.int
+    block: cython.Py_ssize_t = program.reads[at].block
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    row: cython.Py_ssize_t
+    level: cython.Py_ssize_t
     clear_gathered(program, store, at, place)
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if may_follow(program, store, batch, event, at, row):
@@ -258,11 +268,11 @@ def read_rows(
             if program.blocks[block].is_next:
                 store.row_taken[row] = 1
     for level in range(store.leaves[slot, rows].top):
-        count: cython.int = store.runs[slot, rows, level].count
+        count: cython.Py_ssize_t = store.runs[slot, rows, level].count
         if count == 0:
             continue
         begin = store.runs[slot, rows, level].begin
-        part: cython.int = program.reads[at].part
+        part: cython.Py_ssize_t = program.reads[at].part
         if part == program.reads[at].parts_end:
             add_row(program, store, slot, at, place, begin + count - 1)
         elif batch.lows[event, part] <= batch.highs[event, part]:
@@ -275,13 +285,13 @@ def read_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def rows_up_to(
-    store: Store, begin: cython.int, count: cython.int, high: cython.longlong
-) -> cython.int:
+    store: Store, begin: cython.Py_ssize_t, count: cython.Py_ssize_t, high: cython.longlong
+) -> cython.Py_ssize_t:
     """Return how many rows of a run have a value of at most `high`."""
-    low: cython.int = 0
-    end: cython.int = count
+    low: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t = count
     while low < end:
-        middle: cython.int = (low + end) >> 1
+        middle: cython.Py_ssize_t = (low + end) >> 1
         if store.row_orders[begin + middle] <= high:
             low = middle + 1
         else:
@@ -289,16 +299,18 @@ def rows_up_to(
     return low
 
 
-def store_rows(program: Program, store: Store, slot: cython.int, block: cython.int) -> cython.void:
+def store_rows(
+    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
+) -> cython.void:
     """Remove the rows that the timestamp took, and add those that arrived."""
-    rows: cython.int = program.blocks[block].rows
-    begin: cython.int = store.leaves[slot, rows].begin
-    row: cython.int
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    row: cython.Py_ssize_t
     if program.blocks[block].is_contiguous:
         drop_rows(program, store, slot, block)
     elif program.blocks[block].is_next:
-        keep: cython.int = 0
-        visible: cython.int = store.leaves[slot, rows].count
+        keep: cython.Py_ssize_t = 0
+        visible: cython.Py_ssize_t = store.leaves[slot, rows].count
         for row in range(visible + store.leaves[slot, rows].arriving):
             if row >= visible or not store.row_taken[begin + row]:
                 if keep < row:
@@ -314,19 +326,21 @@ def store_rows(program: Program, store: Store, slot: cython.int, block: cython.i
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def sort_leaf(program: Program, store: Store, slot: cython.int, block: cython.int) -> cython.void:
+def sort_leaf(
+    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
+) -> cython.void:
     """Make the leaf a run, and merge it with runs of its size."""
-    rows: cython.int = program.blocks[block].rows
-    begin: cython.int = store.leaves[slot, rows].begin
-    count: cython.int = 0
-    row: cython.int
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    count: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if store.row_ordered[row]:  # no event follows the others
             store.sorted_rows[count] = row
             count += 1
     sort_rows(store, count)
-    level: cython.int = level_of(count)
-    to: cython.int = allocate(store, slot, level)
+    level: cython.Py_ssize_t = level_of(count)
+    to: cython.Py_ssize_t = allocate(store, slot, level)
     newest: cython.longlong = NEVER
     for row in range(count):
         copy_row(program, store, block, store.sorted_rows[row], to + row)
@@ -341,12 +355,12 @@ def sort_leaf(program: Program, store: Store, slot: cython.int, block: cython.in
         free_rows(store, slot, to, level)
         return
     while store.runs[slot, rows, level].count > 0:
-        other: cython.int = store.runs[slot, rows, level].begin
-        of_other: cython.int = store.runs[slot, rows, level].count
+        other: cython.Py_ssize_t = store.runs[slot, rows, level].begin
+        of_other: cython.Py_ssize_t = store.runs[slot, rows, level].count
         newest = max(newest, store.runs[slot, rows, level].newest)
         store.runs[slot, rows, level].count = 0
-        above: cython.int = level_of(count + of_other)
-        merged: cython.int = allocate(store, slot, above)
+        above: cython.Py_ssize_t = level_of(count + of_other)
+        merged: cython.Py_ssize_t = allocate(store, slot, above)
         merge(program, store, slot, block, to, count, other, of_other, merged)
         free_rows(store, slot, to, level)
         free_rows(store, slot, other, level)
@@ -362,17 +376,17 @@ def sort_leaf(program: Program, store: Store, slot: cython.int, block: cython.in
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def sort_rows(store: Store, count: cython.int) -> cython.void:
+def sort_rows(store: Store, count: cython.Py_ssize_t) -> cython.void:
     """Sort the first of `sorted_rows` by their values (Shell's sort)."""
-    gap: cython.int = 1
-    place: cython.int
+    gap: cython.Py_ssize_t = 1
+    place: cython.Py_ssize_t
     while gap < count // 3:
         gap = 3 * gap + 1
     while gap > 0:
         for place in range(gap, count):
-            row: cython.int = store.sorted_rows[place]
+            row: cython.Py_ssize_t = store.sorted_rows[place]
             value: cython.longlong = store.row_orders[row]
-            to: cython.int = place
+            to: cython.Py_ssize_t = place
             while to >= gap and store.row_orders[store.sorted_rows[to - gap]] > value:
                 store.sorted_rows[to] = store.sorted_rows[to - gap]
                 to -= gap
@@ -386,14 +400,14 @@ def sort_rows(store: Store, count: cython.int) -> cython.void:
 def add_to_row(
     program: Program,
     store: Store,
-    slot: cython.int,
-    block: cython.int,
-    row: cython.int,
-    to: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
 ) -> cython.void:
     """Add a row to another one."""
-    cell: cython.int
-    cells: cython.int = program.blocks[block].sums * program.blocks[block].width
+    cell: cython.Py_ssize_t
+    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
     if store.slots[slot].scaled:
         add_lanes(
             store.row_cells,
@@ -422,18 +436,18 @@ def add_to_row(
 def merge(
     program: Program,
     store: Store,
-    slot: cython.int,
-    block: cython.int,
-    left: cython.int,
-    lefts: cython.int,
-    right: cython.int,
-    rights: cython.int,
-    to: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    left: cython.Py_ssize_t,
+    lefts: cython.Py_ssize_t,
+    right: cython.Py_ssize_t,
+    rights: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
 ) -> cython.void:
     """Merge two runs: a row's sum is that of the last rows of both up to it."""
-    i: cython.int = 0
-    j: cython.int = 0
-    row: cython.int
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
     for row in range(to, to + lefts + rights):
         if j == rights or (i < lefts and store.row_orders[left + i] <= store.row_orders[right + j]):
             copy_row(program, store, block, left + i, row)
@@ -447,13 +461,15 @@ def merge(
                 add_to_row(program, store, slot, block, left + i - 1, row)
 
 
-def drop_rows(program: Program, store: Store, slot: cython.int, block: cython.int) -> cython.void:
+def drop_rows(
+    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
+) -> cython.void:
     """Remove all rows of a block but those that arrived at the latest timestamp."""
-    rows: cython.int = program.blocks[block].rows
-    begin: cython.int = store.leaves[slot, rows].begin
-    count: cython.int = store.leaves[slot, rows].count
-    row: cython.int
-    level: cython.int
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    count: cython.Py_ssize_t = store.leaves[slot, rows].count
+    row: cython.Py_ssize_t
+    level: cython.Py_ssize_t
     if count > 0:
         for row in range(store.leaves[slot, rows].arriving):
             copy_row(program, store, block, begin + count + row, begin + row)
@@ -474,16 +490,16 @@ def drop_rows(program: Program, store: Store, slot: cython.int, block: cython.in
 def empty_lanes_of(
     program: Program,
     store: Store,
-    block: cython.int,
-    row: cython.int,
-    lane: cython.int,
-    lanes: cython.int,
-    step: cython.int,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    step: cython.Py_ssize_t,
 ) -> cython.void:
     """Empty each `step`-th of a row's lanes, from `lane` to before `lanes`."""
-    width: cython.int = program.blocks[block].width
-    number: cython.int
-    at: cython.int
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    at: cython.Py_ssize_t
     for number in range(program.blocks[block].sums):
         at = lane
         while at < lanes:
@@ -501,17 +517,17 @@ def empty_lanes_of(
 def empty_row_lanes(
     program: Program,
     store: Store,
-    slot: cython.int,
-    block: cython.int,
-    lane: cython.int,
-    lanes: cython.int,
-    step: cython.int,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    step: cython.Py_ssize_t,
 ) -> cython.void:
     """Empty lanes of all rows of a block but those that arrived at the latest timestamp."""
-    rows: cython.int = program.blocks[block].rows
-    begin: cython.int = store.leaves[slot, rows].begin
-    row: cython.int
-    level: cython.int
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    row: cython.Py_ssize_t
+    level: cython.Py_ssize_t
     for row in range(begin, begin + store.leaves[slot, rows].count):
         empty_lanes_of(program, store, block, row, lane, lanes, step)
     for level in range(store.leaves[slot, rows].top):
@@ -521,19 +537,23 @@ def empty_row_lanes(
 
 
 def forget_rows_before(
-    program: Program, store: Store, slot: cython.int, block: cython.int, time: cython.longlong
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    time: cython.longlong,
 ) -> cython.void:
     """Remove rows from before a time, the start of the first open window: their lanes are empty.
 
     Those of runs with later rows stay.
     """
-    rows: cython.int = program.blocks[block].rows
-    begin: cython.int = store.leaves[slot, rows].begin
-    keep: cython.int = 0
-    removed: cython.int = 0
-    visible: cython.int = store.leaves[slot, rows].count
-    row: cython.int
-    level: cython.int
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    keep: cython.Py_ssize_t = 0
+    removed: cython.Py_ssize_t = 0
+    visible: cython.Py_ssize_t = store.leaves[slot, rows].count
+    row: cython.Py_ssize_t
+    level: cython.Py_ssize_t
     for row in range(visible + store.leaves[slot, rows].arriving):
         if row < visible and store.row_times[begin + row] < time:
             removed += 1

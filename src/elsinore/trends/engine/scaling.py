@@ -15,11 +15,11 @@ else:
     from elsinore.trends.engine.tables import Program
 
 
-def make_scaled(program: Program, store: Store, slot: cython.int) -> cython.void:
+def make_scaled(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
     """Bring all numbers of a slot, which have no powers yet, into their normal form."""
     cell: cython.Py_ssize_t
-    block: cython.int
-    level: cython.int
+    block: cython.Py_ssize_t
+    level: cython.Py_ssize_t
     number: Number
     store.slots[slot].scaled = 1
     store.has_powers = True
@@ -31,10 +31,12 @@ def make_scaled(program: Program, store: Store, slot: cython.int) -> cython.void
         store.added[slot, cell] = number.mantissa
         store.added_powers[slot, cell] = number.power
     for block in range(program.blocks.shape[0]):
-        rows: cython.int = program.blocks[block].rows
+        rows: cython.Py_ssize_t = program.blocks[block].rows
         if rows < 0:
             continue
-        count: cython.int = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        count: cython.Py_ssize_t = (
+            store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        )
         scale_rows(program, store, block, store.leaves[slot, rows].begin, count)
         for level in range(store.leaves[slot, rows].top):
             count = store.runs[slot, rows, level].count
@@ -45,11 +47,15 @@ def make_scaled(program: Program, store: Store, slot: cython.int) -> cython.void
 @cython.nogil
 @cython.exceptval(check=False)
 def scale_rows(
-    program: Program, store: Store, block: cython.int, begin: cython.int, count: cython.int
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
 ) -> cython.void:
     """Do the same for rows of events."""
-    row: cython.int
-    cell: cython.int
+    row: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
     for row in range(begin, begin + count):
         for cell in range(program.blocks[block].sums * program.blocks[block].width):
             number: Number = normal(store.row_cells[row, cell], 0.0)

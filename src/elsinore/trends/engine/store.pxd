@@ -47,4 +47,4 @@ cdef class Store:
     cdef public bint one_slot
     cdef public object shape
 
-cdef void touch(Store store, int slot, int block, int begin, int end) noexcept nogil
+cdef void touch(Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t begin, Py_ssize_t end) noexcept nogil

@@ -226,7 +226,11 @@ class Store:
 @cython.nogil
 @cython.exceptval(check=False)
 def touch(
-    store: Store, slot: cython.int, block: cython.int, begin: cython.int, end: cython.int
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.void:
     """Note that lanes of a block have something to store at the end of the timestamp."""
     if store.ranges[slot, block].end == 0:

@@ -148,6 +148,8 @@ cdef class Batch:
     cdef public const long long[::1] times
     cdef public const long long[::1] codes
     cdef public const double[:, ::1] addends
+    cdef public const unsigned char[:, ::1] present
+    cdef public bint has_great
     cdef public const long long[:, ::1] ranks
     cdef public const long long[:, ::1] orders
     cdef public const unsigned char[:, ::1] ordered

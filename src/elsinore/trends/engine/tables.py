@@ -19,7 +19,7 @@ IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1  # after all times; also the least of no ranks
 NEVER = -(2**63)  # before all times
 
-NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; from VALUE on, columns of `Batch.addends`
+NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; VALUE + 2a: column a, + 1: its presence
 NO_RANK = -1
 UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
 
@@ -145,9 +145,10 @@ class Program:
 class Batch:
     """The columns of a batch of events.
 
-    addends, ranks, orders: [event, column]; ordered: whether there is a value in `orders`. lows and
-    highs: [event, part] the least and the greatest value in `orders` of earlier events that the
-    event may follow; a low above its high stands for none.
+    addends: [column, event], and whether there is one in `present`; `has_great`: products with some
+    of them may exceed a double. ranks, orders: [event, column]; ordered: whether there is a value
+    in `orders`. lows and highs: [event, part] the least and the greatest value in `orders` of
+    earlier events that the event may follow; a low above its high stands for none.
     """
 
     def __init__(self, columns: dict[str, Any]) -> None:
@@ -157,6 +158,8 @@ class Batch:
         self.times = columns["times"]
         self.codes = columns["codes"]
         self.addends = columns["addends"]
+        self.present = columns["present"]
+        self.has_great = columns["has_great"]
         self.ranks = columns["ranks"]
         self.orders = columns["orders"]
         self.ordered = columns["ordered"]

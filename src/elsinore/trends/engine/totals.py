@@ -38,7 +38,7 @@ def home(
 @cython.nogil
 @cython.exceptval(check=False)
 def row_of(
-    store: Store, query: cython.int, group: cython.int, window: cython.longlong
+    store: Store, query: cython.Py_ssize_t, group: cython.Py_ssize_t, window: cython.longlong
 ) -> cython.Py_ssize_t:
     """Return the row of a total, a new one if there is none; there is room for one more."""
     size: cython.longlong = store.places.shape[0]
@@ -55,7 +55,7 @@ def row_of(
         row = store.places[place]
     row = store.total_count
     store.total_count += 1
-    store.places[place] = cython.cast(cython.int, row)
+    store.places[place] = cython.cast(cython.Py_ssize_t, row)
     store.totals[row].query = query
     store.totals[row].group = group
     store.totals[row].window = window
@@ -72,20 +72,24 @@ def rebuild(store: Store) -> None:
         )
         while store.places[place] >= 0:
             place = (place + 1) & (size - 1)
-        store.places[place] = cython.cast(cython.int, row)
+        store.places[place] = cython.cast(cython.Py_ssize_t, row)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def sum_of(
-    program: Program, store: Store, slot: cython.int, field: cython.int, lane: cython.int
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    field: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
 ) -> Number:
     """Return the sum of the cells of a field in a lane."""
     total: Number = Number(0.0, 0.0)
-    place: cython.int
+    place: cython.Py_ssize_t
     for place in range(program.fields[field].places, program.fields[field].places_end):
-        cell: cython.int = program.places[place] + lane
+        cell: cython.Py_ssize_t = program.places[place] + lane
         power: cython.double = store.powers[slot, cell] if store.slots[slot].scaled else 0.0
         total = plus(total, Number(store.cells[slot, cell], power))
     return total
@@ -94,15 +98,15 @@ def sum_of(
 def add_to_totals(
     program: Program,
     store: Store,
-    slot: cython.int,
-    kind: cython.int,
-    lane: cython.int,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
     window: cython.longlong,
 ) -> cython.void:
     """Add what a slot has in one window to the totals of its group, for each query with trends."""
-    at: cython.int
-    field: cython.int
-    place: cython.int
+    at: cython.Py_ssize_t
+    field: cython.Py_ssize_t
+    place: cython.Py_ssize_t
     for at in range(program.kinds[kind].ends, program.kinds[kind].ends_end):
         field = program.ends[at].fields
         trends: Number = sum_of(program, store, slot, field, lane)
@@ -123,7 +127,7 @@ def add_to_totals(
                 number: Number = sum_of(program, store, slot, field, lane)
                 add_number(store, row, field - program.ends[at].fields, number)
         for field in range(program.ends[at].extremes, program.ends[at].extremes_end):
-            column: cython.int = field - program.ends[at].extremes
+            column: cython.Py_ssize_t = field - program.ends[at].extremes
             for place in range(program.fields[field].places, program.fields[field].places_end):
                 store.total_extremes[row, column] = min(
                     store.total_extremes[row, column],
@@ -135,7 +139,7 @@ def add_to_totals(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_number(
-    store: Store, row: cython.Py_ssize_t, column: cython.int, number: Number
+    store: Store, row: cython.Py_ssize_t, column: cython.Py_ssize_t, number: Number
 ) -> cython.void:
     """Add a number to a field of a total."""
     total: Number = Number(store.total_cells[row, column], store.total_powers[row, column])

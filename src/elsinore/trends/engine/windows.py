@@ -45,13 +45,13 @@ def floor_quotient(number: cython.longlong, divisor: cython.longlong) -> cython.
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def lane_of(window: cython.longlong, overlap: cython.longlong) -> cython.int:
+def lane_of(window: cython.longlong, overlap: cython.longlong) -> cython.Py_ssize_t:
     """Return the lane of a window."""
-    return cython.cast(cython.int, window - floor_quotient(window, overlap) * overlap)
+    return cython.cast(cython.Py_ssize_t, window - floor_quotient(window, overlap) * overlap)
 
 
 def first_to_end_after(
-    program: Program, kind: cython.int, time: cython.longlong
+    program: Program, kind: cython.Py_ssize_t, time: cython.longlong
 ) -> cython.longlong:
     """Return the first window that ends after a time."""
     if program.kinds[kind].within == FOREVER:
@@ -64,14 +64,16 @@ def first_to_end_after(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def last_to_begin_by(program: Program, kind: cython.int, time: cython.longlong) -> cython.longlong:
+def last_to_begin_by(
+    program: Program, kind: cython.Py_ssize_t, time: cython.longlong
+) -> cython.longlong:
     """Return the last window that begins at or before a time."""
     if program.kinds[kind].within == FOREVER:
         return 0
     return floor_quotient(time - program.kinds[kind].origin, program.kinds[kind].step)
 
 
-def end_of(program: Program, kind: cython.int, window: cython.longlong) -> cython.longlong:
+def end_of(program: Program, kind: cython.Py_ssize_t, window: cython.longlong) -> cython.longlong:
     """Return when a window ends: the first time that it does not contain."""
     if program.kinds[kind].within == FOREVER:
         return FOREVER
@@ -85,7 +87,7 @@ def end_of(program: Program, kind: cython.int, window: cython.longlong) -> cytho
 @cython.exceptval(check=False)
 def next_edge(
     program: Program,
-    kind: cython.int,
+    kind: cython.Py_ssize_t,
     first: cython.longlong,
     last: cython.longlong,
 ) -> cython.longlong:
@@ -102,11 +104,15 @@ def next_edge(
 @cython.nogil
 @cython.exceptval(check=False)
 def empty_window(
-    program: Program, store: Store, slot: cython.int, kind: cython.int, lane: cython.int
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
 ) -> cython.void:
     """Empty the lanes of a window."""
-    overlap: cython.int = program.kinds[kind].overlap
-    cell: cython.int = program.kinds[kind].cell + lane
+    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
+    cell: cython.Py_ssize_t = program.kinds[kind].cell + lane
     while cell < program.kinds[kind].cells_end:
         store.cells[slot, cell] = 0.0
         if store.slots[slot].scaled:
@@ -124,14 +130,14 @@ def empty_window(
 def close_rows(
     program: Program,
     store: Store,
-    slot: cython.int,
-    kind: cython.int,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
     first: cython.longlong,
     end: cython.longlong,
 ) -> cython.void:
     """Empty the lanes of windows `first` to before `end` in the rows of events."""
-    overlap: cython.int = program.kinds[kind].overlap
-    block: cython.int
+    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
+    block: cython.Py_ssize_t
     window: cython.longlong
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
         if program.blocks[block].rows < 0:
@@ -140,22 +146,26 @@ def close_rows(
             drop_rows(program, store, slot, block)
             continue
         for window in range(first, end):
-            lane: cython.int = lane_of(window, overlap)
-            width: cython.int = program.blocks[block].width
+            lane: cython.Py_ssize_t = lane_of(window, overlap)
+            width: cython.Py_ssize_t = program.blocks[block].width
             empty_row_lanes(program, store, slot, block, lane, width, overlap)
         start: cython.longlong = end_of(program, kind, end) - program.kinds[kind].within
         forget_rows_before(program, store, slot, block, start)
 
 
 def close_windows(
-    program: Program, store: Store, slot: cython.int, kind: cython.int, end: cython.longlong
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
+    end: cython.longlong,
 ) -> cython.void:
     """Close the windows of a kind before window `end`: add up their totals, empty their lanes."""
-    overlap: cython.int = program.kinds[kind].overlap
+    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
     last: cython.longlong = min(store.last[slot, kind], end - 1)
     window: cython.longlong
     for window in range(store.first[slot, kind], last + 1):
-        lane: cython.int = lane_of(window, overlap)
+        lane: cython.Py_ssize_t = lane_of(window, overlap)
         add_to_totals(program, store, slot, kind, lane, window)
         empty_window(program, store, slot, kind, lane)
     if last >= store.first[slot, kind]:
@@ -167,15 +177,19 @@ def close_windows(
 @cython.nogil
 @cython.exceptval(check=False)
 def open_windows(
-    program: Program, store: Store, slot: cython.int, kind: cython.int, last: cython.longlong
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
+    last: cython.longlong,
 ) -> cython.void:
     """Open the windows of a kind up to `last`, those before the first open one left out."""
-    overlap: cython.int = program.kinds[kind].overlap
+    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
     begin: cython.longlong = max(store.last[slot, kind] + 1, store.first[slot, kind])
     window: cython.longlong
-    place: cython.int
+    place: cython.Py_ssize_t
     for window in range(begin, last + 1):
-        lane: cython.int = lane_of(window, overlap)
+        lane: cython.Py_ssize_t = lane_of(window, overlap)
         store.cells[slot, program.kinds[kind].cell + lane] = 1.0
         for place in range(program.kinds[kind].seeds, program.kinds[kind].seeds_end):
             store.cells[slot, program.seeds[place] + lane] = 1.0
@@ -183,10 +197,10 @@ def open_windows(
 
 
 def move_windows(
-    program: Program, store: Store, slot: cython.int, time: cython.longlong
+    program: Program, store: Store, slot: cython.Py_ssize_t, time: cython.longlong
 ) -> cython.void:
     """Close the windows that end by a time and open those that contain it."""
-    kind: cython.int
+    kind: cython.Py_ssize_t
     edge: cython.longlong = FOREVER
     is_new: cython.bint = store.slots[slot].key < 0
     for kind in range(program.kinds.shape[0]):
@@ -206,7 +220,7 @@ def move_windows(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def has_powers(store: Store, slot: cython.int) -> cython.int:
+def has_powers(store: Store, slot: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return whether some number of a slot has a power."""
     cell: cython.Py_ssize_t
     if store.slots[slot].rows > 0:
