@@ -210,11 +210,15 @@ def _refined(
     incoming: list[list[tuple[int, int]]] = []  # [state] -> the places of sources there, labels
     for q, template in enumerate(templates):
         first, window = len(incoming), kinds.setdefault(template.query.window, len(kinds))
+        sources = {move.source for move in template.transitions}
+        conditional = {move.source for move in template.transitions if move.reads != ALL}
         for state in range(template.states):
             about = state in template.seeds, template.reset_by(state), apart.get((q, state))
             strategy = template.query.strategy
-            owner = q if strategy is Strategy.NEXT else -1  # each removes what it extends
-            numbers.append(kinds.setdefault((window, *about, strategy, owner), len(kinds)))
+            # each query removes what it extends
+            owner = q if strategy is Strategy.NEXT and state in conditional else -1
+            is_broken = strategy is Strategy.CONTIGUOUS and state in sources
+            numbers.append(kinds.setdefault((window, *about, strategy, owner, is_broken), len(kinds)))
             incoming.append([])
         for move in template.transitions:
             label = labels.setdefault((move.type, move.needs, move.lacks, move.reads), len(labels))

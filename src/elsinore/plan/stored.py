@@ -62,15 +62,55 @@ def stored(guarded: GuardedTemplate) -> Template | str:
         for place, kept in enumerate(order)
         if kept[0] == target
     )
+    labels = [kept_label(guarded, kept) for kept in order]
+    resets_of = [frozenset[Reset]().union(*(resets[n] for n in way)) for _, way in order]
+    accepting = set(form.ends)
+    if guarded.query.strategy is not Strategy.ANY:
+        transitions, accepting = _emptied(guarded, transitions, accepting, labels, resets_of)
     return Template(
         query=guarded.query,
-        states=len(order),
-        labels=tuple(kept_label(guarded, kept) for kept in order),
+        states=len(labels),
+        labels=tuple(labels),
         transitions=transitions,
-        accepting=frozenset(form.ends),
+        accepting=frozenset(accepting),
         aggregation=guarded.aggregation,
         determinized=False,
         warnings=guarded.warnings,
-        resets=tuple(frozenset[Reset]().union(*(resets[n] for n in way)) for _, way in order),
+        resets=tuple(resets_of),
         seeds=frozenset(place for place, (state, _) in enumerate(order) if state == START),
     )
+
+
+def _emptied(
+    guarded: GuardedTemplate,
+    transitions: tuple[Transition, ...],
+    accepting: set[int],
+    labels: list[str],
+    resets: list[frozenset[Reset]],
+) -> tuple[tuple[Transition, ...], set[int]]:
+    """Let states that no condition reads be emptied as a whole; trends end in copies of them.
+
+    Under NEXT an event that extends all trends of a state empties it; under CONTIGUOUS the engine
+    empties such states at every event. `labels` and `resets` get those of the copies.
+    """
+    onward: dict[int, list[Transition]] = {}
+    for move in transitions:
+        if move.source != START:
+            onward.setdefault(move.source, []).append(move)
+    ends: set[int] = set()
+    added: list[Transition] = []
+    for state in range(len(labels)):
+        moves = onward.get(state, [])
+        if not moves or any(move.reads != ALL for move in moves):
+            ends |= {state} & accepting
+            continue
+        if guarded.query.strategy is Strategy.NEXT:
+            resets[state] |= {Reset(move.type, move.needs) for move in moves}
+        if state in accepting:
+            ends.add(len(labels))
+            added += [
+                replace(move, target=len(labels)) for move in transitions if move.target == state
+            ]
+            labels.append(f"{labels[state]}, ended")
+            resets.append(frozenset())
+    return transitions + tuple(added), ends

@@ -37,6 +37,7 @@ class Block:
     extreme: int  # its first extreme
     extremes: int
     strategy: Strategy
+    is_broken: bool = False  # whether each event ends what is there, as it is CONTIGUOUS
     has_rows: bool = False
     order: Expression | None = None
     is_rising: bool = False  # whether all reads are of the events up to some value
@@ -106,7 +107,8 @@ class Layout:
                     extreme=extreme,
                     extremes=len(first.extremes),
                     strategy=first.strategy,
-                    has_rows=bool(cuts) or (first.strategy is not Strategy.ANY and leads),
+                    has_rows=bool(cuts),
+                    is_broken=first.strategy is Strategy.CONTIGUOUS and leads,
                     order=order,
                     is_rising=is_summed and ends == {True},
                     is_falling=is_summed and ends == {False},
@@ -162,6 +164,10 @@ def _shapes(updates: Updates) -> list[int]:
     numbers: dict[object, int] = {}
     onward = _edges_from(updates)
     reads: dict[Reads, int] = {}
+
+    def is_read_by_row(number: int) -> bool:
+        return any(edge.reads != ALL for edge in onward[number])
+
     colours = [
         numbers.setdefault(
             (
@@ -172,7 +178,8 @@ def _shapes(updates: Updates) -> list[int]:
                 node.seed,
                 bool(node.resets),
                 node.strategy,
-                number if node.strategy is Strategy.NEXT else -1,
+                node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
+                number if node.strategy is Strategy.NEXT and is_read_by_row(number) else -1,
                 frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),
             ),
             len(numbers),

@@ -127,9 +127,17 @@ def let_act(
 def break_runs(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
     """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
     block: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
     for block in range(program.blocks.shape[0]):
-        if program.blocks[block].is_contiguous:
+        if not program.blocks[block].is_contiguous:
+            continue
+        if program.blocks[block].rows >= 0:
             touch(store, slot, block, 0, 1)
+            continue
+        width: cython.Py_ssize_t = program.blocks[block].width
+        touch(store, slot, block, 0, width)
+        for lane in range(width):
+            store.emptied[slot, program.blocks[block].flag + lane] = 1
 
 
 @cython.cfunc

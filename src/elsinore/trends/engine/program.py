@@ -175,7 +175,8 @@ class ProgramBuilder:
 
     def _term(self, source: Source) -> Term:
         block, reads = self.layout.block_of[source.node], -1
-        if self.layout.blocks[block].strategy is not Strategy.ANY or source.reads != ALL:
+        of_block = self.layout.blocks[block]
+        if of_block.has_rows and (of_block.strategy is not Strategy.ANY or source.reads != ALL):
             reads = self._reads.setdefault(source.reads, len(self._reads))
         return Term(block, source.row, reads, self.layout.node_place[source.node])
 
@@ -290,7 +291,7 @@ class ProgramBuilder:
         """Add the blocks; return how many flags of emptied lanes there are."""
         flags = rows = 0
         for block in self.layout.blocks:
-            resets = any(self._has_resets[node] for node in block.nodes)
+            resets = block.is_broken or any(self._has_resets[node] for node in block.nodes)
             self._rows["blocks"].append(
                 (
                     block.cell,
@@ -303,7 +304,7 @@ class ProgramBuilder:
                     self.bounds.order(block.order, is_falling=block.is_falling),
                     int(block.is_rising or block.is_falling),
                     int(block.strategy is Strategy.NEXT and block.has_rows),
-                    int(block.strategy is Strategy.CONTIGUOUS and block.has_rows),
+                    int(block.is_broken),
                 )
             )
             flags += block.width if resets else 0

@@ -92,10 +92,11 @@ def addend_of(
         return 0.0
     if addend == ONE:
         return 1.0
-    if (addend - VALUE) & 1:
-        return batch.present[(addend - VALUE) >> 1, event]
-    value: cython.double = batch.addends[(addend - VALUE) >> 1, event]
-    return 0.0 if isnan(value) else value
+    column: cython.Py_ssize_t = (addend - VALUE) >> 1
+    value: cython.double = batch.addends[column, event]
+    if batch.present[column, event] == 0 or isnan(value):
+        return 0.0
+    return 1.0 if (addend - VALUE) & 1 else value
 
 
 @cython.cfunc
