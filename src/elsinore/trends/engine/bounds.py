@@ -119,7 +119,7 @@ class Bounds:
                 highs[:, place] = tops.max(axis=0)
                 lows[~there, place], highs[~there, place] = 0, -1
                 continue
-            for number, (low, high) in enumerate(ranges):
+            for number, (low, high) in enumerate(_apart(ranges)):
                 lows[:, place + number], highs[:, place + number] = low, high
         return {"orders": orders, "ordered": ordered, "lows": lows, "highs": highs}
 
@@ -170,3 +170,23 @@ def _range(
     if is_falling:
         low, high = ~high, ~low
     return np.where(none, 0, low), np.where(none, -1, high)
+
+
+def _apart(
+    ranges: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return as many ranges of the same values, no value in two of them."""
+    if len(ranges) < 2:
+        return list(ranges)
+    lows, highs = (np.stack([part[side] for part in ranges]) for side in (0, 1))
+    order = np.lexsort((highs, np.where(lows > highs, GREATEST, lows)), axis=0)
+    lows, highs = np.take_along_axis(lows, order, 0), np.take_along_axis(highs, order, 0)
+    apart = []
+    reach = np.full(lows.shape[1], LEAST)  # the first value that no range before has
+    is_full = np.zeros(lows.shape[1], np.bool_)  # those before have all up to the greatest
+    for low, high in zip(lows, highs, strict=True):
+        none = (low > high) | is_full | (high < reach)
+        apart.append((np.where(none, 0, np.maximum(low, reach)), np.where(none, -1, high)))
+        is_full |= ~none & (high == GREATEST)
+        reach = np.where(none | is_full, reach, high + (high < GREATEST))
+    return apart

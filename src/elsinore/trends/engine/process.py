@@ -14,9 +14,10 @@ from elsinore.trends.engine.tables import NEVER as _NEVER
 from elsinore.trends.engine.tables import UNKNOWN as _UNKNOWN
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.memory import has_row_room
     from cython.cimports.elsinore.trends.engine.moments import empty, store_moment
     from cython.cimports.elsinore.trends.engine.recurrence import act
-    from cython.cimports.elsinore.trends.engine.rows import drop_rows, has_row_room
+    from cython.cimports.elsinore.trends.engine.rows import drop_rows
     from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
     from cython.cimports.elsinore.trends.engine.windows import (
@@ -25,9 +26,10 @@ if cython.compiled:
         move_windows,
     )
 else:
+    from elsinore.trends.engine.memory import has_row_room
     from elsinore.trends.engine.moments import empty, store_moment
     from elsinore.trends.engine.recurrence import act
-    from elsinore.trends.engine.rows import drop_rows, has_row_room
+    from elsinore.trends.engine.rows import drop_rows
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
     from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows

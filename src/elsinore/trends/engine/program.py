@@ -302,6 +302,7 @@ class ProgramBuilder:
                     flags if resets else -1,
                     rows if block.has_rows else -1,
                     self.bounds.order(block.order, is_falling=block.is_falling),
+                    int(block.has_rows and block.strategy is Strategy.ANY),
                     int(block.is_rising or block.is_falling),
                     int(block.strategy is Strategy.NEXT and block.has_rows),
                     int(block.is_broken),

@@ -1,7 +1,6 @@
 from elsinore.trends.engine.store cimport Store
 from elsinore.trends.engine.tables cimport Batch, Program
 
-cdef bint has_row_room(Program program, Store store, Py_ssize_t slot) noexcept nogil
 cdef void new_row(Program program, Store store, Batch batch, Py_ssize_t event, Py_ssize_t slot, Py_ssize_t block) noexcept nogil
 cdef void keep_row(Store store, Py_ssize_t slot, Py_ssize_t rows) noexcept nogil
 cdef void read_rows(Program program, Store store, Batch batch, Py_ssize_t event, Py_ssize_t slot, Py_ssize_t at, Py_ssize_t place) noexcept nogil
@@ -9,4 +8,3 @@ cdef void store_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t b
 cdef void drop_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block) noexcept nogil
 cdef void empty_row_lanes(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t lane, Py_ssize_t lanes, Py_ssize_t step) noexcept nogil
 cdef void forget_rows_before(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, long long time) noexcept nogil
-cdef void add_row(Program program, Store store, Py_ssize_t slot, Py_ssize_t at, Py_ssize_t place, Py_ssize_t row) noexcept nogil

@@ -6,11 +6,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import normal
+    from cython.cimports.elsinore.trends.engine.runs import rows_of_run
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Number, Program
 else:
     from elsinore.trends.engine.numbers import normal
     from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.runs import rows_of_run
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
@@ -39,7 +41,7 @@ def make_scaled(program: Program, store: Store, slot: cython.Py_ssize_t) -> cyth
         )
         scale_rows(program, store, block, store.leaves[slot, rows].begin, count)
         for level in range(store.leaves[slot, rows].top):
-            count = store.runs[slot, rows, level].count
+            count = rows_of_run(program, block, store.runs[slot, rows, level].count)
             scale_rows(program, store, block, store.runs[slot, rows, level].begin, count)
 
 

@@ -60,6 +60,7 @@ cdef struct Block:
     int flag
     int rows
     int order
+    int has_runs
     int is_rising
     int is_next
     int is_contiguous

@@ -21,6 +21,7 @@ NEVER = -(2**63)  # before all times
 
 NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; VALUE + 2a: column a, + 1: its presence
 NO_RANK = -1
+LEAF_ROWS = 16  # rows of events in the smallest piece of memory
 UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
 
 SOURCE = np.dtype([("cell", "i4"), ("period", "i4"), ("read", "i4")])
@@ -56,6 +57,7 @@ BLOCK = np.dtype(
         ("flag", "i4"),
         ("rows", "i4"),
         ("order", "i4"),
+        ("has_runs", "i4"),
         ("is_rising", "i4"),
         ("is_next", "i4"),
         ("is_contiguous", "i4"),

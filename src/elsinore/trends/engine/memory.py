@@ -1,0 +1,192 @@
+"""Rows of events in memory: pieces of `LEAF_ROWS`, twice as many, and so on, taken and freed."""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.trends.engine.tables import FOREVER as _FOREVER
+from elsinore.trends.engine.tables import LEAF_ROWS as _LEAF_ROWS
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
+    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.tables import Program
+else:
+    from elsinore.trends.engine.numbers import add_lanes
+    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.tables import Program
+
+FOREVER = cython.declare(cython.longlong, _FOREVER)
+LEAF_ROWS = cython.declare(cython.Py_ssize_t, _LEAF_ROWS)
+ROOM = cython.declare(
+    cython.Py_ssize_t, 8
+)  # times the rows of a slot are moved by one event at most
+
+
+def has_row_room(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.bint:
+    """Return whether an event, and the end of its timestamp, find room for rows."""
+    needed: cython.longlong = ROOM * store.slots[slot].rows
+    needed += 4 * LEAF_ROWS * (program.row_blocks + program.most_steps)
+    return store.row_top + needed <= store.row_orders.shape[0]
+
+
+def allocate(store: Store, slot: cython.Py_ssize_t, level: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the first of `LEAF_ROWS << level` rows in a piece that is free."""
+    begin: cython.Py_ssize_t = store.free[level]
+    store.slots[slot].rows += LEAF_ROWS << level
+    if begin >= 0:
+        store.free[level] = store.row_next[begin]
+        return begin
+    begin = cython.cast(cython.Py_ssize_t, store.row_top)
+    store.row_top += LEAF_ROWS << level
+    return begin
+
+
+def free_rows(
+    store: Store, slot: cython.Py_ssize_t, begin: cython.Py_ssize_t, level: cython.Py_ssize_t
+) -> cython.void:
+    """Free a piece."""
+    store.slots[slot].rows -= LEAF_ROWS << level
+    store.row_next[begin] = store.free[level]
+    store.free[level] = begin
+
+
+def copy_row(
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Copy a row of a block."""
+    cell: cython.Py_ssize_t
+    store.row_orders[to] = store.row_orders[row]
+    store.row_times[to] = store.row_times[row]
+    store.row_ordered[to] = store.row_ordered[row]
+    store.row_taken[to] = store.row_taken[row]
+    for cell in range(program.blocks[block].sums * program.blocks[block].width):
+        store.row_cells[to, cell] = store.row_cells[row, cell]
+        if store.has_powers:
+            store.row_powers[to, cell] = store.row_powers[row, cell]
+    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
+        store.row_extremes[to, cell] = store.row_extremes[row, cell]
+
+
+def clear_row(
+    program: Program, store: Store, block: cython.Py_ssize_t, row: cython.Py_ssize_t
+) -> cython.void:
+    """Let a row of a block have no trends."""
+    cell: cython.Py_ssize_t
+    for cell in range(program.blocks[block].sums * program.blocks[block].width):
+        store.row_cells[row, cell] = 0.0
+        if store.has_powers:
+            store.row_powers[row, cell] = 0.0
+    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
+        store.row_extremes[row, cell] = FOREVER
+
+
+def add_to_row(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Add a row to another one."""
+    cell: cython.Py_ssize_t
+    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
+    if store.slots[slot].scaled:
+        add_lanes(
+            store.row_cells,
+            store.row_powers,
+            to,
+            0,
+            store.row_cells,
+            store.row_powers,
+            row,
+            0,
+            0,
+            cells,
+        )
+    else:
+        for cell in range(cells):
+            store.row_cells[to, cell] += store.row_cells[row, cell]
+    for cell in range(program.blocks[block].extremes * program.blocks[block].width):
+        store.row_extremes[to, cell] = min(
+            store.row_extremes[to, cell], store.row_extremes[row, cell]
+        )
+
+
+def add_row(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
+    place: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+) -> cython.void:
+    """Add a row's lanes of a read to what the read gathers."""
+    block: cython.Py_ssize_t = program.reads[at].block
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for number in range(program.blocks[block].sums):
+        first: cython.Py_ssize_t = number * width + program.reads[at].lane
+        if store.slots[slot].scaled:
+            add_lanes(
+                store.gathered,
+                store.gathered_powers,
+                place,
+                first,
+                store.row_cells,
+                store.row_powers,
+                row,
+                first,
+                0,
+                program.reads[at].lanes,
+            )
+        else:
+            for cell in range(first, first + program.reads[at].lanes):
+                store.gathered[place, cell] += store.row_cells[row, cell]
+    for number in range(program.blocks[block].extremes):
+        first = number * width + program.reads[at].lane
+        for cell in range(first, first + program.reads[at].lanes):
+            store.gathered_extremes[place, cell] = min(
+                store.gathered_extremes[place, cell], store.row_extremes[row, cell]
+            )
+
+
+def empty_lanes_of(
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    step: cython.Py_ssize_t,
+) -> cython.void:
+    """Empty each `step`-th of a row's lanes, from `lane` to before `lanes`."""
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    for number in range(program.blocks[block].sums):
+        at = lane
+        while at < lanes:
+            store.row_cells[row, number * width + at] = 0.0
+            if store.has_powers:
+                store.row_powers[row, number * width + at] = 0.0
+            at += step
+    for number in range(program.blocks[block].extremes):
+        at = lane
+        while at < lanes:
+            store.row_extremes[row, number * width + at] = FOREVER
+            at += step
+
+
+def level_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the level of the least piece that has room for so many rows."""
+    level: cython.Py_ssize_t = 0
+    while (LEAF_ROWS << level) < rows:
+        level += 1
+    return level

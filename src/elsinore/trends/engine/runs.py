@@ -1,0 +1,216 @@
+"""Sorted runs of rows of events: with the sums of all rows up to each, or as trees of sums.
+
+If all reads of a block go up to some value (`is_rising`), a row of a run has the sum of all rows up
+to it, and an event reads one row of each run. Else a run is a tree: behind its first `count` rows,
+of which row n has the sum of rows 2n and 2n + 1, are the events' rows, and an event reads O(log n)
+rows of it. Nothing is subtracted.
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.trends.engine.tables import NEVER as _NEVER
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.memory import (
+        add_row,
+        add_to_row,
+        allocate,
+        copy_row,
+        free_rows,
+        level_of,
+    )
+    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.tables import Program
+else:
+    from elsinore.trends.engine.memory import (
+        add_row,
+        add_to_row,
+        allocate,
+        copy_row,
+        free_rows,
+        level_of,
+    )
+    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.tables import Program
+
+NEVER = cython.declare(cython.longlong, _NEVER)
+
+
+def sort_leaf(
+    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
+) -> cython.void:
+    """Make the leaf a run, and merge it with runs of its size."""
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    count: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    for row in range(begin, begin + store.leaves[slot, rows].count):
+        if store.row_ordered[row]:  # no event follows the others
+            store.sorted_rows[count] = row
+            count += 1
+    sort_rows(store, count)
+    level: cython.Py_ssize_t = level_of(rows_of_run(program, block, count))
+    to: cython.Py_ssize_t = allocate(store, slot, level)
+    first: cython.Py_ssize_t = to + rows_of_run(program, block, count) - count
+    newest: cython.longlong = NEVER
+    for row in range(count):
+        copy_row(program, store, block, store.sorted_rows[row], first + row)
+        newest = max(newest, store.row_times[first + row])
+        if row > 0 and program.blocks[block].is_rising:
+            add_to_row(program, store, slot, block, first + row - 1, first + row)
+    if not program.blocks[block].is_rising:
+        sum_up_tree(program, store, slot, block, to, count)
+    store.leaves[slot, rows].count = 0
+    if store.leaves[slot, rows].level > 0:
+        free_rows(store, slot, begin, store.leaves[slot, rows].level)
+        store.leaves[slot, rows].level = -1
+    if count == 0:
+        free_rows(store, slot, to, level)
+        return
+    while store.runs[slot, rows, level].count > 0:
+        other: cython.Py_ssize_t = store.runs[slot, rows, level].begin
+        of_other: cython.Py_ssize_t = store.runs[slot, rows, level].count
+        newest = max(newest, store.runs[slot, rows, level].newest)
+        store.runs[slot, rows, level].count = 0
+        above: cython.Py_ssize_t = level_of(rows_of_run(program, block, count + of_other))
+        merged: cython.Py_ssize_t = allocate(store, slot, above)
+        merge(program, store, slot, block, to, count, other, of_other, merged)
+        free_rows(store, slot, to, level)
+        free_rows(store, slot, other, level)
+        to = merged
+        count += of_other
+        level = above
+    store.runs[slot, rows, level].begin = to
+    store.runs[slot, rows, level].count = count
+    store.runs[slot, rows, level].newest = newest
+    store.leaves[slot, rows].top = max(store.leaves[slot, rows].top, level + 1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sort_rows(store: Store, count: cython.Py_ssize_t) -> cython.void:
+    """Sort the first of `sorted_rows` by their values (Shell's sort)."""
+    gap: cython.Py_ssize_t = 1
+    place: cython.Py_ssize_t
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for place in range(gap, count):
+            row: cython.Py_ssize_t = store.sorted_rows[place]
+            value: cython.longlong = store.row_orders[row]
+            to: cython.Py_ssize_t = place
+            while to >= gap and store.row_orders[store.sorted_rows[to - gap]] > value:
+                store.sorted_rows[to] = store.sorted_rows[to - gap]
+                to -= gap
+            store.sorted_rows[to] = row
+        gap //= 3
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def merge(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    left: cython.Py_ssize_t,
+    lefts: cython.Py_ssize_t,
+    right: cython.Py_ssize_t,
+    rights: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Merge two runs: a row's sum is that of the last rows of both, unless they are trees."""
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    is_tree: cython.bint = not program.blocks[block].is_rising
+    first: cython.Py_ssize_t = to
+    if is_tree:
+        left += lefts
+        right += rights
+        first += lefts + rights
+    for row in range(first, first + lefts + rights):
+        if j == rights or (i < lefts and store.row_orders[left + i] <= store.row_orders[right + j]):
+            copy_row(program, store, block, left + i, row)
+            i += 1
+            if j > 0 and not is_tree:
+                add_to_row(program, store, slot, block, right + j - 1, row)
+        else:
+            copy_row(program, store, block, right + j, row)
+            j += 1
+            if i > 0 and not is_tree:
+                add_to_row(program, store, slot, block, left + i - 1, row)
+    if is_tree:
+        sum_up_tree(program, store, slot, block, to, lefts + rights)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_up_tree(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+) -> cython.void:
+    """Fill the sums of a tree, the rows of its events being there."""
+    row: cython.Py_ssize_t = count - 1
+    while row > 0:
+        copy_row(program, store, block, begin + 2 * row, begin + row)
+        add_to_row(program, store, slot, block, begin + 2 * row + 1, begin + row)
+        row -= 1
+
+
+def read_tree(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
+    place: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+) -> cython.void:
+    """Gather the sums of the rows of a tree whose values are `low` to `high`."""
+    first: cython.Py_ssize_t = count
+    last: cython.Py_ssize_t = count + rows_up_to(store, begin + count, count, high)
+    if low > NEVER:
+        first += rows_up_to(store, begin + count, count, low - 1)
+    while first < last:
+        if first & 1:
+            add_row(program, store, slot, at, place, begin + first)
+            first += 1
+        if last & 1:
+            last -= 1
+            add_row(program, store, slot, at, place, begin + last)
+        first >>= 1
+        last >>= 1
+
+
+def rows_up_to(
+    store: Store, begin: cython.Py_ssize_t, count: cython.Py_ssize_t, high: cython.longlong
+) -> cython.Py_ssize_t:
+    """Return how many rows of a run have a value of at most `high`."""
+    low: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t = count
+    while low < end:
+        middle: cython.Py_ssize_t = (low + end) >> 1
+        if store.row_orders[begin + middle] <= high:
+            low = middle + 1
+        else:
+            end = middle
+    return low
+
+
+def rows_of_run(
+    program: Program, block: cython.Py_ssize_t, count: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Return how many rows a run of so many events has."""
+    return count if program.blocks[block].is_rising else 2 * count
