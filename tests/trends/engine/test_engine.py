@@ -93,6 +93,14 @@ CONDITIONS = (
     "b[i].v != b[i-1].v",
     "b[i].v >= b[i-1].v AND b[i].v < b[i-1].u",
     "(b[i].v > b[i-1].v OR b[i].u < b[i-1].v)",
+    "b[i].v >= b[i-1].v - 5",
+    "b[i].w <= b[i-1].w + 0.125",
+    "ABS(b[i].v - b[i-1].v) <= 3",
+    "ABS(b[i].w - b[i-1].w) < 0.2",
+    "b[i].w > 2 * b[i-1].w - 0.3",
+    "b[i].w + b[i].w > b[i-1].w",
+    "b[i].v BETWEEN b[i-1].v - 4 AND b[i-1].v + 2",
+    "b[i].w < 1 - b[i-1].w",
 )
 PATTERNS = (
     "SEQ({} x, B b+)",

@@ -1,13 +1,13 @@
 """Which earlier events an event may follow, as ranges of the values that order them.
 
-A comparison of an attribute of two neighbours (`b[i].v >= b[i-1].v`) is, for the later event, a
-range of the earlier events' values. Values are compared as 64-bit integers in their order
+A comparison of two neighbours (`b[i].v >= b[i-1].v - 5`) is, for the later event, a range of the
+earlier events' values. Values are compared as 64-bit integers in their order
 (`elsinore.trends.graph.codes`), which do not depend on other events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
+from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Attribute, Expression, Operator
-from elsinore.operators.ranks import rank_doubles
+from elsinore.operators.ranks import rank_doubles, turned
+from elsinore.plan.indexed import sides
 from elsinore.plan.template import Cut, Reads, Template
+from elsinore.trends.engine.values import MOST, Values, added, check_size, kind_of, values_of
 from elsinore.trends.graph.codes import (
     STEADY,
     Order,
@@ -29,14 +32,20 @@ from elsinore.trends.graph.codes import (
 )
 
 LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_LEAST_FINITE, _GREATEST_FINITE = (
+    int(turned(np.array([limit]).view(np.int64))[0])
+    for limit in (-np.finfo(np.float64).max, np.finfo(np.float64).max)
+)
+Codes = tuple[NDArray[np.int64], NDArray[np.bool_]]  # and which are known
+Range = tuple[NDArray[np.int64], NDArray[np.int64]]  # least and greatest values
 _UP = frozenset({Operator.LT, Operator.LE, Operator.EQ})  # bound earlier values from above ...
 _DOWN = frozenset({Operator.GT, Operator.GE, Operator.EQ})  # ... and from below
 
 
 class OrderColumn(NamedTuple):
-    """A column that orders rows: an attribute, from its greatest value on if it is falling."""
+    """A column that orders rows: an expression, from its greatest value on if it is falling."""
 
-    attribute: str
+    order: Expression
     is_falling: bool
 
 
@@ -44,12 +53,13 @@ class PartColumn(NamedTuple):
     """Columns of ranges, the first at `place`: those of `reads`, or one that contains them all."""
 
     reads: Reads
+    order: Expression
     is_falling: bool
     is_whole: bool
 
 
 def is_steady(templates: Sequence[Template], types: Mapping[str, pa.DataType]) -> bool:
-    """Return whether all conditions compare two attributes, of types in one order, by value.
+    """Return whether all conditions are ranges of values that do not depend on other events.
 
     Texts, decimals, and integers with doubles are compared by their ranks among all events.
     """
@@ -64,13 +74,17 @@ def is_steady(templates: Sequence[Template], types: Mapping[str, pa.DataType]) -
 
 
 def _is_steady(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
-    if cut.shift is not None:
-        return False
-    match cut.previous, cut.current:
-        case Attribute(_, str(earlier)), Attribute(_, str(later)):
+    match cut.previous, cut.current, cut.shift:
+        case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
             orders = {order_of(plain_of(to_arrow([], types[n])).type) for n in (earlier, later)}
             return len(orders) == 1 and orders <= STEADY
-    return False
+    kinds = [kind_of(cut.previous, types), kind_of(cut.current, types)]
+    if cut.shift is not None:
+        shift = kind_of(cut.shift, types)
+        if None in (*kinds, shift):
+            return False
+        kinds[0] = Order.NUMBER if Order.NUMBER in (kinds[0], shift) else Order.WHOLE
+    return kinds[0] is not None and kinds[0] is kinds[1]
 
 
 class Bounds:
@@ -82,16 +96,18 @@ class Bounds:
         self._part_count = 0
 
     def order(self, order: Expression | None, *, is_falling: bool) -> int:
-        """Return the column of `orders` of an attribute; -1 for none."""
-        if not isinstance(order, Attribute) or order.name is None:
+        """Return the column of `orders` of an expression; -1 for none."""
+        if order is None:
             return -1
-        return self._orders.setdefault(OrderColumn(order.name, is_falling), len(self._orders))
+        return self._orders.setdefault(OrderColumn(order, is_falling), len(self._orders))
 
-    def parts(self, reads: Reads, *, is_falling: bool, is_whole: bool) -> tuple[int, int]:
+    def parts(
+        self, reads: Reads, order: Expression | None, *, is_falling: bool, is_whole: bool
+    ) -> tuple[int, int]:
         """Return the columns of ranges of a read: the first one, and that after the last one."""
-        if not reads:
+        if not reads or order is None:
             return 0, 0
-        column = PartColumn(reads, is_falling, is_whole)
+        column = PartColumn(reads, order, is_falling, is_whole)
         if column not in self._parts:
             self._parts[column] = self._part_count
             self._part_count += 1 if is_whole else len(reads)
@@ -104,13 +120,13 @@ class Bounds:
         orders = np.zeros((rows, len(self._orders)), np.int64)
         ordered = np.zeros((rows, len(self._orders)), np.uint8)
         for column, place in self._orders.items():
-            values, known = codes.of(column.attribute)
+            values, known = codes.of(column.order)
             orders[:, place] = ~values if column.is_falling else values
             ordered[:, place] = known
         lows = np.zeros((rows, self._part_count), np.int64)
         highs = np.full((rows, self._part_count), -1, np.int64)
         for part, place in self._parts.items():
-            ranges = [_range(cuts, codes, rows, part.is_falling) for cuts in part.reads]
+            ranges = [_range(cuts, codes, part) for cuts in part.reads]
             if part.is_whole:
                 highs[:, place] = GREATEST
                 lows[:, place] = LEAST
@@ -125,56 +141,154 @@ class Bounds:
 
 
 class _Codes:
-    """What the attributes of a batch's events are compared as."""
+    """What values of a batch's events are compared as: 64-bit integers in their order."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
+        self.rows = batch.num_rows
         self._batch = batch
         types = [field.type for field in batch.schema if field.name.startswith("pair:")]
         self._unit = "ns" if any(is_fine(plain_of(to_arrow([], t)).type) for t in types) else "us"
-        self._known: dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]] = {}
+        self._known: dict[Expression, Codes] = {}
 
-    def of(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return codes and which are known."""
-        if name not in self._known:
-            column = plain_of(self._batch.column(f"pair:{name}"))
-            order = order_of(column.type)
-            if order is Order.NUMBER:
-                codes = np.empty(len(column), np.int64)
-                known = np.empty(len(column), np.bool_)
-                rank_doubles(with_nan(column), codes, known, one_zero=True)
-            else:
-                known = to_numpy(column.is_valid())
-                codes = to_numpy(steady_codes(name, column, order, self._unit), 0)
-            self._known[name] = codes, known
-        return self._known[name]
+    def of(self, expression: Expression) -> Codes:
+        """Return the codes of an expression and which are known."""
+        if expression not in self._known:
+            self._known[expression] = self._codes(expression)
+        return self._known[expression]
+
+    def _codes(self, expression: Expression) -> Codes:
+        match expression:
+            case Attribute(_, str(name)):
+                column = plain_of(self._batch.column(f"pair:{name}"))
+                order = order_of(column.type)
+                if order is Order.NUMBER:
+                    return _ranks(with_nan(column))
+                codes = steady_codes(name, column, order, self._unit)
+                return to_numpy(codes, 0), to_numpy(column.is_valid())
+        values = self.values(expression)
+        check_size(values)
+        if values.are_whole:
+            return values.numbers, values.known
+        return _ranks(np.where(values.known, values.numbers, np.nan))
+
+    def read(self, name: str) -> Values:
+        """Return the values of an attribute of numbers."""
+        column = plain_of(self._batch.column(f"pair:{name}"))
+        if order_of(column.type) is Order.NUMBER:
+            doubles = with_nan(column)
+            return Values(doubles, ~np.isnan(doubles))
+        return Values(to_numpy(column.cast(pa.int64()), 0), to_numpy(column.is_valid()))
+
+    def values(self, expression: Expression) -> Values:
+        """Return the values of an expression of numbers."""
+        return values_of(expression, self.read, self.rows)
 
 
-def _range(
-    cuts: Sequence[Cut], codes: _Codes, rows: int, is_falling: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranks(doubles: NDArray[np.float64]) -> Codes:
+    codes, known = np.empty(len(doubles), np.int64), np.empty(len(doubles), np.bool_)
+    rank_doubles(np.ascontiguousarray(doubles), codes, known, one_zero=True)
+    return codes, known
+
+
+def _range(cuts: Sequence[Cut], codes: _Codes, part: PartColumn) -> Range:
     """Return the least and the greatest value that all cuts allow; low above high where none."""
-    low, high = np.full(rows, LEAST), np.full(rows, GREATEST)
-    none = np.zeros(rows, np.bool_)
+    low, high = np.full(codes.rows, LEAST), np.full(codes.rows, GREATEST)
+    none = np.zeros(codes.rows, np.bool_)
     for cut in cuts:
-        assert isinstance(cut.current, Attribute)
-        bound, known = codes.of(cut.current.name or "")
-        none |= ~known
-        if cut.operator in _UP:
-            is_open = cut.operator is Operator.LT
-            none |= is_open & (bound == LEAST)
-            high = np.minimum(high, bound - (is_open & (bound > LEAST)))
-        if cut.operator in _DOWN:
-            is_open = cut.operator is Operator.GT
-            none |= is_open & (bound == GREATEST)
-            low = np.maximum(low, bound + (is_open & (bound < GREATEST)))
-    if is_falling:
+        if cut.shift is None and cut.previous == part.order:
+            of_cut = _compared(cut.operator, *codes.of(cut.current))
+        else:
+            of_cut = _searched(cut, codes, part.order)
+        none |= of_cut[0] > of_cut[1]
+        low, high = np.maximum(low, of_cut[0]), np.minimum(high, of_cut[1])
+    if part.is_falling:
         low, high = ~high, ~low
     return np.where(none, 0, low), np.where(none, -1, high)
 
 
+def _compared(operator: Operator, bound: NDArray[np.int64], known: NDArray[np.bool_]) -> Range:
+    """Return the values that compare so with bounds."""
+    low, high = np.full(len(bound), LEAST), np.full(len(bound), GREATEST)
+    none = ~known
+    if operator in _UP:
+        is_open = operator is Operator.LT
+        none |= is_open & (bound == LEAST)
+        high = bound - (is_open & (bound > LEAST))
+    if operator in _DOWN:
+        is_open = operator is Operator.GT
+        none |= is_open & (bound == GREATEST)
+        low = bound + (is_open & (bound < GREATEST))
+    return np.where(none, 0, low), np.where(none, -1, high)
+
+
+def _searched(cut: Cut, codes: _Codes, order: Expression) -> Range:
+    """Return the values of an attribute, or of an expression, for which a cut holds.
+
+    They are found by halving all values that there are: sums of doubles are rounded, but they never
+    fall where a term rises.
+    """
+    right = codes.values(cut.current)
+    shift = None if cut.shift is None else codes.values(cut.shift)
+    of_order = codes.values(order)
+    is_whole = of_order.are_whole
+    for values in (right, of_order, *([] if shift is None else [shift])):
+        check_size(values)
+    least, greatest = (-MOST, MOST) if is_whole else (_LEAST_FINITE, _GREATEST_FINITE)
+
+    def holds(operator: Operator, place: NDArray[np.int64]) -> NDArray[np.bool_]:
+        numbers = place if is_whole else turned(place).view(np.float64)
+        given = Values(numbers, np.ones(len(place), np.bool_))
+        if cut.previous == order:
+            left = given
+        else:
+            left = values_of(cut.previous, lambda _: given, len(place))
+        if shift is not None:
+            left = added(left, shift)
+        known = left.known & right.known
+        return known & COMPARE[operator](left.numbers, right.numbers)
+
+    low, high = np.full(codes.rows, LEAST), np.full(codes.rows, GREATEST)
+    none = ~right.known if shift is None else ~(right.known & shift.known)
+    for operator, is_high in sides(cut, order):
+        # the least place where the cut holds, or for an upper bound where it does not hold
+        first, last = np.full(codes.rows, least), np.full(codes.rows, greatest)
+        beyond = holds(operator, last) == is_high
+        while (first < last).any():
+            middle = (first & last) + ((first ^ last) >> 1)
+            there = holds(operator, middle) != is_high
+            last, first = np.where(there, middle, last), np.where(there, first, middle + 1)
+        found = np.where(beyond, np.int64(greatest) + 1, first)
+        if is_high:
+            high = np.minimum(high, found - 1)
+        else:
+            low = np.maximum(low, found)
+    return _with_infinities(cut, holds, is_whole, np.where(none, 0, low), np.where(none, -1, high))
+
+
+def _with_infinities(
+    cut: Cut,
+    holds: Callable[[Operator, NDArray[np.int64]], NDArray[np.bool_]],
+    is_whole: bool,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> Range:
+    """Return ranges of finite doubles with those infinities for which a cut holds, too."""
+    if is_whole:
+        return low, high
+    below = holds(cut.operator, np.full(len(low), _LEAST_FINITE - 1))
+    above = holds(cut.operator, np.full(len(low), _GREATEST_FINITE + 1))
+    low, high = np.maximum(low, _LEAST_FINITE), np.minimum(high, _GREATEST_FINITE)
+    none = low > high
+    low = np.where(none & above, _GREATEST_FINITE + 1, low)
+    high = np.where(none & below, _LEAST_FINITE - 1, high)
+    low = np.where(below, _LEAST_FINITE - 1, low)
+    high = np.where(above, _GREATEST_FINITE + 1, high)
+    return low, high
+
+
 def _apart(
-    ranges: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    ranges: Sequence[Range],
+) -> list[Range]:
     """Return as many ranges of the same values, no value in two of them."""
     if len(ranges) < 2:
         return list(ranges)

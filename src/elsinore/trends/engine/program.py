@@ -269,6 +269,7 @@ class ProgramBuilder:
         block = self.layout.blocks[number]
         parts = self.bounds.parts(
             list(self._reads)[reads],
+            block.order,
             is_falling=block.is_falling,
             is_whole=block.is_rising or block.is_falling,
         )

@@ -1,0 +1,130 @@
+"""Values of expressions over columns of numbers: whole numbers of 64 bits, and doubles.
+
+What they compute is what `elsinore.model.evaluate` does event by event. Whole numbers stay within
+2**62: what is computed and greater is 2**62, which `check_size` refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.arrow import to_arrow
+from elsinore.errors import InputError
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Call,
+    Expression,
+    Literal,
+    Negative,
+    Operator,
+)
+from elsinore.trends.graph.codes import Order, order_of, plain_of
+
+MOST = 2**62  # whole numbers are below it, so that the sum of two has 64 bits
+LITERAL = 2**53  # so are whole constants below this: doubles tell them apart
+_TOO_GREAT = (
+    "A condition computes whole numbers of more than 62 bits. Cast the attribute to a double."
+)
+_COMPUTE: dict[Operator, Callable[[Any, Any], Any]] = {
+    Operator.ADD: np.add,
+    Operator.SUB: np.subtract,
+    Operator.MUL: np.multiply,
+}
+
+
+class Values(NamedTuple):
+    """Numbers, whole or doubles, and which of them are there."""
+
+    numbers: NDArray[Any]
+    known: NDArray[np.bool_]
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether they are whole numbers."""
+        return self.numbers.dtype == np.int64
+
+    def as_doubles(self) -> NDArray[np.float64]:
+        """Return the nearest doubles."""
+        return self.numbers.astype(np.float64)
+
+
+def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order | None:
+    """Return whether an expression gives whole numbers or doubles; None if it is not computed here.
+
+    >>> from elsinore.model.expression import Attribute, Literal
+    >>> five = Binary(Operator.ADD, Attribute("previous", "v"), Literal(5))
+    >>> kind_of(five, {"v": pa.int32()}).name, kind_of(five, {"v": pa.string()})
+    ('WHOLE', None)
+    """
+    match expression:
+        case Literal(bool()):
+            return None
+        case Literal(int(number)):
+            return Order.WHOLE if abs(number) < LITERAL else None
+        case Literal(float()):
+            return Order.NUMBER
+        case Attribute(_, str(name)):
+            order = order_of(plain_of(to_arrow([], types[name])).type)
+            return order if order in {Order.WHOLE, Order.NUMBER} else None
+        case Negative(operand) | Call("ABS", (operand,)):
+            return kind_of(operand, types)
+        case Binary(operator, left, right) if operator in _COMPUTE or operator is Operator.DIV:
+            kinds = {kind_of(left, types), kind_of(right, types)}
+            if None in kinds or (operator is Operator.DIV and Order.WHOLE in kinds):
+                return None
+            return Order.NUMBER if Order.NUMBER in kinds else Order.WHOLE
+    return None
+
+
+def values_of(expression: Expression, read: Callable[[str], Values], count: int) -> Values:
+    """Return the values of an expression whose attributes have the values that `read` returns."""
+    match expression:
+        case Literal(int() | float() as number):
+            kind = np.int64 if isinstance(number, int) else np.float64
+            return Values(np.full(count, number, kind), np.ones(count, np.bool_))
+        case Attribute(_, str(name)):
+            return read(name)
+        case Negative(operand):
+            values = values_of(operand, read, count)
+            return values._replace(numbers=-values.numbers)
+        case Call("ABS", (operand,)):
+            values = values_of(operand, read, count)
+            return values._replace(numbers=np.abs(values.numbers))
+        case Binary(operator, left, right):
+            return _computed(operator, values_of(left, read, count), values_of(right, read, count))
+    raise TypeError(f"not computed: {expression}")
+
+
+def _computed(operator: Operator, left: Values, right: Values) -> Values:
+    known = left.known & right.known
+    with np.errstate(all="ignore"):
+        if operator is Operator.DIV:
+            known &= right.numbers != 0
+            numbers = np.where(known, left.as_doubles() / right.as_doubles(), 0.0)
+        elif left.are_whole and right.are_whole:
+            size = _COMPUTE[operator](left.as_doubles(), right.as_doubles())
+            most = np.where(size > 0, MOST, -MOST)
+            whole = _COMPUTE[operator](left.numbers, right.numbers)
+            return Values(np.where(np.abs(size) < MOST, whole, most), known)
+        else:
+            numbers = _COMPUTE[operator](left.as_doubles(), right.as_doubles())
+    return Values(numbers, known & ~np.isnan(numbers))
+
+
+def added(left: Values, right: Values) -> Values:
+    """Return sums."""
+    return _computed(Operator.ADD, left, right)
+
+
+def check_size(values: Values) -> None:
+    """Raise InputError for whole numbers beyond 2**62."""
+    if values.are_whole:
+        known = values.numbers[values.known]
+        if ((known >= MOST) | (known <= -MOST)).any():
+            raise InputError(_TOO_GREAT)
