@@ -56,9 +56,9 @@ class EngineOperator:
         in_engine = engine_unit(unit)
         assert in_engine is not None
         self._engine_unit = in_engine
-        self._builder = ProgramBuilder(self._engine_unit)
-        self._program = self._builder.tables()
+        self._builder = ProgramBuilder.shared(self._engine_unit)
         self._store = Store(self._builder.shape, ordered, one_slot)
+        self._take_tables()
         self._shifts = Shifts(unit)
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
@@ -74,7 +74,7 @@ class EngineOperator:
     def statistics(self) -> TrendStatistics:
         """What the operator has done so far."""
         self._statistics.matched = self._store.matched
-        self._statistics.classes = self._builder.class_count
+        self._statistics.classes = int(np.count_nonzero(self._store.seen))
         self._statistics.state_bytes = max(self._statistics.state_bytes, self._store.nbytes)
         return self._statistics
 
@@ -161,21 +161,26 @@ class EngineOperator:
         store, event = self._store, 0
         codes = np.asarray(batch.codes)
         if self._builder.is_numbered:  # classes were numbered anew
-            self._program = self._builder.tables()
+            self._take_tables()
         while (event := process(self._program, store, batch, event)) < len(codes):
             if self._program.known[codes[event]] == UNKNOWN:
                 seen = np.unique(codes[event : event + AHEAD])
                 self._builder.add_classes(seen[seen >= 0].tolist())
-                self._program = self._builder.tables()
-                store.have_reads(max(1, self._builder.most_reads))
+                self._take_tables()
             elif not self._make_room():
                 raise out_of_order(batch.times[event])
+
+    def _take_tables(self) -> None:
+        """Take the tables with the classes that were added since."""
+        self._program = self._builder.tables()
+        self._store.have_reads(max(1, self._builder.most_reads))
+        self._store.have_classes(len(self._program.classes))
 
     def _make_room(self) -> bool:
         """Make room for totals, or for rows of events; return False if there was enough."""
         store = self._store
         if store.needs_rows:
-            store.grow_rows()
+            store.grow_rows(len(store.row_orders) + 1)
             store.needs_rows = False
             return True
         if store.total_count + store.most_totals > len(store.totals):
@@ -266,6 +271,7 @@ class EngineOperator:
             "sharing": np.array(self._sharing.value),
             "shifts": shifts,
             "shifted": shifted,
+            "classes": np.array(self._builder.codes(np.flatnonzero(self._store.seen).tolist())),
             "statistics": np.array([self._statistics.events, self._statistics.totals]),
         }
         return pack(SAVED_BY, self.unit.fingerprint, arrays)
@@ -286,6 +292,12 @@ class EngineOperator:
             {name.removeprefix(prefix): array for name, array in arrays.items() if "." in name}
         )
         rebuild(operator._store)
+        builder = operator._builder
+        numbers = builder.numbers(arrays["classes"].astype(np.int64)).tolist()
+        builder.add_classes(numbers)
+        operator._take_tables()
+        seen = np.asarray(operator._store.seen)
+        seen[[operator._program.known[number] for number in numbers]] = 1
         operator._shifts.load(arrays["shifted"], arrays["shifts"])
         events, totals = arrays["statistics"].tolist()
         operator._statistics.events, operator._statistics.totals = events, totals

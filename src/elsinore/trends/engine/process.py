@@ -117,6 +117,7 @@ def let_act(
 ) -> cython.void:
     """Let an event act on the lanes that its class acts on."""
     at: cython.Py_ssize_t
+    store.seen[known] = 1
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
         empty(program, store, slot, at)
     for at in range(program.classes[known].steps, program.classes[known].steps_end):

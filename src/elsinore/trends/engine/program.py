@@ -6,8 +6,9 @@ type and each combination of its local predicates.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -44,6 +45,7 @@ _KINDS = {
     "places": tables.CELL,
     "seeds": tables.CELL,
 }
+_lock = threading.RLock()  # of what units keep, and of tables that classes are added to
 TABLE_LIMIT = 2**22  # classes that are looked up in a table; more are numbered as they occur
 
 
@@ -87,7 +89,8 @@ class ProgramBuilder:
         self._known = np.full(1 if self.is_numbered else unit.classes.size, UNKNOWN, np.int32)
         self._numbers: dict[int, int] = {}  # of classes that are too many for a table
         self._codes: list[int] = []
-        self.class_count = 0
+        self._class_codes: list[int] = []
+        self._program: Program | None = None
 
     @property
     def shape(self) -> StoreShape:
@@ -110,8 +113,27 @@ class ProgramBuilder:
             ),
         )
 
+    @classmethod
+    def shared(cls, unit: TrendUnit) -> ProgramBuilder:
+        """Return the tables of a unit that all its operators share, in whatever threads."""
+        with _lock:
+            if "program" not in unit.kept:
+                unit.kept["program"] = cls(unit)
+            return cast("ProgramBuilder", unit.kept["program"])
+
     def tables(self) -> Program:
-        """Return the tables with all classes that were added."""
+        """Return the tables with all classes that were added; they are never written to."""
+        with _lock:
+            if self._program is None:
+                self._program = self._filled()
+            return self._program
+
+    def codes(self, classes: Sequence[int]) -> list[int]:
+        """Return the codes of classes, given by their places in the table of classes."""
+        with _lock:
+            return [self._class_codes[place] for place in classes]
+
+    def _filled(self) -> Program:
         filled = {name: tables.table(kind, self._rows[name]) for name, kind in _KINDS.items()}
         return Program(filled | {"known": self._known.copy()})
 
@@ -119,12 +141,17 @@ class ProgramBuilder:
         """Return the codes of events as indices of `Program.known`."""
         if not self.is_numbered:
             return codes
+        with _lock:
+            return self._numbered(codes)
+
+    def _numbered(self, codes: Any) -> Any:
         unique, inverse = np.unique(codes, return_inverse=True)
         numbers = []
         for code in unique.tolist():
             if code >= 0 and code not in self._numbers:
                 self._numbers[code] = len(self._codes)
                 self._codes.append(code)
+                self._program = None
             numbers.append(self._numbers.get(code, -1))
         if len(self._codes) > len(self._known):
             more = np.full(2 * len(self._codes) - len(self._known), UNKNOWN, np.int32)
@@ -133,14 +160,16 @@ class ProgramBuilder:
 
     def add_classes(self, numbers: Sequence[int]) -> None:
         """Add the classes at some places of `Program.known` that are unknown."""
-        for number in numbers:
-            if self._known[number] != UNKNOWN:
-                continue
-            code = self._codes[number] if self.is_numbered else number
-            decoded = self.unit.classes.decode(code)
-            updates, resets = self.updates.updates(*decoded), self.updates.resets(*decoded)
-            self._known[number] = self._add_class(updates, resets)
-            self.class_count += 1
+        with _lock:
+            for number in numbers:
+                if self._known[number] == UNKNOWN:
+                    code = self._codes[number] if self.is_numbered else number
+                    decoded = self.unit.classes.decode(code)
+                    updates, resets = self.updates.updates(*decoded), self.updates.resets(*decoded)
+                    self._known[number] = self._add_class(updates, resets)
+                    if self._known[number] != NO_STEPS:
+                        self._class_codes.append(code)
+                    self._program = None
 
     def _add_class(self, updates: Sequence[Update], resets: Sequence[int]) -> int:
         if not updates and not resets:

@@ -14,6 +14,7 @@ cdef class Store:
     cdef public Range[:, ::1] ranges
     cdef public long long[:, ::1] first
     cdef public long long[:, ::1] last
+    cdef public unsigned char[::1] seen
     cdef public double[:, ::1] work
     cdef public double[:, ::1] work_powers
     cdef public Leaf[:, ::1] leaves

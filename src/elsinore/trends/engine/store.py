@@ -83,6 +83,7 @@ class Store:
         self.work = np.zeros((2, max(shape.widest, 1)))
         self.work_powers = np.zeros((2, max(shape.widest, 1)))
         self.have_reads(1)
+        self.seen = np.zeros(0, np.uint8)
         self.row = -1
         self.has_powers = False
         self.needs_rows = False
@@ -126,13 +127,22 @@ class Store:
         self.gathered_powers = np.zeros((count, self.shape.row_cells))
         self.gathered_extremes = np.zeros((count, self.shape.row_extremes), np.int64)
 
+    def have_classes(self, count: cython.Py_ssize_t) -> None:
+        """Have an entry of `seen` for each class of events: whether one of them came."""
+        seen = np.zeros(count, np.uint8)
+        seen[: len(self.seen)] = self.seen
+        self.seen = seen
+
     def row_arrays(self) -> dict[str, Any]:
         """Return the arrays of rows of events, those in use only."""
         return {name: _array(getattr(self, name))[: self.row_top] for name in _PER_ROW}
 
-    def grow_rows(self) -> None:
-        """Have room for twice as many rows of events."""
-        arrays = _empty_rows(self.shape, 2 * len(self.row_orders))
+    def grow_rows(self, count: cython.Py_ssize_t) -> None:
+        """Have room for at least so many rows of events."""
+        size = len(self.row_orders)
+        while size < count:
+            size *= 2
+        arrays = _empty_rows(self.shape, size)
         _copy(self.row_arrays(), arrays)
         self._take_rows(arrays)
 
@@ -200,8 +210,8 @@ class Store:
         size, self.matched, rows, powers = saved["size"].tolist()
         self.has_powers = bool(powers)
         self.grow_slots(size)
-        while len(self.row_orders) < rows:
-            self.grow_rows()
+        if rows:
+            self.grow_rows(rows)
         self.row_top = rows
         self.free = saved["free"]
         _fill(self.row_arrays(), saved, slice(0, rows))
