@@ -20,7 +20,15 @@ from elsinore.model.expression import Attribute, Expression, Operator
 from elsinore.operators.ranks import rank_doubles, turned
 from elsinore.plan.indexed import sides
 from elsinore.plan.template import Cut, Reads, Template
-from elsinore.trends.engine.values import MOST, Values, added, check_size, kind_of, values_of
+from elsinore.trends.engine.values import (
+    SMALL,
+    Values,
+    added,
+    are_small,
+    as_codes,
+    kind_of,
+    values_of,
+)
 from elsinore.trends.graph.codes import (
     STEADY,
     Order,
@@ -166,9 +174,8 @@ class _Codes:
                 codes = steady_codes(name, column, order, self._unit)
                 return to_numpy(codes, 0), to_numpy(column.is_valid())
         values = self.values(expression)
-        check_size(values)
         if values.are_whole:
-            return values.numbers, values.known
+            return as_codes(values), values.known
         return _ranks(np.where(values.known, values.numbers, np.nan))
 
     def read(self, name: str) -> Values:
@@ -229,39 +236,44 @@ def _searched(cut: Cut, codes: _Codes, order: Expression) -> Range:
     """
     right = codes.values(cut.current)
     shift = None if cut.shift is None else codes.values(cut.shift)
-    of_order = codes.values(order)
-    is_whole = of_order.are_whole
-    for values in (right, of_order, *([] if shift is None else [shift])):
-        check_size(values)
-    least, greatest = (-MOST, MOST) if is_whole else (_LEAST_FINITE, _GREATEST_FINITE)
+    is_whole = codes.values(order).are_whole
+    least, greatest = _LEAST_FINITE, _GREATEST_FINITE
+    if is_whole:  # what is beyond 2 * SMALL compares with small numbers as that does
+        is_small = are_small(right) and (shift is None or are_small(shift))
+        least, greatest = (-2 * SMALL, 2 * SMALL) if is_small else (LEAST, GREATEST)
 
     def holds(operator: Operator, place: NDArray[np.int64]) -> NDArray[np.bool_]:
         numbers = place if is_whole else turned(place).view(np.float64)
-        given = Values(numbers, np.ones(len(place), np.bool_))
-        if cut.previous == order:
-            left = given
-        else:
+        left = Values(numbers, np.ones(len(place), np.bool_))
+        if cut.previous != order:
+            given = left
             left = values_of(cut.previous, lambda _: given, len(place))
         if shift is not None:
             left = added(left, shift)
-        known = left.known & right.known
-        return known & COMPARE[operator](left.numbers, right.numbers)
+        compared = np.asarray(COMPARE[operator](left.numbers, right.numbers), np.bool_)
+        return left.known & right.known & compared
 
     low, high = np.full(codes.rows, LEAST), np.full(codes.rows, GREATEST)
     none = ~right.known if shift is None else ~(right.known & shift.known)
     for operator, is_high in sides(cut, order):
         # the least place where the cut holds, or for an upper bound where it does not hold
         first, last = np.full(codes.rows, least), np.full(codes.rows, greatest)
-        beyond = holds(operator, last) == is_high
+        is_beyond = holds(operator, last) == is_high
         while (first < last).any():
             middle = (first & last) + ((first ^ last) >> 1)
             there = holds(operator, middle) != is_high
-            last, first = np.where(there, middle, last), np.where(there, first, middle + 1)
-        found = np.where(beyond, np.int64(greatest) + 1, first)
+            is_open = first < last
+            last = np.where(is_open & there, middle, last)
+            first = np.where(is_open & ~there, middle + is_open, first)
+        is_first = ~is_beyond & (first == least)
         if is_high:
-            high = np.minimum(high, found - 1)
+            none |= is_first
+            high = np.minimum(
+                high, np.where(is_beyond, GREATEST, first - (~is_first).astype(np.int64))
+            )
         else:
-            low = np.maximum(low, found)
+            none |= is_beyond
+            low = np.maximum(low, np.where(is_first, LEAST, first))
     return _with_infinities(cut, holds, is_whole, np.where(none, 0, low), np.where(none, -1, high))
 
 

@@ -1,7 +1,7 @@
-"""Values of expressions over columns of numbers: whole numbers of 64 bits, and doubles.
+"""Values of expressions over columns of numbers: whole numbers, and doubles.
 
-What they compute is what `elsinore.model.evaluate` does event by event. Whole numbers stay within
-2**62: what is computed and greater is 2**62, which `check_size` refuses.
+What they compute is what `elsinore.model.evaluate` does event by event, whole numbers without a
+bound.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from elsinore.model.expression import (
 )
 from elsinore.trends.graph.codes import Order, order_of, plain_of
 
-MOST = 2**62  # whole numbers are below it, so that the sum of two has 64 bits
+BOUND = 2**63  # whole numbers of 64 bits are below it
+GREAT = 2.0**61  # whole numbers that are computed and greater are Python's
+SMALL = 2**60
 LITERAL = 2**53  # so are whole constants below this: doubles tell them apart
-_TOO_GREAT = (
-    "A condition computes whole numbers of more than 62 bits. Cast the attribute to a double."
-)
+_TOO_GREAT = "A whole number in a condition goes beyond 64 bits. Cast the attribute to a double."
 _COMPUTE: dict[Operator, Callable[[Any, Any], Any]] = {
     Operator.ADD: np.add,
     Operator.SUB: np.subtract,
@@ -47,7 +47,7 @@ class Values(NamedTuple):
     @property
     def are_whole(self) -> bool:
         """Whether they are whole numbers."""
-        return self.numbers.dtype == np.int64
+        return self.numbers.dtype != np.float64
 
     def as_doubles(self) -> NDArray[np.float64]:
         """Return the nearest doubles."""
@@ -108,10 +108,11 @@ def _computed(operator: Operator, left: Values, right: Values) -> Values:
             known &= right.numbers != 0
             numbers = np.where(known, left.as_doubles() / right.as_doubles(), 0.0)
         elif left.are_whole and right.are_whole:
-            size = _COMPUTE[operator](left.as_doubles(), right.as_doubles())
-            most = np.where(size > 0, MOST, -MOST)
-            whole = _COMPUTE[operator](left.numbers, right.numbers)
-            return Values(np.where(np.abs(size) < MOST, whole, most), known)
+            size = np.abs(_COMPUTE[operator](left.as_doubles(), right.as_doubles()))
+            fits = bool((size[known] < GREAT).all())
+            kind: Any = np.int64 if fits else object
+            operands = left.numbers.astype(kind), right.numbers.astype(kind)
+            return Values(_COMPUTE[operator](*operands), known)
         else:
             numbers = _COMPUTE[operator](left.as_doubles(), right.as_doubles())
     return Values(numbers, known & ~np.isnan(numbers))
@@ -122,9 +123,17 @@ def added(left: Values, right: Values) -> Values:
     return _computed(Operator.ADD, left, right)
 
 
-def check_size(values: Values) -> None:
-    """Raise InputError for whole numbers beyond 2**62."""
-    if values.are_whole:
-        known = values.numbers[values.known]
-        if ((known >= MOST) | (known <= -MOST)).any():
+def as_codes(values: Values) -> NDArray[np.int64]:
+    """Return whole numbers as integers of 64 bits. Raises InputError for greater ones."""
+    if values.numbers.dtype == object:
+        sizes = [abs(int(number)) for number in values.numbers[values.known]]
+        if max(sizes, default=0) >= BOUND:
             raise InputError(_TOO_GREAT)
+        return np.where(values.known, values.numbers, 0).astype(np.int64)
+    return values.numbers
+
+
+def are_small(values: Values) -> bool:
+    """Return whether all whole numbers are below `SMALL`."""
+    known = values.numbers[values.known]
+    return not len(known) or max(int(known.max()), -int(known.min())) < SMALL
