@@ -48,8 +48,8 @@ DIRECTIVES = {
     "autotestdict": False,  # doctest finds the examples of compiled functions by itself
 }
 CHECKING = DIRECTIVES | {"boundscheck": True, "initializedcheck": True}
-# Portable: for any processor of the platform. a*b + c is rounded twice on each of them. Nobody reads
-# the flags of floating-point errors, which would forbid to compute several lanes at once.
+# Portable: for any processor of the platform. a*b + c is rounded twice on each of them. Nobody
+# reads the flags of floating-point errors, which would forbid to compute several lanes at once.
 UNIX_FLAGS = ["-O3", "-g0", "-w", "-ffp-contract=off", "-fno-trapping-math"]
 # PyArrow needs SSE 4.2 as well; it makes loops over whole numbers twice as fast.
 X86_FLAGS = ["-msse4.2"] if platform.machine().lower() in {"x86_64", "amd64"} else []

@@ -218,7 +218,9 @@ def _refined(
             # each query removes what it extends
             owner = q if strategy is Strategy.NEXT and state in conditional else -1
             is_broken = strategy is Strategy.CONTIGUOUS and state in sources
-            numbers.append(kinds.setdefault((window, *about, strategy, owner, is_broken), len(kinds)))
+            numbers.append(
+                kinds.setdefault((window, *about, strategy, owner, is_broken), len(kinds))
+            )
             incoming.append([])
         for move in template.transitions:
             label = labels.setdefault((move.type, move.needs, move.lacks, move.reads), len(labels))
