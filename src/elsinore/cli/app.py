@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 import elsinore
+from elsinore.cli.arguments import refuse_events
 from elsinore.cli.bench import bench
 from elsinore.cli.check import check
 from elsinore.cli.compile import compile_all
-from elsinore.cli.console import WRONG_ARGUMENTS, say
 from elsinore.cli.demo import demo
 from elsinore.cli.explain import explain
 from elsinore.cli.generate import generate
@@ -32,18 +32,10 @@ class _OfEvents(TyperCommand):
         except typer.BadParameter as error:
             if "--events" not in error.format_message():
                 raise
-            _tell_events(ctx, error.format_message())
+            refuse_events(ctx, error.format_message())
         if ctx.args and not ctx.resilient_parsing:
-            _tell_events(ctx, f"There is more than one file of queries: {', '.join(ctx.args)}.")
+            refuse_events(ctx, f"There is more than one file of queries: {', '.join(ctx.args)}.")
         return remaining
-
-
-def _tell_events(ctx: Any, wrong: str) -> NoReturn:
-    say(
-        f"{wrong} Name the file with the queries (or -q), and each file of events with --events, a "
-        f"pattern in quotes: {ctx.command_path} q.cep --events 'trips/*.csv'"
-    )
-    raise typer.Exit(WRONG_ARGUMENTS)
 
 
 app = typer.Typer(

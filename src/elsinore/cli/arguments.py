@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from elsinore.cli.console import ArgumentError, warn
+from elsinore.cli.console import WRONG_ARGUMENTS, ArgumentError, say, warn
 from elsinore.errors import InputError, QueryError, SetupError, did_you_mean
 from elsinore.language import parse_expression
 from elsinore.model import Duration, Literal
@@ -372,18 +372,28 @@ def _workload_of(
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if content.startswith(b"PAR1") or _is_named_as_events(path):
+        if content.startswith(b"PAR1") or is_named_as_events(path):
             raise ArgumentError(_no_queries(path)) from None
         line = content.count(b"\n", 0, error.start) + 1
         raise ArgumentError(
             f"'{path}', line {line}: text that is not UTF-8. Save the file as UTF-8."
         ) from None
-    if _is_named_as_events(path) and not _CLAUSES_OF_ALL.search(text):
+    if is_named_as_events(path) and not _CLAUSES_OF_ALL.search(text):
         raise ArgumentError(_no_queries(path))
     return _parsed(text, str(path), exact=exact, python=python or ())
 
 
-def _is_named_as_events(path: Path) -> bool:
+def refuse_events(context: typer.Context, wrong: str) -> NoReturn:
+    """End a command to which events were given without --events."""
+    say(
+        f"{wrong} Name the file with the queries (or -q), and each file of events with --events, a "
+        f"pattern in quotes: {context.command_path} q.cep --events 'trips/*.csv'"
+    )
+    raise typer.Exit(WRONG_ARGUMENTS)
+
+
+def is_named_as_events(path: Path) -> bool:
+    """Return whether a file's name ends as that of events does."""
     from elsinore.runtime.sources import format_of  # noqa: PLC0415 - as below
 
     return format_of(path) is not None

@@ -27,7 +27,9 @@ from elsinore.cli.arguments import (
     TimeUnitOption,
     TypeOption,
     Unit,
+    is_named_as_events,
     read_workload,
+    refuse_events,
     source_of,
     warn_without_effect,
 )
@@ -71,6 +73,9 @@ def check(
     """
     files = list(files_with_queries(workloads or []))
     if len(files) > 1:
+        named = [str(file) for file in files if is_named_as_events(file)]
+        if named:
+            refuse_events(context, f"No queries are read from {', '.join(named)}.")
         if events or query is not None:
             other = "-q" if query is not None else "--events"
             raise ArgumentError(f"{other} goes with one file of queries, not with {len(files)}.")
