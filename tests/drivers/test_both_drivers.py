@@ -265,7 +265,7 @@ def test_constants_may_be_of_any_size(run_all: RunAll) -> None:
         f"a.w > {2**63} AND a.w < {huge}": 1,
         "a.v > 0.5": 3,
         "a.v / 2 > 1 OR a.v % 1.5 = 1": 3,
-        f"a[i].v > a[i-1].v + {huge}": 3,
+        f"a[i].v > a[i-1].v + {huge}.0": 3,
     }
     found = run_all(
         {text: f"RETURN COUNT(*) AS n PATTERN A a+ WHERE {text}" for text in counts}, table
@@ -273,6 +273,12 @@ def test_constants_may_be_of_any_size(run_all: RunAll) -> None:
     assert {text: [row["n"] for row in rows] for text, rows in found.items()} == {
         text: [float(trends)] for text, trends in counts.items()
     }
+
+
+def test_conditions_between_events_compute_with_no_whole_constants_beyond_64_bits() -> None:
+    text = f"RETURN COUNT(*) AS n PATTERN A a+ WHERE a[i].v > a[i-1].v + {10**20}"
+    with pytest.raises(el.InputError, match="64 bits do not hold"):
+        el.Workload.parse(text).run(stream("AAA", v=[1, 2**63 - 1, -(2**63)]))
 
 
 def test_an_ambiguous_pattern_counts_each_trend_once(run: Run) -> None:
