@@ -65,3 +65,40 @@ def test_uncompiled_modules_give_the_same_matches() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+COUNTING = """
+import elsinore as el
+from elsinore.matches.engine import graph
+
+nodes = 0
+complete = graph.complete
+
+
+def counting(*arguments):
+    global nodes
+    nodes += 1
+    complete(*arguments)
+
+
+graph.complete = counting
+text = "RETURN COUNT(b[]) AS n PATTERN SEQ(A a, B+ b, C c) WITHIN 6"
+for size in (60, 240):
+    nodes = 0
+    events = [{"time": n, "type": "ABBC"[n % 4]} for n in range(size)]
+    el.Workload.parse(text).run(events)
+    print(nodes)
+"""
+
+
+def test_a_long_stream_is_not_built_anew_for_each_window() -> None:
+    """Of 240 events there are 2**120 matches without a window: more than may be returned."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTING],
+        env=os.environ | {"ELSINORE_PURE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    few, many = map(int, done.stdout.split())
+    assert 0 < many <= 5 * few

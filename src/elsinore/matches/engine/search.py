@@ -92,10 +92,10 @@ def scan(
         while window.key < window.keys.shape[0]:
             if graph.event_count < 0:
                 gather(program, values, graph, window)
-                if graph.event_count > 0:
+                if graph.event_count > 0 and (program.strategy != ANY or window.within < 0):
                     build(program, values, match, graph, window, 0, graph.event_count - 1)
             is_under_way: cython.bint = not window.is_new and window.begin < window.begin_end
-            if not next_window(program, values, graph, window):
+            if not next_window(program, values, match, graph, window):
                 leave_key(window, graph)
                 continue
             if not is_under_way:
@@ -146,7 +146,8 @@ def is_too_many(
 ) -> cython.bint:
     """Return whether more matches begin in a window than may be returned.
 
-    Counts of the whole graph are bounds: if they are too many, those of the window are computed.
+    Counts are bounds if the graph goes beyond the window: if they are too many, it is built anew up
+    to the window's end.
     """
     if program.strategy != ANY:
         return False
@@ -154,9 +155,7 @@ def is_too_many(
         return False
     if graph.built != window.last:
         build(program, values, match, graph, window, window.begin, window.last)
-        total: cython.double = total_count(program, graph, window)
-        if total <= output.guard:
-            build(program, values, match, graph, window, 0, graph.event_count - 1)
+        if total_count(program, graph, window) <= output.guard:
             return False
     output.too_many = total_count(program, graph, window)
     output.status = TOO_MANY

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.tables import ANY as _ANY
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import MOMENT as _MOMENT
 from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.graph import may_begin
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Program, Values, Window
+    from cython.cimports.elsinore.matches.engine.graph import build, may_begin
+    from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 else:
-    from elsinore.matches.engine.graph import may_begin
-    from elsinore.matches.engine.tables import Graph, Program, Values, Window
+    from elsinore.matches.engine.graph import build, may_begin
+    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 
+ANY = cython.declare(cython.int, _ANY)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 TIME = cython.declare(cython.int, _TIME)
 MOMENT = cython.declare(cython.int, _MOMENT)
@@ -66,7 +68,9 @@ def leave_key(window: Window, graph: Graph) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def next_window(program: Program, values: Values, graph: Graph, window: Window) -> cython.bint:
+def next_window(
+    program: Program, values: Values, match: Match, graph: Graph, window: Window
+) -> cython.bint:
     """Set the window that is searched next; return whether there is one.
 
     A window of which events are left to begin matches stays.
@@ -76,9 +80,9 @@ def next_window(program: Program, values: Values, graph: Graph, window: Window) 
     if not window.is_new and window.begin < window.begin_end:
         return True
     if window.slide > 0:
-        return next_slide(program, values, graph, window)
+        return next_slide(program, values, match, graph, window)
     if window.within >= 0:
-        return next_from_event(program, values, graph, window)
+        return next_from_event(program, values, match, graph, window)
     if not window.is_new or (program.is_deferred and window.keys[window.key].reached != FOREVER):
         return False
     window.is_new = 0
@@ -94,7 +98,9 @@ def next_window(program: Program, values: Values, graph: Graph, window: Window) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def next_from_event(program: Program, values: Values, graph: Graph, window: Window) -> cython.bint:
+def next_from_event(
+    program: Program, values: Values, match: Match, graph: Graph, window: Window
+) -> cython.bint:
     """Set the window that begins with the next event that may begin a match."""
     begin: cython.int = 0 if window.is_new else window.begin
     last: cython.int = window.last
@@ -105,10 +111,17 @@ def next_from_event(program: Program, values: Values, graph: Graph, window: Wind
         end: cython.longlong = graph.events[begin].time + window.within
         if program.is_deferred and end >= window.keys[window.key].reached:
             break
+        last = max(last, begin)
+        while last + 1 < graph.event_count and graph.events[last + 1].time <= end:
+            last += 1
+        if graph.built < last:
+            until: cython.int = last  # so that it need not be built for each beginning
+            while until + 1 < graph.event_count and (
+                graph.events[until + 1].time - end <= window.within
+            ):
+                until += 1
+            build(program, values, match, graph, window, begin, until)
         if may_begin(program, graph, begin):
-            last = max(last, begin)
-            while last + 1 < graph.event_count and graph.events[last + 1].time <= end:
-                last += 1
             wanted: cython.bint = graph.events[last].row >= window.fresh
             if program.is_deferred:
                 wanted = end >= window.keys[window.key].passed
@@ -133,7 +146,9 @@ def next_from_event(program: Program, values: Values, graph: Graph, window: Wind
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def next_slide(program: Program, values: Values, graph: Graph, window: Window) -> cython.bint:
+def next_slide(
+    program: Program, values: Values, match: Match, graph: Graph, window: Window
+) -> cython.bint:
     """Set the next window of those that SLIDE lays out."""
     number: cython.longlong = window.number + 1
     first: cython.int = window.from_event
@@ -169,6 +184,8 @@ def next_slide(program: Program, values: Values, graph: Graph, window: Window) -
             window.begin = first
             window.begin_end = last + 1
             window.last = last
+            if program.strategy == ANY:
+                build(program, values, match, graph, window, first, last)
             return True
         number += 1
     window.begin = 0
