@@ -164,3 +164,31 @@ def _open_below(process: int, name: str) -> list[Path]:
         if name in str(path):
             paths.append(path)
     return paths
+
+
+IN_A_CALLBACK = """
+import ctypes, os, signal, time
+from elsinore.cli.interrupt import guarded
+
+@ctypes.CFUNCTYPE(None)
+def callback():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.01)  # the signal's exception is raised here, and C drops it
+
+def command():
+    callback()
+    time.sleep(60)
+
+guarded(command)
+"""
+
+
+def test_a_signal_is_not_lost_in_a_callback_from_c() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_CALLBACK],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, "Terminated.\n")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Terminated."}
 SHELL_STATUS = 128  # added to a signal's number: what a shell reports of a command that it ended
+PAUSE = 0.05  # seconds after which an interruption that was ignored is raised again
 PATIENCE = 5.0  # seconds that a process is given to end by itself
 _PROC = "/proc"
 
@@ -36,6 +37,9 @@ class _Progress:
     happened = False
     told = False
     signal = signal.SIGINT
+    report_ignored: Callable[[sys.UnraisableHookArgs], object] = staticmethod(
+        sys.__unraisablehook__
+    )
 
 
 def install() -> None:
@@ -51,6 +55,22 @@ def install() -> None:
             signal.signal(number, _first)
         except ValueError:  # not the main thread
             return
+    if sys.unraisablehook is not _raise_again:
+        _Progress.report_ignored = sys.unraisablehook
+        sys.unraisablehook = _raise_again
+
+
+def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Deliver the signal again if what it raised was ignored, as in a callback from C."""
+    if not isinstance(ignored.exc_value, Interrupted):
+        _Progress.report_ignored(ignored)
+        return
+    import threading  # noqa: PLC0415 - where needed
+
+    install()
+    again = threading.Timer(PAUSE, os.kill, (os.getpid(), _Progress.signal))
+    again.daemon = True
+    again.start()
 
 
 def happened() -> bool:
