@@ -9,17 +9,17 @@ them is one step. Nodes whose events are read one by one, in a range of an attri
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
-from elsinore.plan.classes import comparison_with_number
 from elsinore.plan.indexed import axis, sides
 from elsinore.plan.merged import Edge
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
+from elsinore.trends.lane_order import lane_order
+from elsinore.trends.nodes.layout import KindLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +49,6 @@ class Block:
         return len(self.nodes) * self.overlap
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindLayout:
-    """The cells and extremes of a kind of window: from the first ones to before the last ones."""
-
-    cell: int
-    last_cell: int
-    extreme: int
-    last_extreme: int
-
-    @property
-    def open(self) -> int:
-        """The cells that are 1 while a window is open."""
-        return self.cell
-
-
 class Layout:
     """The blocks of a unit's nodes, and where each node's sums are."""
 
@@ -74,7 +59,7 @@ class Layout:
         self.kinds: list[KindLayout] = []
         self.block_of = [0] * len(nodes)
         self.node_place = [0] * len(nodes)
-        shapes, ranks = _shapes(updates), _lane_order(updates)
+        shapes, ranks = _shapes(updates), lane_order(updates.unit)
         members: dict[tuple[int, int], list[int]] = {}
         for node, shape in enumerate(shapes):
             members.setdefault((updates.kind_of[node], shape), []).append(node)
@@ -208,68 +193,3 @@ def _shapes(updates: Updates) -> list[int]:
         if len(refined) == count:
             return colours
         count = len(refined)
-
-
-def _lane_order(updates: Updates) -> list[tuple[int, int]]:
-    """Return by what nodes of one shape are ordered: so that events change runs of lanes.
-
-    Queries are ordered by the constants of their thresholds, and then by their types from the last
-    to the first; a node goes with the first query whose trends pass through it, so that nodes and
-    their predecessors are in one order.
-    """
-    nodes, templates = updates.nodes, updates.unit.templates
-    passed = [_backward(updates, query) for query in range(len(templates))]
-    types = [
-        (node.edges[0].type,)
-        if len(node.edges) == 1
-        else tuple(sorted({edge.type for edge in node.edges}))
-        for node in nodes
-    ]
-    ranked = sorted(
-        [
-            (_thresholds(updates, query), [types[node] for node in several], query)
-            for query, several in enumerate(passed)
-        ]
-    )
-    order: dict[int, int] = {}
-    for place, (*_, query) in enumerate(ranked):
-        for node in passed[query]:
-            order.setdefault(node, place)
-    return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
-
-
-def _backward(updates: Updates, query: int) -> list[int]:
-    """Return the nodes that trends of a query pass through, those of their last events first."""
-    ends = itertools.chain(*updates.merged.ends[query].linear)
-    reached = dict.fromkeys([node for node, _ in ends])
-    pending = list(reached)
-    for node in pending:
-        for edge in updates.nodes[node].edges:
-            if edge.source != START and edge.source not in reached:
-                reached[edge.source] = None
-                pending.append(edge.source)
-    return pending
-
-
-def _thresholds(
-    updates: Updates, query: int
-) -> tuple[tuple[str, ...], tuple[tuple[str, float], ...]]:
-    """Return the types of events that a query has conditions on, and the constants of these.
-
-    Constants are those that attributes are compared with, by attribute and operator.
-    """
-    moves = [move for move in updates.unit.templates[query].transitions if move.needs]
-    if not moves:
-        return (), ()
-    predicates: set[Expression] = set().union(*(move.needs for move in moves))
-    comparisons = (comparison_with_number(predicate) for predicate in predicates)
-    return (
-        tuple(sorted({move.type for move in moves})),
-        tuple(
-            sorted(
-                (f"{comparison[0]} {comparison[1].value}", float(comparison[2]))
-                for comparison in comparisons
-                if comparison is not None
-            )
-        ),
-    )

@@ -10,7 +10,8 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import START, Reads, Reset
-from elsinore.trends.engine.tables import NO_ADDEND, ONE, VALUE
+from elsinore.trends.engine.tables import NO_ADDEND, ONE
+from elsinore.trends.nodes.updates import addend_codes
 
 
 class Source(NamedTuple):
@@ -56,7 +57,7 @@ class Updates:
         self.kind_of = [kinds[node.window] for node in self.nodes]
         self.ranks = self._ranks()  # (kind, attribute) of each column of ranks
         self._before = ancestors(self.nodes)
-        self._addends = _addend_codes(unit)
+        self._addends = addend_codes(unit)
         self._entering: dict[str, list[tuple[int, Edge]]] = {}
         self._emptying: dict[str, list[tuple[int, Reset]]] = {}
         for number, node in enumerate(self.nodes):
@@ -124,12 +125,3 @@ class Updates:
         if (node, type_name) not in signature.contributors or signature.attribute is None:
             return -1
         return self.ranks.index((signature.kind, signature.attribute))
-
-
-def _addend_codes(unit: TrendUnit) -> dict[Addend, int]:
-    """Return the codes of addends: a column has an event's value, the next one its presence."""
-    codes: dict[Addend, int] = {}
-    for number, addend in enumerate(unit.addends):
-        codes[addend] = VALUE + 2 * number
-        codes.setdefault(Addend(FieldKind.PRESENT, addend.attribute), VALUE + 2 * number + 1)
-    return codes

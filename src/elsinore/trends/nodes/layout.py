@@ -9,13 +9,10 @@ many of them is one step (`elsinore.trends.core.step`). The rows of a pane's act
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
-from elsinore.model.expression import Expression
 from elsinore.model.window import overlap_of
-from elsinore.plan.classes import comparison_with_number
-from elsinore.plan.template import START
+from elsinore.trends.lane_order import lane_order
 from elsinore.trends.nodes.updates import Updates
 
 MOST_GAINS = 512  # cells of a key to which gains are added sooner than events wait for one another
@@ -66,7 +63,7 @@ class Layout:
         self.block_of = [0] * len(nodes)
         self.index_of = [0] * len(nodes)
         shapes = _shapes(updates)
-        ranks = _lane_order(updates)
+        ranks = lane_order(updates.unit)
         members: dict[tuple[int, int], list[int]] = {}
         for node, shape in enumerate(shapes):
             members.setdefault((updates.kind_of[node], shape), []).append(node)
@@ -177,68 +174,3 @@ def _shapes(updates: Updates) -> list[int]:
         if len(refined) == count:
             return colours
         count = len(refined)
-
-
-def _lane_order(updates: Updates) -> list[tuple[int, int]]:
-    """Return by what nodes of one shape are ordered: so that events change runs of lanes.
-
-    Queries are ordered by the constants of their thresholds, and then by their types from the last
-    to the first; a node goes with the first query whose trends pass through it, so that nodes and
-    their predecessors are in one order.
-    """
-    nodes, templates = updates.merged.nodes, updates.unit.templates
-    passed = [_backward(updates, query) for query in range(len(templates))]
-    types = [
-        (node.edges[0].type,)
-        if len(node.edges) == 1
-        else tuple(sorted({edge.type for edge in node.edges}))
-        for node in nodes
-    ]
-    ranked = sorted(
-        [
-            (_thresholds(updates, query), [types[node] for node in several], query)
-            for query, several in enumerate(passed)
-        ]
-    )
-    order: dict[int, int] = {}
-    for place, (*_, query) in enumerate(ranked):
-        for node in passed[query]:
-            order.setdefault(node, place)
-    return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
-
-
-def _backward(updates: Updates, query: int) -> list[int]:
-    """Return the nodes that trends of a query pass through, those of their last events first."""
-    ends = itertools.chain(*updates.merged.ends[query].linear)
-    reached = dict.fromkeys([node for node, _ in ends])
-    pending = list(reached)
-    for node in pending:
-        for edge in updates.merged.nodes[node].edges:
-            if edge.source != START and edge.source not in reached:
-                reached[edge.source] = None
-                pending.append(edge.source)
-    return pending
-
-
-def _thresholds(
-    updates: Updates, query: int
-) -> tuple[tuple[str, ...], tuple[tuple[str, float], ...]]:
-    """Return the types of events that a query has conditions on, and the constants of these.
-
-    Constants are those that attributes are compared with, by attribute and operator.
-    """
-    moves = [move for move in updates.unit.templates[query].transitions if move.needs]
-    if not moves:
-        return (), ()
-    predicates: set[Expression] = set().union(*(move.needs for move in moves))
-    comparisons = (comparison_with_number(predicate) for predicate in predicates)
-    return (
-        tuple(sorted({move.type for move in moves})),
-        tuple(
-            sorted(
-                (f"{comparison[0]} {comparison[1].value}", float(comparison[2]))
-                for comparison in comparisons
-                if comparison is not None
-            )
-        ),
-    )
