@@ -6,7 +6,8 @@ Both are written in Spark's SQL. In this process sqlglot translates them for Duc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import sqlglot
@@ -15,6 +16,9 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
 from elsinore.errors import InputError, SetupError, did_you_mean
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 DIALECT = "spark"
 ROWS = "rows"  # what the table of a condition is called
@@ -35,17 +39,22 @@ class SqlCondition:
         tree = _parsed(text)
         if isinstance(tree, exp.Query | exp.DDL | exp.DML | exp.Command | exp.Alias):
             raise InputError(f"'{text}' is not a condition. Write one as after WHERE: n > 3.")
-        self._tree = tree
+        truth = exp.cast(tree, "boolean")
+        self._query = exp.select(exp.alias_(truth, "keep")).from_(ROWS)
+        self._database: DuckDBPyConnection | None = None
 
     def keep(self, table: pa.Table) -> pa.Table:
         """Return the rows for which the condition is true, in their order.
 
         Raises InputError for unknown columns and for what DuckDB cannot compute.
         """
-        truth = exp.cast(self._tree.copy(), "boolean")
-        with _database({ROWS: table}) as database:
-            query = exp.select(exp.alias_(truth, "keep")).from_(ROWS)
-            kept = _computed(database, query, self.text)
+        if self._database is None:  # kept, as rows may come in many pieces
+            self._database = _empty_database()
+        self._database.register(ROWS, _as_stored(table))
+        try:
+            kept = _computed(self._database, self._query, self.text)
+        finally:
+            self._database.unregister(ROWS)
         return table.filter(kept.column("keep"))
 
 
@@ -86,7 +95,9 @@ class SqlQuery:
         Raises InputError for unknown columns and for what DuckDB cannot compute.
         """
         places = {name: f"result{number}" for number, name in enumerate(self.names)}
-        with _database({place: tables[name] for name, place in places.items()}) as database:
+        with closing(_empty_database()) as database:
+            for name, place in places.items():
+                database.register(place, _as_stored(tables[name]))
             return _computed(database, self._over(places), self.text)
 
     def _over(self, renamed: Mapping[str, str]) -> exp.Query:
@@ -139,9 +150,8 @@ def _tables_of(tree: exp.Query, names: list[str], text: str) -> Iterator[tuple[e
             yield source, name
 
 
-@contextmanager
-def _database(tables: Mapping[str, pa.Table]) -> Iterator[object]:
-    """Lend a database in memory that holds these tables, and reads nothing else."""
+def _empty_database() -> DuckDBPyConnection:
+    """Return a database in memory that reads nothing but the tables that are registered."""
     try:
         import duckdb  # noqa: PLC0415 - where needed
     except ImportError as error:
@@ -149,19 +159,13 @@ def _database(tables: Mapping[str, pa.Table]) -> Iterator[object]:
     database = duckdb.connect(
         config={"enable_external_access": False, "python_enable_replacements": False}
     )
-    try:
-        database.execute("SET TimeZone = 'UTC'")
-        for name, table in tables.items():
-            database.register(name, _as_stored(table))
-        yield database
-    finally:
-        database.close()
+    database.execute("SET TimeZone = 'UTC'")
+    return database
 
 
-def _computed(database: object, query: exp.Query, text: str) -> pa.Table:
+def _computed(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.Table:
     import duckdb  # noqa: PLC0415 - as above
 
-    assert isinstance(database, duckdb.DuckDBPyConnection)
     try:
         return _as_results(database.sql(query.sql("duckdb")).to_arrow_table())
     except duckdb.Error as error:
