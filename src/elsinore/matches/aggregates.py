@@ -101,7 +101,7 @@ def user_aggregates(
     named = {
         node.name: query
         for query in queries
-        for expression in (*query.where, *(item.expression for item in query.returns))
+        for expression in query.expressions
         for node in walk(expression)
         if isinstance(node, Call)
     }

@@ -30,7 +30,7 @@ def uncorrelated(query: Query) -> tuple[str, ...]:
     repeated = list(_repeated(query.pattern))
     order = [event.variable for event in pt.positive_events(query.pattern)]
     correlated: set[str] = set()
-    for expression in (*query.where, *(item.expression for item in query.returns)):
+    for expression in query.expressions:
         read = [
             (variable, leaf.reference)
             for leaf in attributes(expression)

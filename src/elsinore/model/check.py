@@ -164,7 +164,7 @@ def parts_are_there(query: Clauses) -> Iterator[QueryError]:
             yield _error(query, "OR and AND join at least two patterns.", node.span)
         elif isinstance(node, pt.Kleene) and node.least < 0:
             yield _error(query, "A pattern is repeated 0 times or more.", node.span)
-    for expression in (*query.where, *(item.expression for item in query.returns)):
+    for expression in query.expressions:
         for part in ex.walk(expression):
             if isinstance(part, ex.InList) and not part.choices:
                 yield _error(query, "IN needs at least one value to choose from.", part.span)
@@ -518,7 +518,7 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
 
 def spreads_are_over_trends(query: Clauses) -> Iterator[QueryError]:
     """VARIANCE and its like range over all trends, not over the events of one match."""
-    for expression in (*query.where, *(item.expression for item in query.returns)):
+    for expression in query.expressions:
         for node in ex.walk(expression):
             if not isinstance(node, Call) or node.name not in SPREADS:
                 continue

@@ -42,3 +42,8 @@ class Clauses:
     distinct: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     places: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The conditions of WHERE, and then the values of RETURN."""
+        return (*self.where, *(item.expression for item in self.returns))

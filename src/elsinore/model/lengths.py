@@ -33,8 +33,7 @@ Units = Mapping[str, int]  # attributes that are numeric times: the nanoseconds 
 
 def has_lengths(query: Query) -> bool:
     """Return whether a query has a constant length of time in its conditions or columns."""
-    expressions = (*query.where, *(item.expression for item in query.returns))
-    return any(isinstance(node, Duration) for whole in expressions for node in walk(whole))
+    return any(isinstance(node, Duration) for whole in query.expressions for node in walk(whole))
 
 
 def with_numbers_for_lengths(query: Query, units: Units) -> Query:

@@ -20,10 +20,9 @@ from elsinore.model.query import Query
 
 def parameters_of(query: Query) -> frozenset[str]:
     """Return the names of a query's parameters that have no value yet."""
-    expressions = [*query.where, *(item.expression for item in query.returns)]
     return frozenset(
         constant.parameter
-        for expression in expressions
+        for expression in query.expressions
         for constant in _literals(expression)
         if constant.parameter is not None
     )

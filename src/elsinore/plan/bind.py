@@ -39,14 +39,13 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
                 for name in named or ["id"]:
                     if schema.kind(name) is None:
                         yield _unknown(query, name, None, node.span, schema)
-    expressions = [*query.where, *(item.expression for item in query.returns)]
 
     by_name = dict(schema.attributes)
 
     def kinds(read: ex.Attribute | ex.Column) -> AttributeKind | None:
         return None if read.name is None else by_name.get(read.name)
 
-    for expression in expressions:
+    for expression in query.expressions:
         known = True
         for attribute in ex.attributes(expression):
             if attribute.name is not None and schema.kind(attribute.name) is None:
