@@ -1,10 +1,10 @@
 """Guarded templates that an index can run: every event's predecessors are a range of some order.
 
 A condition between neighbours that holds, for each event, for a stretch of its predecessors in the
-order of one of their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`) is one or
-two *cuts* through that order; `!=` and OR make several such stretches of it. A NOT of single events
-empties what was added up before it, as in `elsinore.plan.accumulators`. So what may follow is
-looked up among n events in O(log n).
+order of one of their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`,
+`b[i].time - b[i-1].time <= 1 minute`) is one or two *cuts* through that order; `!=` and OR make
+several such stretches of it. A NOT of single events empties what was added up before it, as in
+`elsinore.plan.accumulators`. So what may follow is looked up among n events in O(log n).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.plan.accumulators import Kept
 from elsinore.plan.between import CURRENT, PREVIOUS, TURNED
 from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.length_cuts import has_length, length_cut
 from elsinore.plan.template import START, Cut
 
 _OPPOSITE = {
@@ -245,6 +246,8 @@ def _compared(operator: Operator, left: Expression, right: Expression) -> list[l
 
 def _cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
     """Return the cut `left operator right`; `right` reads no earlier event."""
+    if has_length(left, right):
+        return length_cut(left, operator, right)
     if not (_computes(left) and _computes(right)):
         return None
     if not _reads(left, CURRENT):

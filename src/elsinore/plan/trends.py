@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from elsinore.errors import QueryError, raise_errors
-from elsinore.model.expression import Expression
+from elsinore.model.expression import Duration, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Addend, Aggregation, FieldKind
+from elsinore.plan.between import is_local
 from elsinore.plan.classes import Classes, classes_of
 from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.guarded import GuardedTemplate
@@ -112,6 +113,19 @@ class TrendUnit:
     def keeps_all(self) -> bool:
         """Whether events that no state takes matter all the same: they break CONTIGUOUS runs."""
         return any(member.query.strategy is Strategy.CONTIGUOUS for member in self.members)
+
+    @property
+    def has_fine_lengths(self) -> bool:
+        """Whether predicates between two events have constants with parts of a microsecond."""
+        if "fine lengths" not in self.kept:
+            self.kept["fine lengths"] = any(
+                isinstance(node, Duration) and node.nanoseconds % 1_000
+                for member in self.members
+                for predicate in member.query.where
+                if not is_local(predicate)
+                for node in walk(predicate)
+            )
+        return bool(self.kept["fine lengths"])
 
     @property
     def compared(self) -> tuple[str, ...]:

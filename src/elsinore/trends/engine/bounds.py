@@ -15,6 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
+from elsinore.errors import InputError
+from elsinore.model import expression as ex
 from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Attribute, Expression, Operator
 from elsinore.operators.ranks import rank_doubles, turned
@@ -38,6 +40,8 @@ from elsinore.trends.graph.codes import (
     steady_codes,
     with_nan,
 )
+from elsinore.trends.graph.columns import NANOSECONDS
+from elsinore.trends.graph.shifted import shifted_attribute, shifted_codes
 
 LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _LEAST_FINITE, _GREATEST_FINITE = (
@@ -84,8 +88,13 @@ def is_steady(templates: Sequence[Template], types: Mapping[str, pa.DataType]) -
 def _is_steady(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
     match cut.previous, cut.current, cut.shift:
         case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
-            orders = {order_of(plain_of(to_arrow([], types[n])).type) for n in (earlier, later)}
-            return len(orders) == 1 and orders <= STEADY
+            pair = {order_of(plain_of(to_arrow([], types[n])).type) for n in (earlier, later)}
+            return len(pair) == 1 and pair <= STEADY
+    shifted = shifted_attribute(cut.current)
+    if shifted is not None:
+        names = [attribute.name or "" for attribute in (*ex.attributes(cut.previous), shifted)]
+        orders = {order_of(plain_of(to_arrow([], types[name])).type) for name in names}
+        return orders in ({Order.TIME}, {Order.DURATION})
     kinds = [kind_of(cut.previous, types), kind_of(cut.current, types)]
     if cut.shift is not None:
         shift = kind_of(cut.shift, types)
@@ -98,7 +107,8 @@ def _is_steady(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
 class Bounds:
     """The columns of orders and of ranges of a program."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_fine_lengths: bool) -> None:
+        self._has_fine_lengths = has_fine_lengths
         self._orders: dict[OrderColumn, int] = {}
         self._parts: dict[PartColumn, int] = {}
         self._part_count = 0
@@ -124,7 +134,7 @@ class Bounds:
 
     def columns(self, batch: pa.RecordBatch) -> dict[str, NDArray[Any]]:
         """Return `orders`, `ordered`, `lows` and `highs` of a batch's events."""
-        rows, codes = batch.num_rows, _Codes(batch)
+        rows, codes = batch.num_rows, _Codes(batch, self._has_fine_lengths)
         orders = np.zeros((rows, len(self._orders)), np.int64)
         ordered = np.zeros((rows, len(self._orders)), np.uint8)
         for column, place in self._orders.items():
@@ -151,11 +161,12 @@ class Bounds:
 class _Codes:
     """What values of a batch's events are compared as: 64-bit integers in their order."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, has_fine_lengths: bool) -> None:
         self.rows = batch.num_rows
         self._batch = batch
         types = [field.type for field in batch.schema if field.name.startswith("pair:")]
-        self._unit = "ns" if any(is_fine(plain_of(to_arrow([], t)).type) for t in types) else "us"
+        is_in_ns = has_fine_lengths or any(is_fine(plain_of(to_arrow([], t)).type) for t in types)
+        self._unit = "ns" if is_in_ns else "us"
         self._known: dict[Expression, Codes] = {}
 
     def of(self, expression: Expression) -> Codes:
@@ -173,6 +184,18 @@ class _Codes:
                     return _ranks(with_nan(column))
                 codes = steady_codes(name, column, order, self._unit)
                 return to_numpy(codes, 0), to_numpy(column.is_valid())
+        attribute = shifted_attribute(expression)
+        if attribute is not None:
+            ticks, known = self.of(attribute)
+            unit = NANOSECONDS[self._unit]
+            shifted = shifted_codes(expression, ticks, lambda nanoseconds: nanoseconds // unit)
+            if shifted is None:
+                raise InputError(
+                    f"A time or a length of time in a condition goes beyond 64 bits: "
+                    f"'{attribute.name}' and a constant. Cast it to microseconds, or leave out "
+                    "such events."
+                )
+            return shifted, known
         values = self.values(expression)
         if values.are_whole:
             return as_codes(values), values.known

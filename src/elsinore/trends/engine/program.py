@@ -77,7 +77,7 @@ class ProgramBuilder:
         self.unit = unit
         self.updates = Updates(unit)
         self.layout = Layout(self.updates)
-        self.bounds = Bounds()
+        self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
         self._reads: dict[Reads, int] = {}
         self.most_reads = 0  # of a step
         self._rows: dict[str, list[Any]] = {name: [] for name in _KINDS}

@@ -34,6 +34,8 @@ from elsinore.trends.graph.codes import (
 )
 from elsinore.trends.keyed import Doubles, Flags, Ints
 
+NANOSECONDS = {"us": 1_000, "ns": 1}
+
 
 @dataclass(slots=True, kw_only=True)
 class ComparedColumns:
@@ -63,8 +65,12 @@ class ComparedColumns:
     made: Doubles | None = None  # `numbers`, if they are made
 
     @classmethod
-    def of(cls, columns: Mapping[str, pa.Array]) -> ComparedColumns:
+    def of(
+        cls, columns: Mapping[str, pa.Array], *, has_fine_lengths: bool = False
+    ) -> ComparedColumns:
         """Read the columns of attributes, all of one length.
+
+        has_fine_lengths: times are compared with constants that have parts of a microsecond.
 
         >>> found = ComparedColumns.of({"s": pa.array(["b", None, "a"]), "v": pa.array([1, 2, 3])})
         >>> found.compared.tolist(), found.known.tolist()
@@ -77,7 +83,8 @@ class ComparedColumns:
         count = len(next(iter(plain.values()))) if plain else 0
         texts = texts_of([plain[name] for name, order in orders.items() if order is Order.TEXT])
         exact, wholes = exact_codes({n: c for n, c in plain.items() if orders[n].is_exact})
-        unit = "ns" if any(is_fine(column.type) for column in plain.values()) else "us"
+        is_in_ns = has_fine_lengths or any(is_fine(column.type) for column in plain.values())
+        unit = "ns" if is_in_ns else "us"
         compared = np.empty((len(plain), count), dtype=np.int64)
         known = np.empty((len(plain), count), dtype=np.uint8)
         for place, (name, column) in enumerate(plain.items()):
@@ -250,7 +257,7 @@ class ComparedColumns:
 
     def length_code(self, nanoseconds: int) -> int:
         """Return a constant length of time in the unit of times and lengths."""
-        return nanoseconds if self.unit == "ns" else nanoseconds // 1_000
+        return nanoseconds // NANOSECONDS[self.unit]
 
     def text_code(self, text: str) -> int:
         """Return what a text constant is compared as: odd where no attribute has that value."""

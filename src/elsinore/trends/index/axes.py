@@ -27,6 +27,7 @@ from elsinore.plan.template import Cut
 from elsinore.trends.graph.bounds import magnitude
 from elsinore.trends.graph.codes import KINDS
 from elsinore.trends.graph.columns import ComparedColumns
+from elsinore.trends.graph.shifted import shifted_attribute, shifted_codes
 from elsinore.trends.keyed import Doubles, Flags, Ints, as_entered
 
 EXACT = 2**52  # integers up to it, and sums of two of them, are exact in doubles
@@ -63,6 +64,8 @@ class Columns:
             columns = tuple(map(self._number, (cut.previous, cut.current, cut.shift)))
             self._finite |= {columns[0], columns[2]}
             return columns[0], columns[1], columns[2]
+        if isinstance(cut.previous, Attribute) and shifted_attribute(cut.current) is not None:
+            return self._row_of(cut.previous), self._number(cut.current), -1
         match cut.previous, cut.current:
             case Attribute(_, str(before)), Attribute(_, str(after)):
                 rows = self.compared.rows(after, before)
@@ -72,18 +75,18 @@ class Columns:
     def of_axis(self, axis: Expression, cuts: Sequence[Cut]) -> int:
         """Return the column by which earlier events are put in order: as exact as there is one."""
         match axis:
-            case Attribute(_, str(name)):
+            case Attribute() as attribute:
                 for cut in cuts:
                     if (cut.previous, cut.shift) == (axis, None) and _is_read(cut.current):
                         return self.of_cut(cut)[0]
-                return self._number(self.compared.rows(name, name)[0])
+                return self._row_of(attribute)
         return self._number(axis)
 
     def axes(self, compared: ComparedColumns, times: Ints) -> Axes:
         """Return all columns asked for, of events whose attributes have the same types.
 
-        Raises InfiniteError where a shift would be added to what is infinite, or be so, and where
-        doubles are not exact (`is_exact_in_doubles`).
+        Raises InfiniteError where a shift would be added to what is infinite, or be so, where
+        doubles are not exact (`is_exact_in_doubles`), and where ticks are beyond 64 bits.
         """
         compared.need(max((name for name in self._numbers if isinstance(name, int)), default=0))
         codes, known = compared.compared, compared.known
@@ -95,6 +98,14 @@ class Columns:
         for name, place in self._numbers.items():
             if isinstance(name, int):
                 codes[place], known[place] = compared.compared[name], compared.known[name]
+                continue
+            attribute = shifted_attribute(name)
+            if attribute is not None:
+                row = compared.names.index(attribute.name or "")
+                shifted = shifted_codes(name, compared.compared[row], compared.length_code)
+                if shifted is None:
+                    raise InfiniteError
+                codes[place], known[place] = shifted, compared.known[row]
                 continue
             if not is_exact_in_doubles(name, compared):
                 raise InfiniteError
@@ -111,6 +122,11 @@ class Columns:
     def are_of(self, compared: ComparedColumns) -> bool:
         """Return whether the columns asked for are those of the attributes as they are."""
         return not self._finite and list(self._numbers) == list(range(len(compared.compared)))
+
+    def _row_of(self, attribute: Attribute) -> int:
+        """Return the column of an attribute's own order."""
+        name = attribute.name or ""
+        return self._number(self.compared.rows(name, name)[0])
 
     def _number(self, name: int | Expression) -> int:
         return self._numbers.setdefault(name, len(self._numbers))

@@ -90,7 +90,7 @@ def encoded_rows(unit: TrendUnit, schema: pa.Schema) -> EncodedRows | None:
     """Return no rows yet, for batches of a schema; None where such rows cannot be encoded."""
     kinds = [schema.field(f"pair:{name}").type for name in unit.compared]
     none = {name: pa.nulls(0, kind) for name, kind in zip(unit.compared, kinds, strict=True)}
-    columns = ComparedColumns.of(none)
+    columns = ComparedColumns.of(none, has_fine_lengths=unit.has_fine_lengths)
     return EncodedRows(unit, schema, columns) if columns.is_steady else None
 
 

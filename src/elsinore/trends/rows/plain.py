@@ -154,7 +154,7 @@ class PlainRows:
             present=present,
             orders=orders,
             ordered=ordered,
-            columns=ComparedColumns.of(compared),
+            columns=ComparedColumns.of(compared, has_fine_lengths=unit.has_fine_lengths),
         )
 
     def keep(self, chosen: Chosen) -> None:

@@ -1,0 +1,71 @@
+"""Cuts of times and lengths of time: an earlier event's attribute against a later one's, shifted.
+
+`c.time - p.time <= 5 minutes` is `p.time >= c.time - 5 minutes`. Times are whole ticks, so nothing
+is rounded on the way, and one order of the earlier events serves for any number of limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Binary, Duration, Expression, Negative, Operator
+from elsinore.plan.between import PREVIOUS, TURNED
+from elsinore.plan.template import Cut
+
+Term = tuple[int, Attribute | Duration]  # its sign, and what is added
+
+
+def has_length(*expressions: Expression) -> bool:
+    """Return whether expressions contain a constant length of time."""
+    return any(isinstance(node, Duration) for part in expressions for node in ex.walk(part))
+
+
+def length_cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
+    """Return a comparison of times or lengths as a cut; None if it is not a sum of two attributes.
+
+    The attributes are one of each event, and constant lengths are added to them.
+
+    >>> time, before = Attribute("current", "time"), Attribute(PREVIOUS, "time")
+    >>> minute = Duration(60_000_000_000)
+    >>> cut = length_cut(Binary(Operator.SUB, time, before), Operator.LE, minute)
+    >>> cut.operator.value, cut.current.operator.value, cut.current.right.nanoseconds
+    ('>=', '+', -60000000000)
+    """
+    terms = _terms(Binary(Operator.SUB, left, right))
+    if terms is None:
+        return None
+    length = sum(sign * term.nanoseconds for sign, term in terms if isinstance(term, Duration))
+    attributes = [(sign, term) for sign, term in terms if isinstance(term, Attribute)]
+    attributes.sort(key=lambda signed: signed[1].variable != PREVIOUS)
+    if len(attributes) != 2 or (attributes[0][1].variable == attributes[1][1].variable):
+        return None
+    (previous_sign, previous), (sign, current) = attributes
+    if previous_sign > 0:  # what is not `previous` goes to the other side
+        sign, length = -sign, -length
+    else:
+        operator = TURNED[operator]
+    shift = Duration(length)
+    if sign < 0:
+        return Cut(previous, operator, Binary(Operator.SUB, shift, current))
+    shifted = Binary(Operator.ADD, current, shift) if length else current
+    return Cut(previous, operator, shifted)
+
+
+def _terms(expression: Expression) -> list[Term] | None:
+    """Return the terms of a sum of attributes and constant lengths; None for another expression."""
+    terms = list(_signed_terms(expression, 1))
+    return None if None in terms else [term for term in terms if term is not None]
+
+
+def _signed_terms(expression: Expression, sign: int) -> Iterator[Term | None]:
+    match expression:
+        case Attribute() | Duration():
+            yield sign, expression
+        case Negative(operand):
+            yield from _signed_terms(operand, -sign)
+        case Binary(Operator.ADD | Operator.SUB as operator, left, right):
+            yield from _signed_terms(left, sign)
+            yield from _signed_terms(right, sign if operator is Operator.ADD else -sign)
+        case _:
+            yield None
