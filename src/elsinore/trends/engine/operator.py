@@ -16,6 +16,7 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.plan.aggregates import FieldKind
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
+from elsinore.trends.engine.saving import load_store, save_store
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
 from elsinore.trends.engine.totals import rebuild
@@ -31,6 +32,7 @@ from elsinore.trends.values.columns import (
 )
 from elsinore.trends.values.shifts import Shifts
 
+CHUNK = 2**16  # events whose columns are made at once: they stay in the processor's cache
 AHEAD = 2**14  # events that are looked at for classes that are not known yet
 GREAT = 2.0**256  # addends from here on need powers
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
@@ -92,7 +94,7 @@ class EngineOperator:
     @property
     def open_group(self) -> int:
         """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
-        slot = np.asarray(self._store.slots)[0]
+        slot = self._store.per_slot["slots"][0]
         return int(slot["group"]) if slot["key"] >= 0 else -1
 
     def process(
@@ -105,7 +107,10 @@ class EngineOperator:
         """
         if batch.num_rows:
             self._statistics.events += batch.num_rows
-            self._let_act(self._columns(batch, slots))
+            if self._one_slot and self.unit.squared:  # the others were given out
+                self._shifts.keep(self._shifts.groups == self.open_group)
+            for begin in range(0, batch.num_rows, CHUNK):
+                self._let_act(self._columns(batch.slice(begin, CHUNK), slots))
         if until is not None:
             return self.close(until)
         if not self._one_slot:
@@ -122,8 +127,6 @@ class EngineOperator:
             self._store.grow_slots(int(of_keys.max(initial=-1)) + 1)
         addends, present = np.empty((0, rows)), np.empty((0, rows), np.uint8)
         if unit.addends:
-            if self._one_slot and unit.squared:  # the others were given out
-                self._shifts.keep(self._shifts.groups == self.open_group)
             addends, present = addend_columns(unit, batch, groups, self._shifts)
         return Batch(
             {
@@ -258,7 +261,7 @@ class EngineOperator:
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the slots that keys have, and the time of each one's last event."""
-        slots = np.asarray(self._store.slots)
+        slots = self._store.per_slot["slots"]
         used = np.flatnonzero(slots["key"] >= 0)
         return used, slots["time"][used]
 
@@ -266,7 +269,7 @@ class EngineOperator:
         """Return all that is needed to go on later as if never stopped."""
         shifted, shifts = self._shifts.saved
         arrays: dict[str, NDArray[Any]] = {
-            **{f"store.{name}": array for name, array in self._store.save().items()},
+            **{f"store.{name}": a for name, a in save_store(self._program, self._store).items()},
             "modes": np.array(self._modes),
             "sharing": np.array(self._sharing.value),
             "shifts": shifts,
@@ -287,12 +290,9 @@ class EngineOperator:
         one_slot, ordered, record = arrays["modes"].tolist()
         sharing = Sharing(str(arrays["sharing"]))
         operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
-        prefix = "store."
-        operator._store.load(
-            {name.removeprefix(prefix): array for name, array in arrays.items() if "." in name}
-        )
-        rebuild(operator._store)
-        builder = operator._builder
+        builder, prefix = operator._builder, "store."
+        saved = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+        load_store(operator._program, operator._store, saved)
         numbers = builder.numbers(arrays["classes"].astype(np.int64)).tolist()
         builder.add_classes(numbers)
         operator._take_tables()

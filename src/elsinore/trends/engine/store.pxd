@@ -47,5 +47,8 @@ cdef class Store:
     cdef public bint ordered
     cdef public bint one_slot
     cdef public object shape
+    cdef public dict per_slot
+    cdef public dict per_row
+    cdef public dict per_total
 
 cdef void touch(Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t begin, Py_ssize_t end) noexcept nogil

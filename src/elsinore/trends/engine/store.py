@@ -13,32 +13,6 @@ FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
 LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
-_PER_SLOT = (
-    "slots",
-    "cells",
-    "powers",
-    "added",
-    "added_powers",
-    "extremes",
-    "added_extremes",
-    "emptied",
-    "touched",
-    "ranges",
-    "first",
-    "last",
-    "leaves",
-    "runs",
-)
-_PER_ROW = (
-    "row_orders",
-    "row_times",
-    "row_ordered",
-    "row_taken",
-    "row_cells",
-    "row_powers",
-    "row_extremes",
-    "row_next",
-)
 _ZEROS = ("cells", "powers", "added", "added_powers", "row_powers")  # what an empty slot has there
 _PER_TOTAL = ("totals", "total_cells", "total_powers", "total_extremes")
 
@@ -95,6 +69,7 @@ class Store:
         self._take_totals(_empty_totals(shape, FIRST_TOTALS))
 
     def _take_slots(self, arrays: dict[str, Any]) -> None:
+        self.per_slot = arrays
         self.slots = arrays["slots"]
         self.cells = arrays["cells"]
         self.powers = arrays["powers"]
@@ -111,6 +86,7 @@ class Store:
         self.runs = arrays["runs"]
 
     def _take_rows(self, arrays: dict[str, Any]) -> None:
+        self.per_row = arrays
         self.row_orders = arrays["row_orders"]
         self.row_times = arrays["row_times"]
         self.row_ordered = arrays["row_ordered"]
@@ -135,7 +111,7 @@ class Store:
 
     def row_arrays(self) -> dict[str, Any]:
         """Return the arrays of rows of events, those in use only."""
-        return {name: _array(getattr(self, name))[: self.row_top] for name in _PER_ROW}
+        return {name: array[: self.row_top] for name, array in self.per_row.items()}
 
     def grow_rows(self, count: cython.Py_ssize_t) -> None:
         """Have room for at least so many rows of events."""
@@ -147,6 +123,7 @@ class Store:
         self._take_rows(arrays)
 
     def _take_totals(self, arrays: dict[str, Any]) -> None:
+        self.per_total = arrays
         self.totals = arrays["totals"]
         self.total_cells = arrays["total_cells"]
         self.total_powers = arrays["total_powers"]
@@ -155,12 +132,12 @@ class Store:
 
     def slot_arrays(self) -> dict[str, Any]:
         """Return the arrays with a row for each slot."""
-        return {name: _array(getattr(self, name)) for name in _PER_SLOT}
+        arrays: dict[str, Any] = self.per_slot
+        return arrays
 
     def total_arrays(self) -> dict[str, Any]:
         """Return the arrays with a row for each total, those in use only."""
-        rows = self.total_count
-        return {name: _array(getattr(self, name))[:rows] for name in _PER_TOTAL}
+        return {name: self.per_total[name][: self.total_count] for name in _PER_TOTAL}
 
     def grow_slots(self, count: cython.Py_ssize_t) -> None:
         """Have at least so many slots."""
@@ -190,46 +167,11 @@ class Store:
         for name, array in self.slot_arrays().items():
             array[slots] = empty[name][0]
 
-    def save(self) -> dict[str, Any]:
-        """Return the state as plain arrays, those of slots up to the last one in use."""
-        arrays = self.slot_arrays()
-        used = np.flatnonzero(arrays["slots"]["key"] != NO_KEY)
-        arrays = {name: array[used] for name, array in arrays.items()}
-        size = [len(self.slots), self.matched, self.row_top, self.has_powers]
-        saved: dict[str, Any] = {"used": used, "size": np.array(size), "free": _array(self.free)}
-        arrays |= self.total_arrays() | self.row_arrays()
-        for name, array in arrays.items():
-            if array.dtype.names:
-                saved |= {f"{name}.{field}": array[field] for field in array.dtype.names}
-            else:
-                saved[name] = array
-        return saved
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """Take up what `save` returned."""
-        size, self.matched, rows, powers = saved["size"].tolist()
-        self.has_powers = bool(powers)
-        self.grow_slots(size)
-        if rows:
-            self.grow_rows(rows)
-        self.row_top = rows
-        self.free = saved["free"]
-        _fill(self.row_arrays(), saved, slice(0, rows))
-        _fill(self.slot_arrays(), saved, saved["used"])
-        count = len(saved["totals.query"])
-        rows = FIRST_TOTALS
-        while rows < count + self.most_totals:
-            rows *= 2
-        arrays = _empty_totals(self.shape, rows)
-        _fill(arrays, saved, slice(0, count))
-        self.total_count = count
-        self._take_totals(arrays)
-
     @property
     def nbytes(self) -> int:
         """The memory that the state takes."""
-        names = (*_PER_SLOT, *_PER_TOTAL, *_PER_ROW, "places")
-        return sum(_array(getattr(self, name)).nbytes for name in names)
+        parts = (self.per_slot, self.per_row, self.per_total)
+        return sum(array.nbytes for arrays in parts for array in arrays.values())
 
 
 @cython.cfunc
@@ -253,24 +195,10 @@ def touch(
         store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)
 
 
-def _array(view: Any) -> Any:
-    """Return the NumPy array of a typed memoryview."""
-    return np.asarray(view)
-
-
 def _copy(arrays: dict[str, Any], to: dict[str, Any]) -> None:
     for name, array in arrays.items():
         if name not in _ZEROS or array.any():  # memory that is never written takes none
             to[name][: len(array)] = array
-
-
-def _fill(arrays: dict[str, Any], saved: dict[str, Any], rows: Any) -> None:
-    for name, array in arrays.items():
-        if array.dtype.names:
-            for field in array.dtype.names:
-                array[field][rows] = saved[f"{name}.{field}"]
-        elif name in saved:
-            array[rows] = saved[name]
 
 
 def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:

@@ -1,0 +1,65 @@
+"""Saved states of the engine: what they contain, and going on from them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from elsinore.language import parse_workload
+from elsinore.operators import plan
+from elsinore.trends.kind import spec_of
+from elsinore.trends.operators import ENGINE, load_operator, operator_of
+from support.units import assert_close, unit_inputs
+from trends.engine.test_engine import stream, workload_text
+
+SECOND = 10**6
+ORDER = [("window_start", "ascending"), ("g", "ascending")]
+
+
+@pytest.fixture(autouse=True)
+def _new_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENGINE, "new")
+
+
+def test_a_saved_state_has_no_rows_of_closed_windows() -> None:
+    text = (
+        "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v WITHIN 100 seconds;"
+    )
+    unit = spec_of(plan(parse_workload(text)).units[0])
+    codes = {classes.type: classes.offset for classes in unit.classes.types}
+    operator, random = operator_of(unit), np.random.default_rng(1)
+
+    def batch(times: range) -> pa.RecordBatch:
+        count = len(times)
+        return pa.record_batch(
+            {
+                "key": np.zeros(count, np.int32),
+                "group": np.zeros(count, np.int32),
+                "time": np.array(times, np.int64),
+                "class": np.array([codes["A"], *[codes["B"]] * (count - 1)], np.int64),
+                "pair:v": random.random(count),
+            }
+        )
+
+    operator.process(batch(range(5_000)))
+    assert len(operator.save()) > 10_000
+    operator.process(batch(range(150 * SECOND, 150 * SECOND + 5)))
+    assert operator.close(150 * SECOND).num_rows == 1
+    saved = operator.save()
+    assert len(saved) < 3_000
+    assert load_operator(unit, saved).close().equals(operator.close())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_long_streams_go_on_from_saved_states(seed: int) -> None:
+    random = Random(1_000 + seed)
+    ready, table = plan(parse_workload(workload_text(random))), stream(random, 200)
+    for unit in unit_inputs(ready, table, exact=False):
+        whole = unit.results(unit.in_pieces([0, 200], [False, False], []))
+        edges = [0, *sorted(random.sample(range(200), 3)), 200]
+        found = unit.results(unit.in_pieces(edges, [True] * len(edges), []))
+        for name, rows in whole.items():
+            assert_close(found[name].sort_by(ORDER), rows.sort_by(ORDER), name)
