@@ -17,7 +17,7 @@ from benchmarks.evaluations import EVALUATIONS, run_kernels, run_search
 from hypothesis import HealthCheck, given, settings
 
 from elsinore.kernels import uncompiled
-from elsinore.matches import kernel_search
+from elsinore.matches import kernel_search, store, texts
 from elsinore.matches.engine import pattern
 from elsinore.matches.evaluation import postponed_search
 from elsinore.plan.modes import Evaluation
@@ -57,6 +57,10 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
         patch.setattr(module, "ROOM", drawn.number(1, 3))
         patch.setattr(module, "WIDEST", 4)
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
+    patch.setattr(store, "FEW", drawn.number(0, 4))
+    patch.setattr(texts, "FEW", drawn.number(0, 2))
+    patch.setattr(texts, "STEP", 1)
+    patch.setattr(texts, "HIGHEST", drawn.number(20, 40))
 
 
 @pytest.mark.parametrize("evaluation", [*(e.value for e in Evaluation), *EVALUATIONS])

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
-from elsinore.matches import operator, together
+from elsinore.matches import searches, together
 from elsinore.matches.merged import _in_turn
 from elsinore.matches.operator import MatchOperator
 from elsinore.operators import OperatorOptions
@@ -52,7 +52,7 @@ def test_queries_answered_together_find_what_each_finds_by_itself(text, events, 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(together, "ROWS", rows)  # keys in many pieces, and many keys in one
             if not shared:
-                patch.setattr(operator, "goes_back", lambda *_: False)
+                patch.setattr(searches, "goes_back", lambda *_: False)
             found.append(matches(text, events, cut))
     assert found[0] == found[1]
 

@@ -4,68 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Bools, Ints
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
+from elsinore.matches.pieces import Pieces, decoded, taken
+
+if TYPE_CHECKING:
+    from elsinore.matches.store import Rows
 
 SHARED = 1 << 17  # rows that shared columns have, as many as batches mostly have
 
 
 class Events:
-    """The events of a batch, whose place n in the order of keys is row `order[n]` of `attributes`.
+    """The events that are searched: attribute by attribute, place n is row n of `rows`.
 
-    Values that are read more often than there are events are put in that order first: the events of
-    a match stand close to each other there, and rows of a batch do not.
+    Values that are read more often than there are events are put in the order of rows first: the
+    events of a match stand close to each other there.
     """
 
     def __init__(
         self,
-        attributes: Mapping[str, pa.Array],
-        order: Ints,
-        keys: Ints,
-        groups: NDArray[np.int32] | None,
-        arranged: Mapping[str, pa.Array],
+        pieces: Pieces,
+        columns: Mapping[str, str],
+        rows: Rows,
+        group: str | None,
+        ready: Mapping[str, pa.Array],
     ) -> None:
-        """`groups` are those of rows, None where all are in one; `arranged` attributes in order."""
-        self.attributes = attributes
-        self.order = order
-        self._keys = keys
-        self._groups = groups
-        self._arranged = dict(arranged)
-        self._read = dict.fromkeys(attributes, 0)
+        """`columns` are the names of attributes' columns; `ready` attributes in order already.
+
+        `group` is the column with the codes of groups, None if all events are in one.
+        """
+        self._pieces = pieces
+        self._columns = columns
+        self._rows = rows
+        self._group = group
+        self._ready = dict(ready)
+        self._read = dict.fromkeys(columns, 0)
 
     def values(self, name: str, places: Ints) -> pa.Array:
         """Return an attribute at some places, null at those below 0."""
-        missing: Any = None
+        missing: Bools | None = None
         if len(places) and places.min() < 0:
             missing = places < 0
             places = np.where(missing, 0, places)
         self._read[name] += len(places)
-        if name not in self._arranged and self._read[name] > len(self.order):
-            self._arranged[name] = _taken(self.attributes[name], self.order, None)
-        if name in self._arranged:
-            return _plain(_taken(self._arranged[name], places, missing))
-        return _plain(_taken(self.attributes[name], self.order[places], missing))
+        numbers = self._rows.numbers
+        if name not in self._ready and self._read[name] > len(numbers):
+            self._ready[name] = self._pieces.take(self._columns[name], numbers)
+        if name in self._ready:
+            return decoded(taken(self._ready[name], places, missing))
+        return decoded(self._pieces.take(self._columns[name], numbers[places], missing))
+
+    def value(self, name: str, place: int) -> Any:
+        """Return an attribute of one event."""
+        return self.values(name, np.array([place], np.int64))[0].as_py()
 
     def groups(self, places: Ints) -> pa.Array:
         """Return the codes of the groups of events at some places."""
-        if self._groups is None:
+        if self._group is None:
             return repeated(0, len(places))
-        return _taken(self._group_of_place, places, None)
+        return taken(self._group_of_place, places, None)
 
     @cached_property
     def _group_of_place(self) -> pa.Array:
-        assert self._groups is not None
-        begins = self._keys[:, FIRST_ROW]
-        groups = self._groups[self.order[begins]]
-        return to_arrow(np.repeat(groups, self._keys[:, END_ROW] - begins))
+        assert self._group is not None
+        keys = self._rows.keys
+        groups = self._pieces.take(self._group, self._rows.numbers[keys[:, FIRST_ROW]])
+        lengths = keys[:, END_ROW] - keys[:, FIRST_ROW]
+        return taken(groups, np.repeat(np.arange(len(keys)), lengths), None)
 
 
 def repeated(number: int, count: int) -> pa.Array:
@@ -80,13 +91,3 @@ def repeated(number: int, count: int) -> pa.Array:
 @lru_cache(maxsize=4)
 def _column(number: int, count: int) -> pa.Array:
     return to_arrow(np.full(count, number, dtype=np.int32))
-
-
-def _taken(values: pa.Array, rows: Ints, missing: Any) -> pa.Array:
-    if pa.types.is_null(values.type):  # of which Arrow gives as many as there were
-        return pa.nulls(len(rows))
-    return pc.take(values, to_arrow(rows, mask=missing), boundscheck=False)
-
-
-def _plain(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

@@ -1,16 +1,15 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""The events of a batch key by key: put in order in one pass, and those that are kept.
+"""The rows of events, key by key, as searches take them.
 
 `keys` [key] says where a key's events begin and end, which is its first new one, and the times that
 were (`PASSED`) and are (`REACHED`) known to be over: no event at or before them comes any more.
-`integers` [row, event] holds times, classes and moments in the order of keys; `order` [event] is
-the row of the batch that each event stands in.
+`integers` [row, event] holds times, classes and moments in the order of keys.
 """
 
 from __future__ import annotations
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Ints, Shorts
+from elsinore.matches.arrays import Bytes, Ints
 from elsinore.model import window
 
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `integers` (`elsinore.matches.operands`)
@@ -19,59 +18,6 @@ KEY_COLUMNS = 5
 FOREVER = 2**63 - 1  # reached where a key is over
 
 first_window = kernel(inline=True, borrows=True)(window.first_window)
-
-
-@kernel(borrows=True)
-def arrange(
-    codes: Shorts,
-    times: Ints,
-    classes: Ints,
-    old: int,
-    ordered: bool,
-    keys: Ints,
-    order: Ints,
-    integers: Ints,
-    seen: Bytes,
-) -> int:
-    """Put the rows of a batch in the order of their keys; rows whose key is below 0 are left out.
-
-    Fills `keys` (zeros before) but for the times that are over, `order`, the first rows of
-    `integers`, and sets `seen` [class] to 1 for the classes there are. Simultaneous events of a key
-    share a moment unless they are `ordered`. The first `old` rows are no new events.
-
-    Returns how many events there are, below 0 where a key's are not in the order of time.
-    """
-    for row in range(len(codes)):
-        if codes[row] >= 0:
-            keys[codes[row], END_ROW] += 1
-    count = 0
-    for key in range(len(keys)):
-        keys[key, FIRST_ROW] = keys[key, NEW_ROW] = count
-        count += keys[key, END_ROW]
-        keys[key, END_ROW] = keys[key, FIRST_ROW]
-    size = len(seen)
-    for row in range(len(codes)):
-        key = codes[row]
-        if key < 0:
-            continue
-        at = keys[key, END_ROW]
-        keys[key, END_ROW] = at + 1
-        time, moment = times[row], 0
-        if at > keys[key, FIRST_ROW]:
-            moment = integers[MOMENT, at - 1]
-            if time < integers[TIME, at - 1]:
-                return -1
-            if ordered or time != integers[TIME, at - 1]:
-                moment += 1
-        if row < old:
-            keys[key, NEW_ROW] = at + 1
-        order[at] = row
-        integers[TIME, at] = time
-        integers[MOMENT, at] = moment
-        integers[CLASS, at] = classes[row]
-        if 0 <= classes[row] < size:
-            seen[classes[row]] = 1
-    return count
 
 
 @kernel(borrows=True, linked=True)
@@ -85,21 +31,6 @@ def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
         else:
             high = middle
     return low
-
-
-@kernel(borrows=True)
-def kept_rows(keys: Ints, least: Ints, integers: Ints, order: Ints, rows: Ints) -> int:
-    """Fill `rows` with the batch's rows of each key's events from time `least` [key] on.
-
-    Returns how many there are.
-    """
-    count = 0
-    for key in range(len(keys)):
-        end = keys[key, END_ROW]
-        for event in range(first_at(integers, keys[key, FIRST_ROW], end, least[key]), end):
-            rows[count] = order[event]
-            count += 1
-    return count
 
 
 @kernel(borrows=True)

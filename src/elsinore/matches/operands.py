@@ -1,14 +1,13 @@
 """Attributes as conditions and registers read them: rows of doubles, and of 64-bit integers.
 
-Texts become their ranks among all texts of a batch (even numbers, so that a constant that does not
-occur has a place between two), times whole numbers of the finest unit that the attributes have.
-Integers without a sign are moved to those with one, and the least of these stands for null.
+Texts become integers in their order (`elsinore.matches.texts`), times whole numbers of the finest
+unit that the attributes have. Integers without a sign are moved to those with one, and the least of
+these stands for null.
 """
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -18,10 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.arrow import to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks, unit_of
-from elsinore.matches.arrays import Ints, Values
+from elsinore.matches.arrays import Doubles, Ints, Values
+from elsinore.matches.texts import TextCodes
 from elsinore.model.schema import AttributeKind
 from elsinore.numeric.constants import moment
 
@@ -94,6 +94,8 @@ class Layout:
         self._doubles: dict[str, int] = {}
         self._wholes: dict[str, int] = {}
         self._halves: dict[tuple[str, bool], int] = {}
+        self._least: dict[str, set[int]] = {}  # of the two least integers, those that occurred
+        self.texts = TextCodes()
         counted = [_plain_type(k) for n, k in types.items() if self._orders[n] in COUNTED]
         self._unit = "ns" if fine else unit_of(*counted)
 
@@ -187,25 +189,47 @@ class Layout:
                 f"'{text}' is compared with a time and is none. Write it as 2026-01-31 12:00:00."
             ) from None
 
-    def of(self, columns: Mapping[str, pa.Array], order: Ints, arranged: Ints) -> Operands:
-        """Return the rows of columns, in an order; times, classes and moments are in it already."""
-        plain = {n: _plain(columns[n]) for n in {**self._doubles, **self._wholes}}
-        count = len(self._doubles) + len(self._halves)
-        doubles = np.empty((count, len(order)), dtype=np.float64)
+    @property
+    def double_rows(self) -> int:
+        """The number of rows of doubles."""
+        return len(self._doubles) + len(self._halves)
+
+    @property
+    def whole_rows(self) -> int:
+        """The number of rows of integers."""
+        return RESERVED + len(self._wholes)
+
+    @property
+    def text_rows(self) -> list[int]:
+        """The rows of integers that stand for texts."""
+        return [
+            RESERVED + row for name, row in self._wholes.items() if self._orders[name] is Order.TEXT
+        ]
+
+    def learn_texts(self, columns: Mapping[str, pa.Array]) -> tuple[Ints, Ints] | None:
+        """Take in the texts of a batch; return old and new codes if codes change (`TextCodes`)."""
+        names = [name for name in self._wholes if self._orders[name] is Order.TEXT]
+        pieces = [pc.unique(_plain(columns[n]).cast(pa.string()).drop_null()) for n in names]
+        return self.texts.learn(text for piece in pieces for text in piece.to_pylist())
+
+    def forget_texts(self, integers: Ints) -> None:
+        """Forget the texts that no row has any more; `integers` are those of all rows."""
+        if rows := self.text_rows:
+            self.texts.keep(np.unique(integers[rows]))
+
+    def convert(
+        self, columns: Mapping[str, pa.Array], order: Ints, doubles: Doubles, integers: Ints
+    ) -> None:
+        """Fill rows of doubles and integers with columns in an order, whose texts are known."""
         for name, row in self._doubles.items():
-            np.take(_doubles(self._timed(name, plain[name])), order, out=doubles[row], mode="clip")
+            column = _doubles(self._timed(name, _plain(columns[name])))
+            np.take(column, order, out=doubles[row], mode="clip")
         for (name, is_high), row in self._halves.items():
             half = self._half(name, _plain(columns[name]), is_high=is_high)
             np.take(half, order, out=doubles[row], mode="clip")
-        if not self._wholes:
-            return Operands(doubles, np.ascontiguousarray(arranged), to_arrow([], pa.string()))
-        texts = _texts(plain[n] for n in self._wholes if self._orders[n] is Order.TEXT)
-        wholes = np.empty((RESERVED + len(self._wholes), len(order)), dtype=np.int64)
-        wholes[:RESERVED] = arranged
         for name, row in self._wholes.items():
-            codes = self._codes(name, plain[name], texts)
-            np.take(codes, order, out=wholes[RESERVED + row], mode="clip")
-        return Operands(doubles, wholes, texts)
+            codes = self._codes(name, _plain(columns[name]))
+            np.take(codes, order, out=integers[RESERVED + row], mode="clip")
 
     def _timed(self, name: str, column: pa.Array) -> pa.Array:
         """Return times as integers of the common unit; other columns as they are."""
@@ -226,16 +250,17 @@ class Layout:
         halves[to_numpy(column.is_null())] = np.nan
         return halves
 
-    def _codes(self, name: str, column: pa.Array, texts: pa.Array) -> NDArray[np.int64]:
+    def _codes(self, name: str, column: pa.Array) -> NDArray[np.int64]:
         match self._orders[name]:
             case Order.TEXT:
-                codes = pc.multiply(
-                    pc.index_in(column.cast(pa.string()), texts).cast(pa.int64()), to_scalar(2)
-                )
+                encoded = column.cast(pa.string()).dictionary_encode()
+                of_texts = self.texts.encoded(encoded.dictionary.to_pylist())
+                places = to_numpy(encoded.indices, -1)
+                return np.asarray(np.append(of_texts, NULL_CODE)[places], np.int64)
             case Order.TIME | Order.LENGTH:
                 codes = self._timed(name, column)
             case Order.WHOLE | Order.UNSIGNED:
-                return _codes_of_wholes(name, column)
+                return _codes_of_wholes(name, column, self._least.setdefault(name, set()))
             case _:
                 codes = pc.if_else(column.is_null(), to_scalar(None, pa.int64()), to_scalar(0))
         return to_numpy(codes, NULL_CODE)
@@ -250,32 +275,25 @@ class Laws:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, column: pa.Array, order: NDArray[np.int64]) -> Laws:
-        """Return those of a column of lists, null where times are equally probable, in an order."""
-        lists = column.take(to_arrow(order))
+    def of(cls, lists: pa.Array) -> Laws:
+        """Return those of a column of lists, null where times are equally probable."""
         size = to_numpy(pc.list_value_length(lists), 0).astype(np.int64)
         return cls(np.cumsum(size) - size, size, to_numpy(lists.flatten()))
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The rows of a batch, and all texts in it, ascending; `laws` where events bring their own."""
+    """The values of rows, and the codes of texts; `laws` where events bring their own."""
 
     doubles: NDArray[np.float64]
     wholes: NDArray[np.int64]
-    texts: pa.Array
+    texts: TextCodes
     laws: Laws | None = None
 
     @property
     def values(self) -> Values:
         """What kernels read of the rows."""
         return Values(self.doubles, self.wholes)
-
-    def code_of(self, text: str) -> int:
-        """Return the integer that stands for a text among those of the batch."""
-        values = self.texts.to_pylist()
-        place = bisect.bisect_left([value.encode() for value in values], text.encode())
-        return 2 * place if place < len(values) and values[place] == text else 2 * place - 1
 
 
 def code_of_unsigned(value: int) -> int:
@@ -287,18 +305,21 @@ def code_of_unsigned(value: int) -> int:
     return value + int(NULL_CODE) + 1
 
 
-def _codes_of_wholes(name: str, column: pa.Array) -> NDArray[np.int64]:
+def _codes_of_wholes(name: str, column: pa.Array, occurred: set[int]) -> NDArray[np.int64]:
     """Return integers of 64 bits as codes, null as the least of them.
 
     Of as many values as there are codes two have the same: the two least, without a sign the two
-    greatest. Raises InputError where both occur.
+    greatest. `occurred` are those of them that have occurred so far. Raises InputError if both
+    have.
     """
     codes: NDArray[Any] = to_numpy(column, 0).copy()
     unsigned = codes.dtype == np.uint64
     last = codes.dtype.type(2**64 - 1) if unsigned else NULL_CODE
     beside = last - codes.dtype.type(1) if unsigned else last + 1
-    if (at_last := codes == last).any():
-        if (codes == beside).any():
+    at_last = codes == last
+    occurred.update({int(value) for value in (last, beside) if (codes == value).any()})
+    if at_last.any() or len(occurred) > 1:
+        if len(occurred) > 1:
             raise InputError(
                 f"'{name}' has {last} and {beside}, which match queries cannot tell apart. Give "
                 "the events a column without one of them."
@@ -325,12 +346,3 @@ def _doubles(column: pa.Array) -> NDArray[np.float64]:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     return to_numpy(column.cast(pa.float64(), safe=False))
-
-
-def _texts(columns: Iterable[pa.Array]) -> pa.Array:
-    """Return all texts of some columns, each once, in the order of their code points."""
-    pieces = [pc.unique(column.cast(pa.string()).drop_null()) for column in columns]
-    if not pieces:
-        return to_arrow([], pa.string())
-    texts = pc.unique(pa.concat_arrays(pieces))
-    return texts.take(pc.sort_indices(texts))

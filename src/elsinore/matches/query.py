@@ -249,8 +249,9 @@ def longest(keys: Ints) -> int:
 
 def are_apart(operands: Operands, keys: Ints) -> bool:
     """Return whether no two events of a key are simultaneous."""
-    last = operands.wholes[ky.MOMENT][keys[:, ky.END_ROW] - 1]
-    return bool(np.all(last == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
+    moments = operands.wholes[ky.MOMENT]
+    first, last = moments[keys[:, ky.FIRST_ROW]], moments[keys[:, ky.END_ROW] - 1]
+    return bool(np.all(last - first == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
 
 
 def negative_rows(

@@ -89,11 +89,16 @@ class Tables:
             overflown |= negative.has_overflown()
         return overflown
 
+    def texts(self) -> list[str]:
+        """Return the texts that conditions compare with, those of patterns under NOT included."""
+        texts = list(self.program.texts.values())
+        return texts + [text for negative in self.negatives for text in negative.texts()]
+
     def set_texts(self, operands: Operands) -> None:
-        """Put in the integers that stand for texts among those of a batch."""
+        """Put in the integers that stand for the texts of conditions."""
         at = self.integers[Header.WHOLES_AT]
         for place, text in self.program.texts.items():
-            self.integers[at + place] = operands.code_of(text)
+            self.integers[at + place] = operands.texts.code_of(text)
         for negative in self.negatives:
             negative.set_texts(operands)
 

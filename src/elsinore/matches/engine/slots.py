@@ -1,0 +1,214 @@
+"""Where the rows of each key lie in a store: in one range, in the order of time.
+
+The room of a key is `begin` to `limit`, its rows are `first` to `end`. `added` is the number of
+rows that a batch adds, `place` where the next of them is listed. A key whose room is full moves to
+the end of the store, into a room twice as large as its rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+import numpy as np
+
+SLOT = np.dtype([(name, "i8") for name in ("begin", "first", "end", "limit", "added", "place")])
+TIME = cython.declare(cython.int, 0)  # rows of `Arena.integers`
+CLASS = cython.declare(cython.int, 1)
+MOMENT = cython.declare(cython.int, 2)
+
+
+class Arena:
+    """The slots of keys, and the values of their rows: [column, row]; rooms end at row `top`."""
+
+    def __init__(self) -> None:
+        self.slots: Any = slots(0)
+        self.doubles: Any = np.zeros((0, 0))
+        self.integers: Any = np.zeros((0, 0), np.int64)
+        self.top = 0
+
+
+def slots(count: int) -> Any:
+    """Return slots without rows."""
+    return np.zeros(count, SLOT).view(np.recarray)
+
+
+def count_added(arena: Arena, codes: cython.const_int[::1], touched: cython.int[::1]) -> int:
+    """Count the rows of each key in a batch, list the keys; return how many there are.
+
+    codes: the slots of rows, below 0 for rows that are left out.
+    """
+    count: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            slot: cython.int = codes[row]
+            if slot < 0:
+                continue
+            if arena.slots[slot].added == 0:
+                touched[count] = slot
+                count += 1
+            arena.slots[slot].added += 1
+    return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_room(arena: Arena, slot: cython.int) -> cython.bint:
+    """Return whether the added rows of a key fit behind its rows."""
+    return arena.slots[slot].end + arena.slots[slot].added <= arena.slots[slot].limit
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def new_room(arena: Arena, slot: cython.int) -> cython.longlong:
+    """Return how many rows of room a key needs elsewhere; 0 if its own room is large enough."""
+    kept: cython.longlong = arena.slots[slot].end - arena.slots[slot].first
+    count: cython.longlong = kept + arena.slots[slot].added
+    if has_room(arena, slot) or 4 * count <= 3 * (
+        arena.slots[slot].limit - arena.slots[slot].begin
+    ):
+        return 0
+    return 2 * count if kept > 0 else count
+
+
+def room_needed(arena: Arena, touched: cython.const_int[::1]) -> int:
+    """Return how many rows of room the keys need at the end of the store."""
+    total: cython.longlong = 0
+    number: cython.Py_ssize_t
+    with cython.nogil:
+        for number in range(touched.shape[0]):
+            total += new_room(arena, touched[number])
+    return total
+
+
+def make_room(arena: Arena, touched: cython.const_int[::1]) -> None:
+    """Move the rows of the keys whose added rows have no room behind them."""
+    number: cython.Py_ssize_t
+    with cython.nogil:
+        for number in range(touched.shape[0]):
+            slot: cython.int = touched[number]
+            if has_room(arena, slot):
+                continue
+            size: cython.longlong = new_room(arena, slot)
+            first: cython.longlong = arena.slots[slot].first
+            count: cython.longlong = arena.slots[slot].end - first
+            if size > 0:
+                arena.slots[slot].begin = arena.top
+                arena.slots[slot].limit = arena.top + size
+                arena.top += size
+            move_rows(arena, first, arena.slots[slot].begin, count)
+            arena.slots[slot].first = arena.slots[slot].begin
+            arena.slots[slot].end = arena.slots[slot].begin + count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def move_rows(
+    arena: Arena, source: cython.longlong, target: cython.longlong, count: cython.longlong
+) -> cython.void:
+    """Copy rows to an earlier place, or to one that they do not overlap."""
+    column: cython.Py_ssize_t
+    row: cython.longlong
+    for column in range(arena.doubles.shape[0]):
+        for row in range(count):
+            arena.doubles[column, target + row] = arena.doubles[column, source + row]
+    for column in range(arena.integers.shape[0]):
+        for row in range(count):
+            arena.integers[column, target + row] = arena.integers[column, source + row]
+
+
+def place_rows(
+    arena: Arena,
+    codes: cython.const_int[::1],
+    times: cython.const_longlong[::1],
+    classes: cython.const_longlong[::1],
+    ordered: cython.bint,
+    touched: cython.const_int[::1],
+    order: cython.longlong[::1],
+    targets: cython.longlong[::1],
+) -> int:
+    """Put the times, classes and moments of a batch into the store, key by key.
+
+    Fills `order` with the rows of the batch, key by key, and `targets` with their rows in the
+    store. Simultaneous events of a key share a moment unless they are `ordered`. Returns how many
+    rows there are, -1 if a key's are not in the order of time.
+    """
+    count: cython.longlong = 0
+    number: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for number in range(touched.shape[0]):
+            arena.slots[touched[number]].place = count
+            count += arena.slots[touched[number]].added
+            arena.slots[touched[number]].added = 0
+        for row in range(codes.shape[0]):
+            slot: cython.int = codes[row]
+            if slot < 0:
+                continue
+            at: cython.longlong = arena.slots[slot].end
+            moment: cython.longlong = 0
+            if at > arena.slots[slot].first:
+                if times[row] < arena.integers[TIME, at - 1]:
+                    count = -1
+                    break
+                moment = arena.integers[MOMENT, at - 1]
+                if ordered or times[row] != arena.integers[TIME, at - 1]:
+                    moment += 1
+            arena.integers[TIME, at] = times[row]
+            arena.integers[CLASS, at] = classes[row]
+            arena.integers[MOMENT, at] = moment
+            order[arena.slots[slot].place] = row
+            targets[arena.slots[slot].place] = at
+            arena.slots[slot].place += 1
+            arena.slots[slot].end = at + 1
+    return count
+
+
+def release_rows(
+    arena: Arena, touched: cython.const_int[::1], least: cython.const_longlong[::1]
+) -> int:
+    """Release the rows of keys before time `least` [key]; return how many there were."""
+    released: cython.longlong = 0
+    number: cython.Py_ssize_t
+    with cython.nogil:
+        for number in range(touched.shape[0]):
+            slot: cython.int = touched[number]
+            first: cython.longlong = first_from(arena, slot, least[number])
+            released += first - arena.slots[slot].first
+            arena.slots[slot].first = first
+    return released
+
+
+def list_between(
+    arena: Arena, lowest: cython.longlong, highest: cython.longlong, touched: cython.int[::1]
+) -> int:
+    """List the keys that have a row from time `lowest` to `highest`; return how many there are."""
+    count: cython.Py_ssize_t = 0
+    slot: cython.int
+    with cython.nogil:
+        for slot in range(cython.cast(cython.int, arena.slots.shape[0])):
+            first: cython.longlong = first_from(arena, slot, lowest)
+            if first < arena.slots[slot].end and arena.integers[TIME, first] <= highest:
+                touched[count] = slot
+                count += 1
+    return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def first_from(arena: Arena, slot: cython.int, time: cython.longlong) -> cython.longlong:
+    """Return the first row of a key with at least a time, the one behind its last if none."""
+    begin: cython.longlong = arena.slots[slot].first
+    end: cython.longlong = arena.slots[slot].end
+    while begin < end:
+        middle: cython.longlong = (begin + end) // 2
+        if arena.integers[TIME, middle] < time:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin

@@ -1,0 +1,246 @@
+"""The events that are kept: the rows of each key, with the values that conditions read.
+
+A row is converted once, when its event arrives. The rows of a key lie next to each other
+(`elsinore.matches.engine.slots`), so that those of one key are searched where they are; those of
+several keys are copied to stand one key after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from elsinore.arrow import to_numpy, whole
+from elsinore.errors import InputError
+from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.engine.slots import (
+    Arena,
+    count_added,
+    list_between,
+    make_room,
+    place_rows,
+    release_rows,
+    room_needed,
+    slots,
+)
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, KEY_COLUMNS, NEW_ROW
+from elsinore.matches.operands import RESERVED, TIME, Laws, Layout, Operands
+from elsinore.matches.pieces import Pieces
+from elsinore.plan.modes import LAW
+
+FEW = 4096  # rows that may be left in the store although no key has them
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of some keys, one key after another.
+
+    `keys` are as in `elsinore.matches.keyed`; `numbers` are those of the rows in `Store.pieces`.
+    """
+
+    slots: Shorts
+    keys: Ints
+    operands: Operands
+    numbers: Ints
+
+
+class Store:
+    """The events of a unit's open windows, by key.
+
+    A key has the slot of its code; with `one_slot`, keys are numbered, the last one as 0.
+    """
+
+    def __init__(
+        self, layout: Layout, columns: Mapping[str, str], *, one_slot: bool, ordered: bool
+    ) -> None:
+        """`columns` are the names of the columns of attributes."""
+        self._layout, self._columns = layout, dict(columns)
+        self._one_slot, self._ordered = one_slot, ordered
+        self._arena = Arena()
+        self._use(
+            slots(0),
+            np.zeros((layout.double_rows, 0)),
+            np.zeros((layout.whole_rows + 1, 0), np.int64),
+        )
+        self._number = layout.whole_rows  # the row of integers with the numbers in `pieces`
+        self._code: int | None = None  # of the one slot
+        self.pieces = Pieces()
+        self.rows = 0
+
+    def _use(self, slots_: Any, doubles: Doubles, integers: Ints) -> None:
+        """Let the arena have these arrays."""
+        arena = self._arena
+        self._slots, self._doubles, self._integers = slots_, doubles, integers
+        arena.slots, arena.doubles, arena.integers = slots_, doubles, integers
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that rows take."""
+        columns = len(self._doubles) + len(self._integers)
+        return self.pieces.nbytes + 8 * columns * self._arena.top
+
+    def append(self, table: pa.Table, classes: Ints) -> tuple[Shorts, Ints]:
+        """Append the events of a batch; return the slots of their keys, and the rows these had.
+
+        classes: those of the events. Raises InputError if a key's events are not in the order of
+        their times.
+        """
+        arena, count = self._arena, table.num_rows
+        codes = self._slots_of(to_numpy(table.column("key")))
+        room = np.empty(count, np.int32)
+        touched = np.sort(room[: count_added(arena, codes, room)])
+        if self._one_slot and self.rows and touched[0] != 0:
+            touched = np.concatenate([[np.int32(0)], touched])
+        lengths = self._slots["end"][touched] - self._slots["first"][touched]
+        self._grow(arena.top + room_needed(arena, touched))
+        make_room(arena, touched)
+        order, targets = np.empty(count, np.int64), np.empty(count, np.int64)
+        times = to_numpy(table.column("time"))
+        placed = place_rows(arena, codes, times, classes, self._ordered, touched, order, targets)
+        if placed < 0:
+            raise InputError("A key's events are not in the order of their times.")
+        self.rows += placed
+        first = self.pieces.append(table)
+        self._put_values(table, order[:placed], targets[:placed])
+        self._integers[self._number, targets[:placed]] = first + order[:placed]
+        return touched, lengths
+
+    def all_slots(self) -> Shorts:
+        """Return the slots of all keys that have rows."""
+        slots_ = self._slots
+        return np.flatnonzero(slots_["end"] > slots_["first"]).astype(np.int32)
+
+    def slots_between(self, lowest: int, highest: int) -> Shorts:
+        """Return the slots of keys that have an event from time `lowest` to `highest`."""
+        room = np.empty(len(self._slots), np.int32)
+        return room[: list_between(self._arena, lowest, highest, room)]
+
+    def take(self, touched: Shorts, old: Ints | None = None) -> Rows:
+        """Return the rows of some keys, of which the first `old` are old; None: all of them."""
+        first, end = self._slots["first"][touched], self._slots["end"][touched]
+        keys = np.zeros((len(touched), KEY_COLUMNS), np.int64)
+        keys[:, END_ROW] = np.cumsum(end - first)
+        keys[:, FIRST_ROW] = keys[:, END_ROW] - (end - first)
+        keys[:, NEW_ROW] = keys[:, END_ROW] if old is None else keys[:, FIRST_ROW] + old
+        count = int(keys[-1, END_ROW]) if len(keys) else 0
+        doubles, integers = self._doubles, self._integers
+        if count and np.array_equal(first[1:], end[:-1]):
+            if count < integers.shape[1]:
+                begin, stop = int(first[0]), int(end[-1])
+                doubles = np.ascontiguousarray(doubles[:, begin:stop])
+                integers = np.ascontiguousarray(integers[:, begin:stop])
+        else:
+            rows = np.arange(count) + np.repeat(first - keys[:, FIRST_ROW], end - first)
+            doubles, integers = doubles.take(rows, axis=1), integers.take(rows, axis=1)
+        numbers = integers[self._number]
+        laws = None
+        if LAW in self._columns:
+            laws = Laws.of(self.pieces.take(self._columns[LAW], numbers))
+        operands = Operands(doubles, integers, self._layout.texts, laws)
+        return Rows(touched, keys, operands, numbers)
+
+    def release(self, touched: Shorts, least: Ints) -> None:
+        """Release the rows of some keys whose times are before `least` [key]."""
+        arena = self._arena
+        self.rows -= release_rows(arena, touched, least)
+        if self._one_slot and len(self._slots):
+            self._use(self._slots[-1:].copy(), self._doubles, self._integers)
+        if arena.top > 4 * self.rows + FEW or self.pieces.rows > 2 * self.rows + FEW:
+            self._compact()
+
+    def table(self) -> pa.Table | None:
+        """Return all rows as they came, one key after another; None if there are none."""
+        if self.rows == 0:
+            return None
+        return self.pieces.table(self.take(self.all_slots()).numbers)
+
+    def column(self, row: int) -> Ints:
+        """Return integers of all rows, one key after another."""
+        return np.asarray(self.take(self.all_slots()).operands.wholes[row])
+
+    def last_times(self) -> Ints:
+        """Return the time of the last row of each slot that has rows."""
+        return np.asarray(self._integers[TIME, self._slots["end"][self.all_slots()] - 1])
+
+    def codes(self) -> Shorts:
+        """Return the codes of the keys that have rows."""
+        if self._one_slot:
+            return np.array([self._code] if self.rows else [], np.int32)
+        return self.all_slots()
+
+    def _slots_of(self, codes: Shorts) -> Shorts:
+        """Return the slots of rows by the codes of their keys, and make slots for new keys."""
+        if self._one_slot:
+            last, code = codes[-1], codes[0] if self._code is None else self._code
+            codes = np.cumsum(np.diff(codes, prepend=code) != 0, dtype=np.int32)
+            self._code = int(last)
+        count = int(codes.max(initial=-1)) + 1
+        slots_ = self._slots
+        if count > len(slots_):
+            more = slots(count if self._one_slot else max(count, 2 * len(slots_)))
+            more[: len(slots_)] = slots_
+            self._use(more, self._doubles, self._integers)
+        return codes
+
+    def _grow(self, rows: int) -> None:
+        """Make room for so many rows of the arena."""
+        capacity, top = self._integers.shape[1], self._arena.top
+        if rows <= capacity:
+            return
+        size = max(rows, 2 * capacity)
+        doubles = np.empty((len(self._doubles), size))
+        integers = np.empty((len(self._integers), size), np.int64)
+        doubles[:, :top], integers[:, :top] = self._doubles[:, :top], self._integers[:, :top]
+        self._use(self._slots, doubles, integers)
+
+    def _put_values(self, table: pa.Table, order: Ints, targets: Ints) -> None:
+        """Convert the attributes of a batch, and put them into the arena."""
+        layout, top = self._layout, self._arena.top
+        attributes = {name: whole(table.column(held)) for name, held in self._columns.items()}
+        changed = layout.learn_texts(attributes)
+        if changed is not None:
+            for row in layout.text_rows:
+                self._recode(self._integers[row, :top], *changed)
+        if len(targets) and bool(np.all(np.diff(targets) == 1)):
+            begin, end = int(targets[0]), int(targets[-1]) + 1
+            doubles = self._doubles[:, begin:end]
+            layout.convert(attributes, order, doubles, self._integers[:, begin:end])
+            return
+        doubles = np.empty((len(self._doubles), len(order)))
+        integers = np.empty((len(self._integers), len(order)), np.int64)
+        layout.convert(attributes, order, doubles, integers)
+        self._doubles[:, targets] = doubles
+        self._integers[RESERVED : self._number, targets] = integers[RESERVED : self._number]
+
+    @staticmethod
+    def _recode(codes: Ints, old: Ints, new: Ints) -> None:
+        """Replace old codes of texts by new ones."""
+        places = np.minimum(np.searchsorted(old, codes), len(old) - 1)
+        codes[:] = np.where(old[places] == codes, new[places], codes)
+
+    def _compact(self) -> None:
+        """Leave little room between the rows of keys, and no row that no key has."""
+        kept = self.all_slots()
+        rows = self.take(kept)
+        lengths = rows.keys[:, END_ROW] - rows.keys[:, FIRST_ROW]
+        rooms = lengths + lengths // 2
+        limits = np.cumsum(rooms)
+        moved = slots(len(self._slots) if self._one_slot else int(kept[-1]) + 1 if len(kept) else 0)
+        moved["begin"][kept] = moved["first"][kept] = limits - rooms
+        moved["end"][kept], moved["limit"][kept] = limits - rooms + lengths, limits
+        targets = np.arange(self.rows) + np.repeat(
+            limits - rooms - rows.keys[:, FIRST_ROW], lengths
+        )
+        top = int(rooms.sum())
+        doubles = np.empty((len(self._doubles), top))
+        integers = np.empty((len(self._integers), top), np.int64)
+        doubles[:, targets], integers[:, targets] = rows.operands.doubles, rows.operands.wholes
+        integers[self._number, targets] = np.arange(self.rows)
+        self._use(moved, doubles, integers)
+        self._arena.top = top
+        self.pieces.keep(rows.numbers)
+        self._layout.forget_texts(rows.operands.wholes)

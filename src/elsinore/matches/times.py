@@ -1,0 +1,81 @@
+"""Until when events are needed, and when what they wait for is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elsinore.matches.arrays import Ints
+from elsinore.matches.searches import window_of
+from elsinore.matches.template import MatchTemplate
+from elsinore.matches.windows import NO_WINDOW
+from elsinore.model.window import first_window
+
+NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
+    """Return the time from which on the events of keys may be in a later match of a template.
+
+    reached: the times that keys have reached. longest: the longest interval of possible times.
+    """
+    within, slide, origin = window_of(template)
+    if within == NO_WINDOW:
+        return np.full(len(reached), NEVER)
+    if slide == 0:
+        return np.asarray(reached - _reach_back(template, within, longest))
+    # from the first window that is not over
+    number = first_window(reached, within, slide, origin)
+    return np.asarray(origin + number * slide - longest)
+
+
+def release_time(template: MatchTemplate, last: int, longest: int) -> int | None:
+    """Return from when on an event at `last` is not needed by a template; None: it always is.
+
+    longest: the longest interval of possible times.
+    """
+    window = template.query.window
+    if window is None:
+        return None
+    if window.slide is not None:
+        return int(window.bounds(window.last(last))[1]) + longest
+    return last + _reach_back(template, window.within, longest) + 1
+
+
+def _reach_back(template: MatchTemplate, within: int, longest: int) -> int:
+    """Return how long before the time reached an event may begin and still be needed.
+
+    within: the length of windows that are relative to the match. longest: the longest interval of
+    possible times. A match that waits does so until its window has passed from the last possible
+    time of its first event, and its other events may begin before that one does.
+    """
+    if template.waits and template.depends_on_earlier:
+        return 2 * (within + longest)  # NOT looks back from a match that waits
+    return within + (2 if template.waits else 1) * longest
+
+
+def waiting_times(
+    template: MatchTemplate, passed: int, reached: int, longest: int
+) -> tuple[int, int]:
+    """Return the first and last time of events whose windows end from `passed` to `reached`."""
+    within, _, _ = window_of(template)
+    if within == NO_WINDOW:
+        return (NEVER, EVER) if reached == EVER else (EVER, NEVER)
+    lowest = NEVER if passed < NEVER + within + longest else passed - within - longest
+    return lowest, reached
+
+
+def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
+    """Return when the first window ends that is open; None without windows.
+
+    `times` [event] are the first ones possible, `latest` the last ones.
+    """
+    within, slide, origin = window_of(template)
+    if within == NO_WINDOW or len(times) == 0:
+        return None
+    if slide == 0:
+        waiting = latest[latest > passed - within - 1] if passed > NEVER else latest
+        return int(waiting.min()) + within + 1 if len(waiting) else None
+    first = first_window(int(times.min()), within, slide, origin)
+    if passed > NEVER:
+        first = max(first, first_window(passed, within, slide, origin))
+    return origin + first * slide + within if origin + first * slide <= latest.max() else None
