@@ -19,7 +19,9 @@ def generate(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The stream: abc, ads, auctions, cluster, patients or ridesharing."
+            metavar="NAME",
+            help="The stream: abc, ads, auctions, cluster, patients, ridesharing, smarthome, "
+            "stock or taxi.",
         ),
     ],
     events: Annotated[int, typer.Option("--events", min=0, help="How many events.")],

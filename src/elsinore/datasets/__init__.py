@@ -15,6 +15,9 @@ from elsinore.datasets.cluster import cluster
 from elsinore.datasets.flights import flights, write_flights
 from elsinore.datasets.patients import patients
 from elsinore.datasets.ridesharing import ridesharing
+from elsinore.datasets.smarthome import smarthome
+from elsinore.datasets.stock import stock
+from elsinore.datasets.taxi import taxi
 from elsinore.datasets.ticks import with_ticks
 from elsinore.errors import InputError, did_you_mean
 
@@ -28,6 +31,9 @@ __all__ = [
     "generate",
     "patients",
     "ridesharing",
+    "smarthome",
+    "stock",
+    "taxi",
     "with_ticks",
     "write_flights",
 ]
@@ -42,6 +48,9 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "cluster": cluster,
         "patients": patients,
         "ridesharing": ridesharing,
+        "smarthome": smarthome,
+        "stock": stock,
+        "taxi": taxi,
     }
 )
 
