@@ -16,6 +16,11 @@ from elsinore.errors import SetupError, did_you_mean
 
 CHECKOUT = Path(elsinore.__file__).resolve().parents[2]
 FIGURES = {
+    "hamlet-fig9": "HAMLET, Figure 9: latency and throughput beside other systems, ridesharing",
+    "hamlet-fig10": "HAMLET, Figure 10: memory beside other systems, ridesharing",
+    "hamlet-fig11": "HAMLET, Figure 11: beside GRETA, taxis and smart homes",
+    "hamlet-fig12": "HAMLET, Figure 12: dynamic and static sharing decisions, stocks",
+    "hamlet-fig13": "HAMLET, Figure 13: memory of dynamic and static decisions, stocks",
     "qre-fig6": "StreamQRE, Figure 6: throughput of Y1, Y2, N1-N5 beside other systems",
     "qre-table1": "StreamQRE, Table 1: exact and approximate evaluation of P6 and P7",
     "sase-fig5": "SASE++, Figure 5: throughput, runs and costs against selectivity and window",
@@ -43,6 +48,15 @@ def bench(
             "--out", parser=destination, metavar="DIR", help="Where the table and the picture go."
         ),
     ] = Path("bench-output"),
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="PART",
+            help="A system, such as GRETA, or a value of an axis, such as queries=25; may be "
+            "repeated. For HAMLET's figures.",
+        ),
+    ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Measure a paper's figure or table anew, beside what it says.
@@ -74,4 +88,4 @@ def bench(
             + INSTALLED
         ) from error
     check_folder(out)
-    papers.reproduce(name, quick=quick, out=out, overwrite=overwrite)
+    papers.reproduce(name, quick=quick, out=out, overwrite=overwrite, only=tuple(only or ()))

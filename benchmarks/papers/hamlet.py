@@ -1,0 +1,234 @@
+"""What HAMLET's figures have in common: sweeps over rates and numbers of queries, and pictures.
+
+Each figure compares Elsinore with the systems of the paper and with those that it left out: running
+sums, the loop that one would write by hand, and Algorithm 1 as it is written. All results are
+compared; a system over its time has a mark in place of a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from benchmarks.papers.figure import Figure
+from benchmarks.papers.trend_points import Measured, Point, difference, measure
+from benchmarks.papers.trend_systems import SYSTEMS
+from elsinore.errors import InputError, did_you_mean
+
+BUDGET, QUICK_BUDGET = 60.0, 8.0  # seconds for a point
+STYLES: Mapping[str, tuple[str, str]] = {  # colour and marker
+    "Elsinore": ("#0072B2", "o"),
+    "always": ("#56B4E9", "s"),
+    "never": ("#009E73", "D"),
+    "running sums": ("#999999", "v"),
+    "HAMLET as written": ("#E69F00", "^"),
+    "GRETA": ("#D55E00", "x"),
+    "SHARON": ("#CC79A7", "P"),
+    "MCEP": ("#56494E", "*"),
+}
+METRICS: Mapping[str, tuple[str, str, float]] = {  # column, title, factor
+    "latency": ("latency, ms", "latency in milliseconds", 1e3),
+    "speed": ("events/s", "events per second of processor time", 1.0),
+    "memory": ("memory, MB", "memory in megabytes", 1e-6),
+}
+
+SCHEMA = pa.schema(
+    [
+        ("stream", pa.string()),
+        ("axis", pa.string()),
+        ("value", pa.int64()),
+        ("system", pa.string()),
+        ("latency, ms", pa.float64()),
+        ("events/s", pa.float64()),
+        ("memory, MB", pa.float64()),
+        ("note", pa.string()),
+        ("shared", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Points along one axis: `name` is a size of the case, `fixed` are the others."""
+
+    case: str
+    title: str
+    name: str
+    values: Sequence[int]
+    fixed: Mapping[str, Any]
+
+    @property
+    def axis(self) -> str:
+        """Return the axis's title."""
+        return "events per minute" if self.name == "rate" else "queries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A figure: its sweeps, systems, the metrics drawn, and what the paper says."""
+
+    title: str
+    paper: str
+    sweeps: Sequence[Sweep]
+    systems: Sequence[str]
+    metrics: Sequence[str]
+    remarks: Callable[[list[dict[str, Any]]], list[str]] | None = None
+
+
+def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
+    """Measure a figure; with `quick` the least and the greatest value of each sweep.
+
+    only: names of systems, and values of the axes as `queries=25`; of none, all. An interruption
+    ends the measurement; what was measured until then is kept.
+    """
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    try:
+        for sweep in plan.sweeps:
+            values = sweep.values if not quick else (sweep.values[0], sweep.values[-1])
+            for value in values:
+                if _chosen(only, f"{sweep.name}={value}", "="):
+                    rows += _point(plan, sweep, value, QUICK_BUDGET if quick else BUDGET, only)
+    except KeyboardInterrupt:
+        notes = ["Interrupted: the rest was not measured."]
+    found = [] if plan.remarks is None else plan.remarks(rows)
+    return Figure(
+        title=plan.title,
+        table=pa.Table.from_pylist(rows, schema=SCHEMA),
+        remarks=[f"The paper: {plan.paper}", *_compared(rows), *found, *notes],
+        draw=lambda picture: draw(picture, plan, rows),
+        size=(4.2 * len(plan.sweeps) * min(len(plan.metrics), 2), 3.4 * -(-len(plan.metrics) // 2)),
+    )
+
+
+def check_parts(plan: Plan, only: Sequence[str]) -> None:
+    """Raise InputError for a part that a figure does not have."""
+    values = [f"{sweep.name}={value}" for sweep in plan.sweeps for value in sweep.values]
+    parts = (*plan.systems, *dict.fromkeys(values))
+    for part in only:
+        if part not in parts:
+            raise InputError(
+                f"The figure has no part '{part}'. Parts: {', '.join(parts)}."
+                f"{did_you_mean(part, parts)}"
+            )
+
+
+def _chosen(only: Sequence[str], name: str, mark: str) -> bool:
+    """Return whether a part is among those chosen; without one of its sort, all are."""
+    of_sort = [part for part in only if (mark in part) == (mark in name)]
+    prefix = name.split("=", maxsplit=1)[0]
+    if mark in name:
+        of_sort = [part for part in of_sort if part.split("=")[0] == prefix]
+    return not of_sort or name in of_sort
+
+
+def _point(
+    plan: Plan, sweep: Sweep, value: int, budget: float, only: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Measure all systems at one value of an axis, and compare their results."""
+    rows: list[dict[str, Any]] = []
+    first: Measured | None = None
+    for system in plan.systems:
+        if not _chosen([part for part in only if "=" not in part], system, "="):
+            continue
+        print(f"{sweep.title}, {sweep.axis} {value:,}: {system} ...", flush=True)
+        sizes = {**sweep.fixed, sweep.name: value}
+        point = measure(Point(system=system, case=sweep.case, sizes=sizes), budget)
+        row: dict[str, Any] = {"stream": sweep.title, "axis": sweep.axis, "value": value}
+        row["system"] = system
+        for name, (column, _, factor) in METRICS.items():
+            raw = getattr(point, name)
+            row[column] = None if raw is None else raw * factor
+        row["note"] = point.note
+        if point.found is not None:
+            if first is None:
+                first = point
+            elif first.found is not None:
+                apart = difference(point.found, first.found)
+                row["note"] = "the same results" if apart is None else f"DIFFERS: {apart}"
+        row["shared"] = _shared(point)
+        rows.append(row)
+    return rows
+
+
+def _shared(point: Measured) -> str | None:
+    """Return how many bursts were shared of those that could be, None for other systems."""
+    if point.statistics is None:
+        return None
+    counts = [one for unit in point.statistics for one in unit.sharing]
+    return f"{sum(one.shared for one in counts)} of {sum(one.bursts for one in counts)}"
+
+
+def _compared(rows: list[dict[str, Any]]) -> list[str]:
+    """Return how many results were compared, and by how much Elsinore is ahead or behind."""
+    differ = [row for row in rows if row["note"].startswith("DIFFERS")]
+    same = [row for row in rows if row["note"] == "the same results"]
+    text = f"Results of {len(same)} runs are the same as those of the first system at their point"
+    found = [f"{text}; {len(differ)} differ."]
+    for system in SYSTEMS:
+        for column, more in (("latency, ms", False), ("events/s", True)):
+            ratios = [
+                (row[column] / base[column]) ** (-1 if more else 1)
+                for row in rows
+                for base in rows
+                if row["system"] == system != "Elsinore" == base["system"]
+                and all(row[key] == base[key] for key in ("stream", "axis", "value"))
+                and row[column] and base[column]
+            ]  # fmt: skip
+            if ratios:
+                what = "time per event" if more else "latency"
+                found.append(
+                    f"{system}: {what} {min(ratios):.3g} to {max(ratios):.3g} times Elsinore's "
+                    f"({len(ratios)} points)."
+                )
+        over = [row for row in rows if row["system"] == system and row["latency, ms"] is None]
+        if over:
+            notes = ", ".join(dict.fromkeys(row["note"] for row in over))
+            found.append(f"{system}: no figure at {len(over)} points ({notes}).")
+    return found
+
+
+def draw(picture: Picture, plan: Plan, rows: list[dict[str, Any]]) -> None:
+    """Draw a panel for each metric and sweep, with the legend and the paper's words below."""
+    panels = [(metric, sweep) for metric in plan.metrics for sweep in plan.sweeps]
+    columns = len(plan.sweeps) * min(len(plan.metrics), 2)
+    grid = picture.subplots(-(-len(panels) // columns), columns, squeeze=False).ravel()
+    for number, (axes, (metric, sweep)) in enumerate(zip(grid, panels, strict=False)):
+        _panel(axes, metric, sweep, plan.systems, rows)
+        axes.set_title(f"({chr(97 + number)}) {sweep.title}", fontsize=9)
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+    handles, labels = grid[0].get_legend_handles_labels()
+    picture.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
+    picture.supxlabel(f"The paper: {plan.paper}", fontsize=7, wrap=True)
+
+
+def _panel(
+    axes: Axes, metric: str, sweep: Sweep, systems: Sequence[str], rows: list[dict[str, Any]]
+) -> None:
+    column, title, _ = METRICS[metric]
+    for system in systems:
+        colour, marker = STYLES[system]
+        points = {
+            row["value"]: row[column]
+            for row in rows
+            if (row["system"], row["stream"], row["axis"]) == (system, sweep.title, sweep.axis)
+        }
+        there = sorted(points)
+        # a missing value is not-a-number, across which no line is drawn
+        heights = [points[at] or float("nan") for at in there]
+        axes.plot(there, heights, color=colour, marker=marker, label=system, lw=1.2, ms=5)
+        for at in there:
+            if points[at] is None:
+                axes.plot([at], [1.0], "x", color=colour, ms=7, clip_on=False,
+                          transform=axes.get_xaxis_transform())  # fmt: skip
+    axes.set_yscale("log")
+    axes.set_xlabel(sweep.axis, fontsize=8)
+    axes.set_ylabel(title, fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.grid(linewidth=0.3)

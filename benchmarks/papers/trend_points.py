@@ -1,0 +1,147 @@
+"""One point of a figure: a system over a case, in a process of its own.
+
+Latency is what the paper's is (section 6.1): the time from the arrival of the last events that a
+window's results need to the results, here from the last batch of fifty events of a window on.
+Throughput is that of larger batches, in processor time. Events are encoded beforehand, for all
+systems.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.baselines.trends.queries import UnsupportedError
+from benchmarks.papers.trend_cases import CASES, MINUTE, Case
+from benchmarks.papers.trend_systems import SYSTEMS, Elsinore, Fed, Found
+
+BATCH, LARGE_BATCH = 50, 1_000  # events: for latency and memory, for throughput
+WARM_UP = 400  # events of a smaller case that has everything compiled and loaded
+KILOBYTE = 1 if sys.platform == "darwin" else 1024  # bytes in a unit of ru_maxrss
+SAME = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Where a system is measured: a case of `trend_cases` by its name, and its sizes."""
+
+    system: str
+    case: str
+    sizes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was measured: seconds, events per second, bytes; or in a word why there is nothing.
+
+    latency: median over windows; speed: events per second of processor time; memory: how far the
+    process's memory rose above what it took before the first event.
+    """
+
+    note: str = ""
+    latency: float | None = None
+    speed: float | None = None
+    memory: float | None = None
+    found: Found | None = None
+    statistics: list[Any] | None = None
+
+
+def measure(point: Point, budget: float) -> Measured:
+    """Measure a point in a new process; after `budget` seconds it is ended, and noted as over."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_in_process, args=(point, theirs))
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(budget):
+            return Measured(note="over its time")
+        measured: Measured = ours.recv()
+    except EOFError:
+        return Measured(note="out of memory" if process.exitcode == -9 else "failed")
+    else:
+        return measured
+    finally:
+        process.kill()
+        process.join()
+
+
+def _in_process(point: Point, connection: Connection) -> None:
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    case = CASES[point.case](**point.sizes)
+    try:
+        small = Case(
+            queries=case.queries,
+            table=case.table.slice(0, WARM_UP if point.system != "MCEP" else 0),
+            minutes=case.minutes,
+            grouped=case.grouped,
+        )
+        run(SYSTEMS[point.system](small), small, BATCH)
+        measured = run(SYSTEMS[point.system](case), case, BATCH)
+        of_large = run(SYSTEMS[point.system](case), case, LARGE_BATCH)
+        connection.send(replace(measured, speed=of_large.speed))
+    except UnsupportedError as reason:
+        connection.send(Measured(note=f"cannot express it: {reason}"))
+
+
+def run(system: Fed, case: Case, batch: int) -> Measured:
+    """Feed a case's events in batches of so many, close windows when they end; measure both."""
+    times = case.times
+    slide = min(window.slide for window in case.queries)
+    ends = range(slide, case.minutes + 1, slide)
+    edges = np.searchsorted(times, np.array(ends) * MINUTE).tolist()
+    spans: list[list[tuple[int, int]]] = []
+    begin = 0
+    for edge in edges:
+        cuts = [*range(begin, edge, batch), edge]
+        spans.append([(a, b) for a, b in pairwise(cuts) if a < b])
+        begin = edge
+    if isinstance(system, Elsinore):
+        for span in (span for of_window in spans for span in of_window):
+            system.encode(*span)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    latencies = []
+    spent = time.process_time()
+    for end, of_window in zip(ends, spans, strict=True):
+        last = time.perf_counter()
+        for span in of_window:
+            last = time.perf_counter()
+            system.feed(*span)
+        system.close(end)
+        latencies.append(time.perf_counter() - last)
+    spent = time.process_time() - spent
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    return Measured(
+        latency=float(np.median(latencies)),
+        speed=len(times) / max(spent, 1e-9),
+        memory=float(memory * KILOBYTE),
+        found=system.found(),
+        statistics=system.statistics() if isinstance(system, Elsinore) else None,
+    )
+
+
+def difference(found: Found, expected: Found) -> str | None:
+    """Return the first difference between two systems' results as a sentence, None if equal.
+
+    Both are infinite where a count is beyond a double's range; a sum is then not compared.
+    """
+    for key in sorted(found.keys() | expected.keys()):
+        ours, theirs = found.get(key, (0.0, 0.0)), expected.get(key, (0.0, 0.0))
+        pairs = list(zip(ours, theirs, strict=True))
+        if math.isinf(ours[0]):
+            pairs = pairs[:1]
+        if not all(a == b or math.isclose(a, b, rel_tol=SAME) for a, b in pairs):
+            return f"{key}: {ours} and {theirs}"
+    return None
