@@ -100,6 +100,8 @@ def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
         planned.start(tmp_path / "out", checkpoint=checkpoint, trigger={"once": True})
     with pytest.raises(InputError, match=r"needs workload.stream\(..., rejects=True\)"):
         planned.start(tmp_path / "out", checkpoint=checkpoint, rejects=tmp_path / "rejects")
+    with pytest.raises(InputError, match="Functions receive results as foreach_batch"):
+        planned.start(fail, checkpoint=checkpoint)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="to one place"):
         planned.start(checkpoint=checkpoint)
     with pytest.raises(InputError, match=r'stream\(engine="local"\) reads a folder'):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -85,6 +86,11 @@ def target_of(
     path: a folder, or kafka:TOPIC@HOST:PORT. queries: those whose results are written.
     """
     targets: list[Sink] = []
+    if not isinstance(path, str | os.PathLike | None):
+        raise InputError(
+            f"A path is a text or a Path, not {type(path).__name__}. Functions receive results as "
+            "foreach_batch=..., sinks as sink=..."
+        )
     if path is not None:
         targets.append(sink_of(str(path), file_format=file_format, keys=key_columns(queries)))
     if sink is not None:

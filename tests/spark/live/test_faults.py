@@ -1,4 +1,4 @@
-"""Workers of Spark that are killed in the middle of a micro-batch of a live stream."""
+"""Workers that are killed, and sinks that fail, in the middle of a micro-batch on Spark."""
 
 from __future__ import annotations
 
@@ -74,3 +74,32 @@ def test_a_worker_that_is_killed_in_a_micro_batch_is_replaced(
     assert run.await_termination(600)
     assert (tmp_path / "died").exists()
     check_files(tmp_path / "out", table)
+
+
+def test_a_sink_that_fails_with_a_long_java_error_ends_the_stream_with_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark's search for interruptions in such a text would overflow the stack of its thread."""
+    text = (
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o1.collect" + " at x" * 20_000
+    )
+
+    def fail(results: object, batch: int) -> None:
+        raise OSError(text)
+
+    write_files(events(200, seconds=30), tmp_path / "in", 2)
+    run = (
+        Workload.parse(TEXT)
+        .stream(tmp_path / "in", spark=spark, lateness=LATENESS, order_by="seq", end_on_idle=1)
+        .start(
+            foreach_batch=fail,
+            checkpoint=tmp_path / "checkpoint",
+            trigger={"availableNow": True},
+        )
+    )
+    with pytest.raises(OSError, match="An error occurred while calling o1"):
+        run.await_termination(600)
+    seen = run.query.exception()
+    assert seen is not None
+    assert "StackOverflowError" not in str(seen)
+    assert len(str(seen)) < 10_000

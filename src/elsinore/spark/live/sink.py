@@ -26,6 +26,18 @@ from elsinore.spark.live.rows import (
 )
 from elsinore.spark.live.tasks import StreamPlan
 
+# Spark's classes of interruptions: where a stream is stopped in a micro-batch, it looks for them
+INTERRUPTIONS = (
+    "java.lang.InterruptedException",
+    "java.io.InterruptedIOException",
+    "java.nio.channels.ClosedByInterruptException",
+)
+LONGEST = 400  # characters of an error's text
+
+
+class BatchError(Exception):
+    """A micro-batch could not be written; what happened is the writer's `failure`."""
+
 
 @dataclass(slots=True)
 class BatchWriter:
@@ -51,9 +63,9 @@ class BatchWriter:
         """Write a micro-batch."""
         try:
             self.write(answers_of(frame.toArrow().to_batches()), batch)
-        except BaseException as error:  # Spark hands on its text alone
+        except BaseException as error:
             self.failure = error
-            raise
+            raise BatchError(_for_spark(str(error))) from None
 
     def write(self, rows_of_answers: Iterable[Answer], batch: int) -> None:
         """Write what the rows of a micro-batch contain."""
@@ -167,3 +179,15 @@ def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:
 def _shown(ticks: int | None, kind: TimeKind) -> Any:
     """Return a time in ticks as a time of the input."""
     return None if ticks is None else from_ticks(pa.array([ticks], pa.int64()), kind)[0].as_py()
+
+
+def _for_spark(text: str) -> str:
+    """Return an error's text as short as Spark's search for interruptions in it needs.
+
+    The search is a regular expression that overflows the JVM's stack on the text of a Java error
+    with its trace of calls.
+    """
+    for name in INTERRUPTIONS:
+        if name in text:
+            return f"py4j.protocol.Py4JJavaError: An error occurred while calling {name}"
+    return text[:LONGEST]
