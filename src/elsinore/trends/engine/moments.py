@@ -14,6 +14,7 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import add_lanes
     from cython.cimports.elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
+    from cython.cimports.elsinore.trends.engine.sharing.graphlets import store_graphlets
     from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Program
     from cython.cimports.libc.math import fabs
@@ -23,6 +24,7 @@ else:
     from elsinore.trends.engine.numbers import add_lanes
     from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
     from elsinore.trends.engine.scaling import make_scaled
+    from elsinore.trends.engine.sharing.graphlets import store_graphlets
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Program
 
@@ -33,6 +35,8 @@ LIMIT = cython.declare(cython.double, 2.0**512)
 def store_moment(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
     """Store what a slot's latest timestamp emptied and added."""
     place: cython.Py_ssize_t
+    if store.slots[slot].pending:
+        store_graphlets(program, store, slot)
     for place in range(store.slots[slot].touched):
         block: cython.Py_ssize_t = store.touched[slot, place]
         begin: cython.Py_ssize_t = store.ranges[slot, block].begin

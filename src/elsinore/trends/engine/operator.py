@@ -17,6 +17,8 @@ from elsinore.plan.aggregates import FieldKind
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.saving import load_store, save_store
+from elsinore.trends.engine.sharing.optimizer import ALWAYS, DYNAMIC, NEVER
+from elsinore.trends.engine.sharing.statistics import SharingCounts
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
 from elsinore.trends.engine.totals import rebuild
@@ -59,8 +61,10 @@ class EngineOperator:
         assert in_engine is not None
         self._engine_unit = in_engine
         self._builder = ProgramBuilder.shared(self._engine_unit)
-        self._store = Store(self._builder.shape, ordered, one_slot)
+        mode = {Sharing.NEVER: NEVER, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}[sharing]
+        self._store = Store(self._builder.shape, ordered, one_slot, mode)
         self._take_tables()
+        self._shared = SharingCounts(unit, self._builder.sharing.sets, record=record)
         self._shifts = Shifts(unit)
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
@@ -78,6 +82,7 @@ class EngineOperator:
         self._statistics.matched = self._store.matched
         self._statistics.classes = int(np.count_nonzero(self._store.seen))
         self._statistics.state_bytes = max(self._statistics.state_bytes, self._store.nbytes)
+        self._statistics.sharing = self._shared.statistics(self._program, self._store)
         return self._statistics
 
     @property
@@ -163,6 +168,7 @@ class EngineOperator:
         """Let all events of a batch act, and do what the loop stops for."""
         store, event = self._store, 0
         codes = np.asarray(batch.codes)
+        self._shared.make_room(store, len(codes))
         if self._builder.is_numbered:  # classes were numbered anew
             self._take_tables()
         while (event := process(self._program, store, batch, event)) < len(codes):
@@ -196,6 +202,7 @@ class EngineOperator:
         """Return the totals of all windows that end at or before `until`; None: of all windows."""
         time = FOREVER if until is None else until
         store, slot = self._store, 0
+        self._shared.make_room(store, 0)
         while (slot := close(self._program, store, time, slot)) < len(store.slots):
             self._make_room()
         if until is None:
@@ -276,6 +283,7 @@ class EngineOperator:
             "shifted": shifted,
             "classes": np.array(self._builder.codes(np.flatnonzero(self._store.seen).tolist())),
             "statistics": np.array([self._statistics.events, self._statistics.totals]),
+            "records": self._shared.saved(self._store),
         }
         return pack(SAVED_BY, self.unit.fingerprint, arrays)
 
@@ -301,4 +309,5 @@ class EngineOperator:
         operator._shifts.load(arrays["shifted"], arrays["shifts"])
         events, totals = arrays["statistics"].tolist()
         operator._statistics.events, operator._statistics.totals = events, totals
+        operator._shared.load(arrays["records"])
         return operator

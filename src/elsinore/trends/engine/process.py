@@ -18,6 +18,12 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.moments import empty, store_moment
     from cython.cimports.elsinore.trends.engine.recurrence import act
     from cython.cimports.elsinore.trends.engine.rows import drop_rows
+    from cython.cimports.elsinore.trends.engine.sharing.bursts import (
+        break_bursts,
+        end_bursts,
+        note_event,
+    )
+    from cython.cimports.elsinore.trends.engine.sharing.graphlets import take
     from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
     from cython.cimports.elsinore.trends.engine.windows import (
@@ -30,6 +36,8 @@ else:
     from elsinore.trends.engine.moments import empty, store_moment
     from elsinore.trends.engine.recurrence import act
     from elsinore.trends.engine.rows import drop_rows
+    from elsinore.trends.engine.sharing.bursts import break_bursts, end_bursts, note_event
+    from elsinore.trends.engine.sharing.graphlets import take
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
     from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
@@ -83,6 +91,7 @@ def run(
                 store_moment(program, store, slot)
                 store.slots[slot].time = time
                 if time >= store.slots[slot].edge:
+                    end_bursts(program, store, slot)
                     move_windows(program, store, slot, time)
                     store.slots[slot].key = batch.keys[event]
                     store.slots[slot].group = batch.groups[event]
@@ -118,10 +127,56 @@ def let_act(
     """Let an event act on the lanes that its class acts on."""
     at: cython.Py_ssize_t
     store.seen[known] = 1
+    break_bursts(program, store, slot, known)
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
         empty(program, store, slot, at)
     for at in range(program.classes[known].steps, program.classes[known].steps_end):
-        act(program, store, batch, event, slot, at)
+        act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
+    for at in range(program.classes[known].sections, program.classes[known].sections_end):
+        note_event(program, store, slot, at, batch.has_great)
+        let_section_act(program, store, batch, event, slot, at)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def let_section_act(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    event: cython.Py_ssize_t,
+    slot: cython.Py_ssize_t,
+    section: cython.Py_ssize_t,
+) -> cython.void:
+    """Let an event join the shared graphlet of a set, and act on the lanes that do not share it."""
+    number: cython.Py_ssize_t = program.sections[section].number
+    at: cython.Py_ssize_t
+    span: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
+    if store.graphlets[slot, number].parts == 0:
+        for span in range(program.sections[section].spans, program.sections[section].spans_end):
+            at = program.spans[span].step
+            act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
+        return
+    take(program, store, batch, event, slot, section)
+    if store.graphlets[slot, number].alone == 0:
+        return
+    first: cython.Py_ssize_t = program.sets[number].cohorts
+    for span in range(program.sections[section].spans, program.sections[section].spans_end):
+        at = program.spans[span].step
+        end: cython.Py_ssize_t = program.spans[span].members_end
+        begin = program.spans[span].members
+        while begin < end:
+            last: cython.Py_ssize_t = begin
+            while last < end and store.part_of[slot, first + program.members[last]] < 0:
+                last += 1
+            if last > begin:
+                lane: cython.Py_ssize_t = begin - program.spans[span].members
+                lane *= program.spans[span].overlap
+                lanes: cython.Py_ssize_t = (last - begin) * program.spans[span].overlap
+                act(program, store, batch, event, slot, at, lane, lanes)
+            begin = last + 1
 
 
 @cython.cfunc
@@ -150,6 +205,7 @@ def finish(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.vo
     """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
     kind: cython.Py_ssize_t
     store_moment(program, store, slot)
+    end_bursts(program, store, slot)
     for kind in range(program.kinds.shape[0]):
         close_windows(program, store, slot, kind, store.last[slot, kind] + 1)
     store.slots[slot].key = -1
@@ -190,6 +246,8 @@ def close_slots(
                 continue
             if store.slots[slot].time < until:
                 store_moment(program, store, slot)
+            if store.slots[slot].edge <= until:
+                end_bursts(program, store, slot)
             for kind in range(program.kinds.shape[0]):
                 close_windows(program, store, slot, kind, first_to_end_after(program, kind, until))
         return store.slots.shape[0]

@@ -20,6 +20,7 @@ from elsinore.plan.template import ALL, Reads
 from elsinore.trends.engine import tables
 from elsinore.trends.engine.bounds import Bounds
 from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.sharing.program import NO_WEIGHTS, SharingTables, Weights
 from elsinore.trends.engine.store import StoreShape
 from elsinore.trends.engine.tables import FOREVER, NO_STEPS, UNKNOWN, Program
 from elsinore.trends.engine.updates import (
@@ -44,6 +45,17 @@ _KINDS = {
     "fields": tables.FIELD,
     "places": tables.CELL,
     "seeds": tables.CELL,
+    "sets": tables.SHARING_SET,
+    "cohorts": tables.COHORT,
+    "separate": tables.PRICE,
+    "values": tables.PRICE,
+    "spans": tables.SPAN,
+    "sections": tables.SECTION,
+    "members": tables.CELL,
+    "takers": tables.CELL,
+    "breaks": tables.CELL,
+    "shared_addends": tables.CELL,
+    "shared_ranks": tables.CELL,
 }
 _lock = threading.RLock()  # of what units keep, and of tables that classes are added to
 TABLE_LIMIT = 2**22  # classes that are looked up in a table; more are numbered as they occur
@@ -85,6 +97,7 @@ class ProgramBuilder:
         self._lanes = self._add_blocks()
         self._add_kinds()
         self._add_bounds()
+        self.sharing = SharingTables(self.updates, self.layout, self._rows, self._add_steps)
         self.is_numbered = unit.classes.size > TABLE_LIMIT
         self._known = np.full(1 if self.is_numbered else unit.classes.size, UNKNOWN, np.int32)
         self._numbers: dict[int, int] = {}  # of classes that are too many for a table
@@ -111,6 +124,9 @@ class ProgramBuilder:
             row_extremes=max(
                 (b.width * b.extremes for b in layout.blocks if b.has_rows), default=0
             ),
+            sets=len(self.sharing.sets),
+            cohorts=len(self._rows["cohorts"]),
+            **self.sharing.sizes,
         )
 
     @classmethod
@@ -166,23 +182,46 @@ class ProgramBuilder:
                     code = self._codes[number] if self.is_numbered else number
                     decoded = self.unit.classes.decode(code)
                     updates, resets = self.updates.updates(*decoded), self.updates.resets(*decoded)
-                    self._known[number] = self._add_class(updates, resets)
+                    self._known[number] = self._add_class(decoded[0], updates, resets)
                     if self._known[number] != NO_STEPS:
                         self._class_codes.append(code)
                     self._program = None
 
-    def _add_class(self, updates: Sequence[Update], resets: Sequence[int]) -> int:
+    def _add_class(self, type_name: str, updates: Sequence[Update], resets: Sequence[int]) -> int:
         if not updates and not resets:
             return NO_STEPS
-        rows = self._rows
+        rows, sharing = self._rows, self.sharing
         steps, first_reset = len(rows["steps"]), len(rows["resets"])
-        for run in self._runs(updates):
-            self._add_step(run)
+        sections = sharing.sections(type_name, updates)
+        shared_nodes = {update.node for section in sections.values() for update in section}
+        self._add_steps([update for update in updates if update.node not in shared_nodes])
+        steps_end = len(rows["steps"])
+        shared = sharing.add_sections(sections)
+        changed = [*(update.node for update in updates), *resets]
         for block, index, count in self._ranges(resets):
             overlap = self.layout.blocks[block].overlap
             rows["resets"].append((block, index * overlap, count * overlap))
-        rows["classes"].append((steps, len(rows["steps"]), first_reset, len(rows["resets"])))
+        rows["classes"].append(
+            (
+                steps,
+                steps_end,
+                first_reset,
+                len(rows["resets"]),
+                *shared,
+                *sharing.add_breaks(type_name, changed),
+            )
+        )
         return len(rows["classes"]) - 1
+
+    def _add_steps(
+        self, updates: Sequence[Update], weights: Weights = NO_WEIGHTS
+    ) -> list[tuple[int, list[int]]]:
+        """Add the steps of updates; return each with its nodes in the order of their lanes."""
+        steps = []
+        for run in self._runs(updates):
+            self._add_step(run, weights)
+            steps.append((len(self._rows["steps"]) - 1, [update.node for update in run.updates]))
+        return steps
 
     def _runs(self, updates: Sequence[Update]) -> list[Run]:
         """Put updates of nodes side by side together where they read nodes side by side."""
@@ -236,7 +275,7 @@ class ProgramBuilder:
         run.shared[:] = shared
         return True
 
-    def _add_step(self, run: Run) -> None:
+    def _add_step(self, run: Run, weights: Weights) -> None:
         rows, layout = self._rows, self.layout
         first = run.updates[0]
         block = layout.blocks[layout.block_of[first.node]]
@@ -250,12 +289,14 @@ class ProgramBuilder:
                 rows["sources"].append((opened, block.overlap, -1))
             self._add_sources(run, number, reads, is_extreme=False)
             target = block.cell + number * block.width + lane
-            rows["sums"].append((target, sum_of.addend, sources, len(rows["sources"])))
+            weight = weights.addends.get(sum_of.addend, -1)
+            rows["sums"].append((target, sum_of.addend, sources, len(rows["sources"]), weight))
         for number, extreme in enumerate(first.extremes):
             sources = len(rows["sources"])
             self._add_sources(run, len(first.sums) + number, reads, is_extreme=True)
             target = block.extreme + number * block.width + lane
-            rows["extremes"].append((target, extreme.rank, sources, len(rows["sources"])))
+            least = weights.ranks.get(extreme.rank, -1)
+            rows["extremes"].append((target, extreme.rank, sources, len(rows["sources"]), least))
         for of_block, number, first_lane, lanes in reads:
             rows["reads"].append(self._read(of_block, number, first_lane, lanes))
         self.most_reads = max(self.most_reads, len(reads))

@@ -43,9 +43,10 @@ def act(
     event: cython.Py_ssize_t,
     slot: cython.Py_ssize_t,
     at: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
 ) -> cython.void:
-    """Add what an event does to the lanes of a step to what its timestamp adds."""
-    lanes: cython.Py_ssize_t = program.steps[at].lanes
+    """Add what an event does to some of a step's lanes, from `begin` on, to its timestamp's."""
     first: cython.Py_ssize_t = program.steps[at].sums
     block: cython.Py_ssize_t = program.steps[at].block
     number: cython.Py_ssize_t
@@ -59,35 +60,31 @@ def act(
     store.row = -1
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
+    lane: cython.Py_ssize_t = program.steps[at].lane + begin
     for number in range(first, program.steps[at].sums_end):
         row: cython.Py_ssize_t = 0 if number == first else 1
-        value: cython.double = addend_of(program, batch, event, number)
-        cell: cython.Py_ssize_t = (number - first) * program.blocks[block].width + program.steps[
-            at
-        ].lane
+        value: cython.double = addend_of(batch, event, program.sums[number].addend)
+        cell: cython.Py_ssize_t = (number - first) * program.blocks[block].width + lane
         if store.slots[slot].scaled:
-            add_scaled(program, store, slot, number, lanes, row, value, cell, is_first)
+            gather_scaled(program, store, slot, number, begin, lanes, row)
+            add_scaled(program, store, slot, number, begin, lanes, row, value, cell, is_first)
         else:
-            add_plain(program, store, slot, number, lanes, row, value, cell, is_first)
+            gather(program, store, slot, number, begin, lanes, row)
+            add_plain(program, store, slot, number, begin, lanes, row, value, cell, is_first)
     first = program.steps[at].extremes
     for number in range(first, program.steps[at].extremes_end):
-        cell = (number - first) * program.blocks[block].width + program.steps[at].lane
-        take_least(program, store, batch, event, slot, number, lanes, cell)
+        cell = (number - first) * program.blocks[block].width + lane
+        rank: cython.longlong = FOREVER
+        if program.extremes[number].rank >= 0:
+            rank = batch.ranks[event, program.extremes[number].rank]
+        take_least(program, store, slot, number, begin, lanes, rank, cell)
     if store.row >= 0 and ends_trends(store, lanes):
         keep_row(store, slot, program.blocks[block].rows)
-    begin: cython.Py_ssize_t = program.steps[at].lane
-    touch(store, slot, block, begin, begin + lanes)
+    touch(store, slot, block, lane, lane + lanes)
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def addend_of(
-    program: Program, batch: Batch, event: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.double:
-    """Return what an event adds to a sum for each trend."""
-    addend: cython.Py_ssize_t = program.sums[number].addend
+def addend_of(batch: Batch, event: cython.Py_ssize_t, addend: cython.Py_ssize_t) -> cython.double:
+    """Return what an event adds to a sum for each trend; `addend` is as in `tables`."""
     if addend == NO_ADDEND:
         return 0.0
     if addend == ONE:
@@ -112,25 +109,18 @@ def ends_trends(store: Store, lanes: cython.Py_ssize_t) -> cython.bint:
     return ends
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def add_plain(
+def gather(
     program: Program,
     store: Store,
     slot: cython.Py_ssize_t,
     number: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
     lanes: cython.Py_ssize_t,
     row: cython.Py_ssize_t,
-    value: cython.double,
-    kept: cython.Py_ssize_t,
-    is_first: cython.bint,
 ) -> cython.void:
-    """Add a sum's sources, and `value` for each trend, where no number has a power.
+    """Add a sum's sources up in a row of `work`, where no number has a power.
 
-    Row 0 of `work` has the numbers of trends, row 1 the sum. `kept`: its place in the event's row.
-    `is_first`: nothing was added to the block at this timestamp.
+    Row 0 has the numbers of trends, row 1 another sum; `begin`: the first of the step's lanes.
     """
     lane: cython.Py_ssize_t
     node: cython.Py_ssize_t
@@ -143,11 +133,11 @@ def add_plain(
         read: cython.Py_ssize_t = program.sources[place].read
         if read >= 0:
             for lane in range(lanes):
-                at: cython.Py_ssize_t = cell + (lane if period == 0 else lane % period)
+                at: cython.Py_ssize_t = cell + (begin + lane if period == 0 else lane % period)
                 store.work[row, lane] += store.gathered[read, at]
         elif period == 0:
             for lane in range(lanes):
-                store.work[row, lane] += store.cells[slot, cell + lane]
+                store.work[row, lane] += store.cells[slot, cell + begin + lane]
         elif period == 1:
             shared: cython.double = store.cells[slot, cell]
             for lane in range(lanes):
@@ -156,10 +146,33 @@ def add_plain(
             for node in range(lanes // period):
                 for lane in range(period):
                     store.work[row, node * period + lane] += store.cells[slot, cell + lane]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def add_plain(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    value: cython.double,
+    kept: cython.Py_ssize_t,
+    is_first: cython.bint,
+) -> cython.void:
+    """Add what was gathered of a sum, and `value` for each trend, to its timestamp's.
+
+    `kept`: its place in the event's row. `is_first`: nothing was added to the block before.
+    """
+    lane: cython.Py_ssize_t
     if value != 0.0:
         for lane in range(lanes):
             store.work[row, lane] += store.work[0, lane] * value
-    target: cython.Py_ssize_t = program.sums[number].cell
+    target: cython.Py_ssize_t = program.sums[number].cell + begin
     if is_first:
         for lane in range(lanes):
             store.added[slot, target + lane] = store.work[row, lane]
@@ -171,21 +184,16 @@ def add_plain(
             store.row_cells[store.row, kept + lane] = store.work[row, lane]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def add_scaled(
+def gather_scaled(
     program: Program,
     store: Store,
     slot: cython.Py_ssize_t,
     number: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
     lanes: cython.Py_ssize_t,
     row: cython.Py_ssize_t,
-    value: cython.double,
-    kept: cython.Py_ssize_t,
-    is_first: cython.bint,
 ) -> cython.void:
-    """Do the same with numbers that have powers."""
+    """Do what `gather` does with numbers that have powers."""
     lane: cython.Py_ssize_t
     place: cython.Py_ssize_t
     for lane in range(lanes):
@@ -195,6 +203,8 @@ def add_scaled(
         period: cython.Py_ssize_t = program.sources[place].period
         cell: cython.Py_ssize_t = program.sources[place].cell
         read: cython.Py_ssize_t = program.sources[place].read
+        if period == 0:
+            cell += begin
         if read < 0 and period == 0 and place == program.sums[number].sources:
             for lane in range(lanes):
                 store.work[row, lane] = store.cells[slot, cell + lane]
@@ -225,9 +235,28 @@ def add_scaled(
                 period,
                 lanes,
             )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_scaled(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    value: cython.double,
+    kept: cython.Py_ssize_t,
+    is_first: cython.bint,
+) -> cython.void:
+    """Do what `add_plain` does with numbers that have powers."""
+    lane: cython.Py_ssize_t
     if value != 0.0:
         add_products(store.work, store.work_powers, value, lanes)
-    target: cython.Py_ssize_t = program.sums[number].cell
+    target: cython.Py_ssize_t = program.sums[number].cell + begin
     if is_first:
         for lane in range(lanes):
             store.added[slot, target + lane] = store.work[row, lane]
@@ -252,38 +281,49 @@ def add_scaled(
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 def take_least(
     program: Program,
     store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
     slot: cython.Py_ssize_t,
     number: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
     lanes: cython.Py_ssize_t,
+    rank: cython.longlong,
     kept: cython.Py_ssize_t,
 ) -> cython.void:
-    """Take the least rank of an extreme's sources and the event's own, if any trend ends."""
+    """Take the least of a rank and of an extreme's sources, where any trend ends."""
     lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    rank: cython.longlong = FOREVER
-    if program.extremes[number].rank >= 0:
-        rank = batch.ranks[event, program.extremes[number].rank]
     for lane in range(lanes):
         if store.work[0, lane] == 0.0:
             continue
-        least: cython.longlong = rank
-        for place in range(program.extremes[number].sources, program.extremes[number].sources_end):
-            period: cython.Py_ssize_t = program.sources[place].period
-            cell: cython.Py_ssize_t = program.sources[place].cell
-            cell += lane if period == 0 else lane % period
-            read: cython.Py_ssize_t = program.sources[place].read
-            if read >= 0:
-                least = min(least, store.gathered_extremes[read, cell])
-            else:
-                least = min(least, store.extremes[slot, cell])
+        least: cython.longlong = least_of(program, store, slot, number, begin + lane, rank)
         if store.row >= 0:
             store.row_extremes[store.row, kept + lane] = least
-        target: cython.Py_ssize_t = program.extremes[number].cell + lane
+        target: cython.Py_ssize_t = program.extremes[number].cell + begin + lane
         store.added_extremes[slot, target] = min(store.added_extremes[slot, target], least)
+
+
+def least_of(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+    rank: cython.longlong,
+) -> cython.longlong:
+    """Return the least of a rank and of an extreme's sources in one of a step's lanes."""
+    least: cython.longlong = rank
+    place: cython.Py_ssize_t
+    for place in range(program.extremes[number].sources, program.extremes[number].sources_end):
+        period: cython.Py_ssize_t = program.sources[place].period
+        cell: cython.Py_ssize_t = program.sources[place].cell
+        cell += lane if period == 0 else lane % period
+        read: cython.Py_ssize_t = program.sources[place].read
+        if read >= 0:
+            least = min(least, store.gathered_extremes[read, cell])
+        else:
+            least = min(least, store.extremes[slot, cell])
+    return least

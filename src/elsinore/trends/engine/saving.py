@@ -55,7 +55,7 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
         arrays |= {name: array[rows] for name, array in store.row_arrays().items()}
         if not store.has_powers:
             skipped += ("row_powers",)
-    arrays |= store.total_arrays()
+    arrays |= store.total_arrays() | store.set_arrays()
     for name, array in arrays.items():
         if name not in skipped and array.size:
             saved[name] = _as_bytes(array) if array.dtype.names else array
@@ -69,6 +69,7 @@ def load_store(program: Program, store: Store, saved: dict[str, NDArray[Any]]) -
     store.has_powers = bool(has_powers)
     store.grow_slots(size)
     _fill(store.slot_arrays(), saved, used)
+    _fill(store.set_arrays(), saved, slice(None))
     if "run_places" in saved:
         _load_rows(program, store, saved, used)
     count, room = (len(saved["totals"]) if "totals" in saved else 0), len(store.totals)

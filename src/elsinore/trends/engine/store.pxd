@@ -1,5 +1,5 @@
 # cython: language_level=3
-from elsinore.trends.engine.tables cimport Leaf, Range, Run, Slot, Total
+from elsinore.trends.engine.tables cimport Burst, Counts, Graphlet, Leaf, Part, Range, Record, Run, Slot, Total
 
 cdef class Store:
     cdef public Slot[::1] slots
@@ -36,6 +36,23 @@ cdef class Store:
     cdef public int row
     cdef public bint has_powers
     cdef public bint needs_rows
+    cdef public Graphlet[:, ::1] graphlets
+    cdef public Part[:, ::1] parts
+    cdef public int[:, ::1] part_of
+    cdef public double[:, :, ::1] weights
+    cdef public long long[:, :, ::1] leasts
+    cdef public Burst[:, ::1] bursts
+    cdef public Counts[::1] counts
+    cdef public double[::1] differing
+    cdef public double[::1] created
+    cdef public unsigned char[::1] chosen
+    cdef public int[::1] part_takers
+    cdef public int[::1] part_into
+    cdef public double[:, ::1] shared
+    cdef public double[:, ::1] shared_powers
+    cdef public Record[::1] records
+    cdef public Py_ssize_t record_count
+    cdef public int mode
     cdef public Total[::1] totals
     cdef public double[:, ::1] total_cells
     cdef public double[:, ::1] total_powers

@@ -7,7 +7,20 @@ from typing import Any, NamedTuple
 import cython
 import numpy as np
 
-from elsinore.trends.engine.tables import FOREVER, LEAF, NEVER, RANGE, RUN, SLOT, TOTAL
+from elsinore.trends.engine.tables import (
+    BURST,
+    COUNTS,
+    FOREVER,
+    GRAPHLET,
+    LEAF,
+    NEVER,
+    PART,
+    RANGE,
+    RECORD,
+    RUN,
+    SLOT,
+    TOTAL,
+)
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
@@ -32,6 +45,11 @@ class StoreShape(NamedTuple):
     row_blocks: int  # blocks with rows of events
     row_cells: int  # of the widest of them
     row_extremes: int
+    sets: int  # sharing sets
+    cohorts: int
+    parts: int
+    weights: int
+    leasts: int
 
 
 class Store:
@@ -46,9 +64,20 @@ class Store:
       `places` is its hash table.
     - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
       `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`).
+    - `bursts[slot, set]`, `graphlets[slot, set]`: the burst that is not complete, and its shared
+      graphlet, with `parts[slot, part]`, `part_of[slot, cohort]`, and of earlier timestamps and of
+      the latest one, `weights[slot, when]` and `leasts[slot, when]`
+      (`elsinore.trends.engine.sharing`). `counts[set]`: what became of all bursts of a set;
+      `differing[cohort]`: how often a cohort took events that most others did not, or the reverse.
     """
 
-    def __init__(self, shape: StoreShape, ordered: cython.bint, one_slot: cython.bint) -> None:
+    def __init__(
+        self,
+        shape: StoreShape,
+        ordered: cython.bint,
+        one_slot: cython.bint,
+        mode: cython.int = 0,
+    ) -> None:
         self.shape = shape
         self.ordered = ordered
         self.one_slot = one_slot
@@ -56,6 +85,17 @@ class Store:
         self.most_totals = shape.closing
         self.work = np.zeros((2, max(shape.widest, 1)))
         self.work_powers = np.zeros((2, max(shape.widest, 1)))
+        self.shared = np.zeros((2, max(shape.widest, 1)))
+        self.shared_powers = np.zeros((2, max(shape.widest, 1)))
+        self.mode = mode
+        self.counts = np.zeros(shape.sets, COUNTS).view(np.recarray)
+        self.differing = np.zeros(shape.cohorts)
+        self.created = np.zeros(shape.cohorts)
+        self.chosen = np.zeros(shape.cohorts, np.uint8)
+        self.part_takers = np.zeros(shape.parts, np.int32)
+        self.part_into = np.zeros(shape.parts, np.int32)
+        self.record_count = 0
+        self.records = np.zeros(0, RECORD).view(np.recarray)
         self.have_reads(1)
         self.seen = np.zeros(0, np.uint8)
         self.row = -1
@@ -84,6 +124,12 @@ class Store:
         self.last = arrays["last"]
         self.leaves = arrays["leaves"]
         self.runs = arrays["runs"]
+        self.graphlets = arrays["graphlets"]
+        self.parts = arrays["parts"]
+        self.part_of = arrays["part_of"]
+        self.weights = arrays["weights"]
+        self.leasts = arrays["leasts"]
+        self.bursts = arrays["bursts"]
 
     def _take_rows(self, arrays: dict[str, Any]) -> None:
         self.per_row = arrays
@@ -96,6 +142,16 @@ class Store:
         self.row_extremes = arrays["row_extremes"]
         self.row_next = arrays["row_next"]
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
+
+    def set_arrays(self) -> dict[str, Any]:
+        """Return the arrays with a row for each sharing set, or for each cohort."""
+        return {"counts": np.asarray(self.counts), "differing": np.asarray(self.differing)}
+
+    def have_records(self, count: cython.Py_ssize_t) -> None:
+        """Have room for so many more records of bursts."""
+        records = np.zeros(self.record_count + count, RECORD).view(np.recarray)
+        records[: self.record_count] = np.asarray(self.records)[: self.record_count]
+        self.records = records
 
     def have_reads(self, count: cython.Py_ssize_t) -> None:
         """Have room for what so many reads of a step gather."""
@@ -206,6 +262,8 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
     slots["time"], slots["edge"], slots["key"], slots["group"] = NEVER, NEVER, NO_KEY, NO_KEY
     leaves = np.zeros((count, shape.row_blocks), LEAF)
     leaves["level"] = -1
+    graphlets = np.zeros((count, shape.sets), GRAPHLET)
+    graphlets["left"] = NEVER
     return {
         "slots": slots.view(np.recarray),
         "cells": np.zeros((count, shape.cells)),
@@ -221,6 +279,12 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "last": np.full((count, shape.kinds), -1, np.int64),
         "leaves": leaves.view(np.recarray),
         "runs": np.zeros((count, shape.row_blocks, LEVELS), RUN).view(np.recarray),
+        "graphlets": graphlets.view(np.recarray),
+        "parts": np.zeros((count, shape.parts), PART).view(np.recarray),
+        "part_of": np.zeros((count, shape.cohorts), np.int32),
+        "weights": np.zeros((count, 2, shape.weights)),
+        "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
+        "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),
     }
 
 

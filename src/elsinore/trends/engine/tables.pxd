@@ -15,12 +15,14 @@ cdef struct Sum:
     int addend
     int sources
     int sources_end
+    int weight
 
 cdef struct Extreme:
     int cell
     int rank
     int sources
     int sources_end
+    int least
 
 cdef struct Step:
     int block
@@ -50,6 +52,88 @@ cdef struct EventClass:
     int steps_end
     int resets
     int resets_end
+    int sections
+    int sections_end
+    int breaks
+    int breaks_end
+
+cdef struct SharingSet:
+    int cohorts
+    int cohorts_end
+    int parts
+    int parts_end
+    int addends
+    int addends_end
+    int weights
+    int ranks
+    int ranks_end
+    int leasts
+    int spans
+    int spans_end
+    int queries
+    int has_sums
+
+cdef struct Cohort:
+    int queries
+
+cdef struct Span:
+    int step
+    int members
+    int members_end
+    int overlap
+
+cdef struct Section:
+    int number
+    int spans
+    int spans_end
+    int takers
+    int takers_end
+    int minority
+    int minority_end
+
+cdef struct Graphlet:
+    long long left
+    int parts
+    int alone
+    int pending
+    int section
+    int unions
+
+cdef struct Part:
+    double total
+    double now
+    int cohorts
+    int takes
+
+cdef struct Burst:
+    long long time
+    long long events
+    double limit
+    double benefit
+    int queries
+    int before
+    int section
+
+cdef struct Counts:
+    double length
+    double observed
+    long long bursts
+    long long considered
+    long long graphlets
+    long long shared
+    long long splits
+    long long merges
+    long long graphlet_snapshots
+    long long event_snapshots
+    long long most_propagated
+
+cdef struct Record:
+    long long time
+    long long events
+    double benefit
+    int number
+    int key
+    int queries
 
 cdef struct Block:
     int cell
@@ -101,6 +185,7 @@ cdef struct Slot:
     int touched
     int scaled
     long long rows
+    int pending
 
 cdef struct Range:
     int begin
@@ -138,6 +223,17 @@ cdef class Program:
     cdef public int[::1] places
     cdef public int[::1] seeds
     cdef public int[::1] known
+    cdef public SharingSet[::1] sets
+    cdef public Cohort[::1] cohorts
+    cdef public Span[::1] spans
+    cdef public Section[::1] sections
+    cdef public int[::1] members
+    cdef public int[::1] takers
+    cdef public int[::1] breaks
+    cdef public double[::1] separate
+    cdef public double[::1] values
+    cdef public int[::1] shared_addends
+    cdef public int[::1] shared_ranks
     cdef public int row_blocks
     cdef public int contiguous_blocks
     cdef public int most_steps

@@ -6,6 +6,9 @@ what an event of a class does to a range of a block's lanes: for each sum, the l
 that it adds up, and the event's own addend. A source with a `period` has fewer lanes than the step
 and is repeated. A source with a `read` is one that the step's events read row by row: of a range of
 rows, ordered by a value, it has the sum.
+
+A *section* is what an event of a class does to the states of a sharing set: steps, as *spans* that
+tell the cohort of each node. The spans of a sharing set itself have all its states.
 """
 
 from __future__ import annotations
@@ -25,8 +28,24 @@ LEAF_ROWS = 16  # rows of events in the smallest piece of memory
 UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
 
 SOURCE = np.dtype([("cell", "i4"), ("period", "i4"), ("read", "i4")])
-SUM = np.dtype([("cell", "i4"), ("addend", "i4"), ("sources", "i4"), ("sources_end", "i4")])
-EXTREME = np.dtype([("cell", "i4"), ("rank", "i4"), ("sources", "i4"), ("sources_end", "i4")])
+SUM = np.dtype(
+    [
+        ("cell", "i4"),
+        ("addend", "i4"),
+        ("sources", "i4"),
+        ("sources_end", "i4"),
+        ("weight", "i4"),
+    ]
+)
+EXTREME = np.dtype(
+    [
+        ("cell", "i4"),
+        ("rank", "i4"),
+        ("sources", "i4"),
+        ("sources_end", "i4"),
+        ("least", "i4"),
+    ]
+)
 STEP = np.dtype(
     [
         ("block", "i4"),
@@ -45,7 +64,48 @@ READ = np.dtype(
 )
 RESET = np.dtype([("block", "i4"), ("lane", "i4"), ("lanes", "i4")])
 EVENT_CLASS = np.dtype(
-    [("steps", "i4"), ("steps_end", "i4"), ("resets", "i4"), ("resets_end", "i4")]
+    [
+        ("steps", "i4"),
+        ("steps_end", "i4"),
+        ("resets", "i4"),
+        ("resets_end", "i4"),
+        ("sections", "i4"),
+        ("sections_end", "i4"),
+        ("breaks", "i4"),
+        ("breaks_end", "i4"),
+    ]
+)
+SHARING_SET = np.dtype(
+    [
+        ("cohorts", "i4"),
+        ("cohorts_end", "i4"),
+        ("parts", "i4"),
+        ("parts_end", "i4"),
+        ("addends", "i4"),
+        ("addends_end", "i4"),
+        ("weights", "i4"),
+        ("ranks", "i4"),
+        ("ranks_end", "i4"),
+        ("leasts", "i4"),
+        ("spans", "i4"),
+        ("spans_end", "i4"),
+        ("queries", "i4"),
+        ("has_sums", "i4"),
+    ]
+)
+COHORT = np.dtype([("queries", "i4")])
+PRICE = np.dtype("f8")
+SPAN = np.dtype([("step", "i4"), ("members", "i4"), ("members_end", "i4"), ("overlap", "i4")])
+SECTION = np.dtype(
+    [
+        ("number", "i4"),
+        ("spans", "i4"),
+        ("spans_end", "i4"),
+        ("takers", "i4"),
+        ("takers_end", "i4"),
+        ("minority", "i4"),
+        ("minority_end", "i4"),
+    ]
 )
 BLOCK = np.dtype(
     [
@@ -102,6 +162,7 @@ SLOT = np.dtype(
         ("touched", "i4"),
         ("scaled", "i4"),
         ("rows", "i8"),
+        ("pending", "i4"),
     ],
     align=True,
 )
@@ -111,6 +172,57 @@ LEAF = np.dtype(
 )
 RUN = np.dtype([("newest", "i8"), ("begin", "i4"), ("count", "i4")], align=True)
 TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=True)
+GRAPHLET = np.dtype(
+    [
+        ("left", "i8"),
+        ("parts", "i4"),
+        ("alone", "i4"),
+        ("pending", "i4"),
+        ("section", "i4"),
+        ("unions", "i4"),
+    ],
+    align=True,
+)
+PART = np.dtype([("total", "f8"), ("now", "f8"), ("cohorts", "i4"), ("takes", "i4")], align=True)
+BURST = np.dtype(
+    [
+        ("time", "i8"),
+        ("events", "i8"),
+        ("limit", "f8"),
+        ("benefit", "f8"),
+        ("queries", "i4"),
+        ("before", "i4"),
+        ("section", "i4"),
+    ],
+    align=True,
+)
+COUNTS = np.dtype(
+    [
+        ("length", "f8"),
+        ("observed", "f8"),
+        ("bursts", "i8"),
+        ("considered", "i8"),
+        ("graphlets", "i8"),
+        ("shared", "i8"),
+        ("splits", "i8"),
+        ("merges", "i8"),
+        ("graphlet_snapshots", "i8"),
+        ("event_snapshots", "i8"),
+        ("most_propagated", "i8"),
+    ],
+    align=True,
+)
+RECORD = np.dtype(
+    [
+        ("time", "i8"),
+        ("events", "i8"),
+        ("benefit", "f8"),
+        ("number", "i4"),
+        ("key", "i4"),
+        ("queries", "i4"),
+    ],
+    align=True,
+)
 CELL = np.dtype("i4")
 
 
@@ -138,6 +250,17 @@ class Program:
         self.places = tables["places"]
         self.seeds = tables["seeds"]
         self.known = tables["known"]
+        self.sets = tables["sets"]
+        self.cohorts = tables["cohorts"]
+        self.spans = tables["spans"]
+        self.sections = tables["sections"]
+        self.members = tables["members"]
+        self.takers = tables["takers"]
+        self.breaks = tables["breaks"]
+        self.separate = tables["separate"]
+        self.values = tables["values"]
+        self.shared_addends = tables["shared_addends"]
+        self.shared_ranks = tables["shared_ranks"]
         self.row_blocks = sum(block.rows >= 0 for block in self.blocks)
         self.contiguous_blocks = sum(block.is_contiguous for block in self.blocks)
         counts = [event_class.steps_end - event_class.steps for event_class in self.classes]

@@ -80,14 +80,15 @@ class Updates:
         for node, edge in self._entering.get(type_name, ()):
             if edge.takes(type_name, true):
                 taken.setdefault(node, []).append(edge)
-        return [self._update(node, edges) for node, edges in taken.items()]
+        return [self.update(node, edges) for node, edges in taken.items()]
 
     def resets(self, type_name: str, true: frozenset[Expression]) -> list[int]:
         """Return the nodes that an event of a type empties, given which predicates are true."""
         entries = self._emptying.get(type_name, ())
         return list(dict.fromkeys(node for node, reset in entries if reset.takes(type_name, true)))
 
-    def _update(self, node: int, edges: Sequence[Edge]) -> Update:
+    def update(self, node: int, edges: Sequence[Edge]) -> Update:
+        """Return what an event that goes along some edges into a node does to it."""
         merged = self.nodes[node]
         before = [edge for edge in edges if edge.source != START]
         return Update(

@@ -1,0 +1,9 @@
+"""Sharing a burst of events among queries (HAMLET, Sections 3 and 4).
+
+- `sets`: which queries may share which Kleene sub-pattern;
+- `bursts`: when bursts begin and end (Definition 10), counted in every mode;
+- `graphlets`: shared graphlets, in which an event has one trend count for all queries;
+- `snapshots`: the values of snapshots for each query, put in where a graphlet ends;
+- `benefit`: what sharing a burst saves (Definition 12);
+- `optimizer`: who shares the next burst (Section 4.3), and when graphlets split and merge.
+"""

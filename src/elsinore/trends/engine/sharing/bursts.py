@@ -1,0 +1,208 @@
+"""Bursts: when they begin and end (HAMLET, Definition 10), and what was decided for them.
+
+A burst of a sharing set of E+ are the E events that its queries match, until they match an event of
+another type, or a window of some query begins or ends. Bursts are counted in every mode.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.sharing.graphlets import (
+        begin_graphlet,
+        end_graphlet,
+    )
+    from cython.cimports.elsinore.trends.engine.sharing.optimizer import decide
+    from cython.cimports.elsinore.trends.engine.store import Store
+    from cython.cimports.elsinore.trends.engine.tables import Program
+else:
+    from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
+    from elsinore.trends.engine.sharing.optimizer import decide
+    from elsinore.trends.engine.store import Store
+    from elsinore.trends.engine.tables import Program
+
+NEVER = cython.declare(cython.Py_ssize_t, 0)
+DYNAMIC = cython.declare(cython.Py_ssize_t, 1)
+MEMORY = cython.declare(cython.double, 16.0)  # bursts that the mean length looks back on
+LONG = cython.declare(cython.double, 4.0)  # times its mean length, a burst is decided anew
+MOST_UNIONS = cython.declare(cython.Py_ssize_t, 2)  # of parts of a burst; then it is split
+FORGET = cython.declare(cython.double, 2.0**12)  # events after which observations count half
+UNKNOWN = cython.declare(cython.Py_ssize_t, 0)  # what became of the burst before, ...
+WAS_ALONE = cython.declare(cython.Py_ssize_t, 1)
+WAS_SHARED = cython.declare(cython.Py_ssize_t, 2)
+
+
+def break_bursts(
+    program: Program, store: Store, slot: cython.Py_ssize_t, known: cython.Py_ssize_t
+) -> cython.void:
+    """End the bursts that an event of a class breaks; what it reads and changes is up to date."""
+    place: cython.Py_ssize_t
+    for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
+        number: cython.Py_ssize_t = program.breaks[place]
+        store.graphlets[slot, number].left = store.slots[slot].time
+        if store.bursts[slot, number].events > 0:
+            end_burst(program, store, slot, number)
+
+
+def end_bursts(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+    """End all bursts of a slot: a pane is over."""
+    number: cython.Py_ssize_t
+    for number in range(program.sets.shape[0]):
+        if store.bursts[slot, number].events > 0:
+            end_burst(program, store, slot, number)
+
+
+def note_event(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    section: cython.Py_ssize_t,
+    has_great: cython.bint,
+) -> cython.void:
+    """Let an event begin or continue a burst, and see whether to share it.
+
+    has_great: products with addends of the batch may exceed a double; such events are not shared.
+    """
+    number: cython.Py_ssize_t = program.sections[section].number
+    if store.bursts[slot, number].events == 0:
+        begin_burst(program, store, slot, number, has_great)
+    store.bursts[slot, number].events += 1
+    if store.mode == NEVER or not program.sets[number].has_sums:
+        return
+    if has_great or store.graphlets[slot, number].unions > MOST_UNIONS:
+        split(program, store, slot, number)
+    elif store.mode == DYNAMIC:
+        if store.bursts[slot, number].events > store.bursts[slot, number].limit:
+            reconsider(program, store, slot, number)
+        store.counts[number].observed += 1.0
+        if store.bursts[slot, number].section != section:
+            observe(program, store, number, section)
+    store.bursts[slot, number].section = cython.cast(cython.int, section)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def observe(
+    program: Program, store: Store, number: cython.Py_ssize_t, section: cython.Py_ssize_t
+) -> cython.void:
+    """Note which cohorts differ from the most: an event creates a snapshot for them."""
+    place: cython.Py_ssize_t
+    cohort: cython.Py_ssize_t
+    for place in range(program.sections[section].minority, program.sections[section].minority_end):
+        store.differing[program.takers[place]] += 1.0
+    if store.counts[number].observed > FORGET:
+        store.counts[number].observed /= 2.0
+        for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
+            store.differing[cohort] /= 2.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def begin_burst(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    has_great: cython.bint,
+) -> cython.void:
+    """Begin a burst, and decide whether to share it."""
+    store.bursts[slot, number].time = store.slots[slot].time
+    store.bursts[slot, number].section = -1
+    store.bursts[slot, number].benefit = 0.0
+    store.bursts[slot, number].limit = LONG * max(store.counts[number].length, 1.0)
+    store.bursts[slot, number].queries = 0
+    if store.mode == NEVER or not program.sets[number].has_sums:
+        return
+    store.counts[number].considered += 1
+    share(program, store, slot, number, store.counts[number].length)
+    if has_great:
+        split(program, store, slot, number)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def share(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    events: cython.double,
+) -> cython.void:
+    """Decide who shares a burst of so many events, and merge these cohorts."""
+    store.bursts[slot, number].benefit = decide(program, store, number, events)
+    cohort: cython.Py_ssize_t
+    queries: cython.int = 0
+    for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
+        queries += program.cohorts[cohort].queries * store.chosen[cohort]
+    if queries == 0:
+        if store.bursts[slot, number].before == WAS_SHARED:
+            store.counts[number].splits += 1
+        store.bursts[slot, number].before = WAS_ALONE
+        return
+    begin_graphlet(program, store, slot, number)
+    store.bursts[slot, number].queries = min(queries, program.sets[number].queries)
+    if store.bursts[slot, number].before == WAS_ALONE:
+        store.counts[number].merges += 1
+    store.bursts[slot, number].before = WAS_SHARED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def split(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.void:
+    """Process the rest of a burst for each query alone."""
+    if store.graphlets[slot, number].parts > 0:
+        end_graphlet(program, store, slot, number)
+        store.counts[number].splits += 1
+        store.bursts[slot, number].before = WAS_ALONE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reconsider(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.void:
+    """Decide anew for a burst that is longer than expected: as many events may follow.
+
+    Simultaneous events that were not shared change what the snapshot is made of.
+    """
+    store.bursts[slot, number].limit *= LONG
+    if store.bursts[slot, number].queries == 0:
+        events: cython.double = cython.cast(cython.double, store.bursts[slot, number].events)
+        share(program, store, slot, number, events)
+        store.graphlets[slot, number].left = store.slots[slot].time
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def end_burst(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.void:
+    """Count a burst that is complete, and record it if there is room."""
+    end_graphlet(program, store, slot, number)
+    events: cython.longlong = store.bursts[slot, number].events
+    queries: cython.int = store.bursts[slot, number].queries
+    store.bursts[slot, number].events = 0
+    store.counts[number].bursts += 1
+    store.counts[number].graphlets += program.sets[number].queries
+    if queries > 0:
+        store.counts[number].shared += 1
+        store.counts[number].graphlets -= queries - 1
+    length: cython.double = store.counts[number].length
+    store.counts[number].length += (events - length) / (MEMORY if length > 0.0 else 1.0)
+    if store.record_count < store.records.shape[0]:
+        store.records[store.record_count].time = store.bursts[slot, number].time
+        store.records[store.record_count].events = events
+        store.records[store.record_count].benefit = store.bursts[slot, number].benefit
+        store.records[store.record_count].number = cython.cast(cython.int, number)
+        store.records[store.record_count].key = store.slots[slot].key
+        store.records[store.record_count].queries = queries
+        store.record_count += 1

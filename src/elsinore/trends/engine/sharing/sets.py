@@ -1,0 +1,191 @@
+"""Which queries may share which Kleene sub-pattern E+ (HAMLET, Definitions 4 and 5).
+
+A state with a loop of E events is a *holder* if a run of E events does the same to each of its
+lanes: they change neither its other predecessors nor states that read it. Its trend counts after
+the run follow from its counts before, and from one number of the run. A *twin* of a holder does not
+loop, but the same events reach it from the same states, so the same is added to it: the accepting
+state beside an accumulator (`elsinore.plan.stored`).
+
+Holders whose loops have equal local predicates are a *cohort*: they take the same events.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
+from elsinore.model.window import overlap_of
+from elsinore.plan.merged import Edge, MergedTemplate
+from elsinore.plan.template import ALL, START, Reads
+from elsinore.trends.engine.updates import Update, Updates
+
+Predicates = tuple[frozenset[Expression], frozenset[Expression]]  # that hold, that do not
+MANY_CELLS = 16  # of the windows of one query, from which on sharing among them can pay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingSet:
+    """States with a loop of events of one type, and the queries whose trends pass through them.
+
+    `holders` and `twins` are cohorts of nodes; there are none if no burst has a closed form, such
+    as where the events' predecessors are read row by row (`reads`). `members` are these nodes with
+    the number of their cohort, or all looping nodes; `heard` are all nodes of the queries.
+    """
+
+    type: str
+    reads: Reads
+    holders: tuple[tuple[int, ...], ...]
+    twins: tuple[tuple[int, ...], ...]  # of each cohort
+    members: dict[int, int]
+    queries: tuple[int, ...]
+    heard: frozenset[int]
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether bursts have a closed form."""
+        return bool(self.holders)
+
+
+def sharing_sets(updates: Updates) -> list[SharingSet]:
+    """Return the sets of a unit in which at least two lanes can share bursts."""
+    merged = updates.merged
+    passing = queries_through(merged)
+    sets = []
+    for type_name, reads, nodes in _looping(merged):
+        cohorts: dict[Predicates, tuple[list[int], list[int]]] = {}
+        if reads == ALL:
+            neighbours = _Neighbours(updates, type_name)
+            for node in nodes:
+                twins = neighbours.twins(node)
+                if twins is not None:
+                    beside = cohorts.setdefault(_predicates(merged, node, type_name), ([], []))
+                    beside[0].append(node)
+                    beside[1].extend(twins)
+        members = {
+            node: number
+            for number, several in enumerate(cohorts.values())
+            for node in itertools.chain(*several)
+        } or dict.fromkeys(nodes, 0)
+        queries = tuple(sorted(set().union(*(passing[node] for node in members))))
+        if len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
+            continue
+        sets.append(
+            SharingSet(
+                type=type_name,
+                reads=reads,
+                holders=tuple(tuple(holders) for holders, _ in cohorts.values()),
+                twins=tuple(tuple(twins) for _, twins in cohorts.values()),
+                members=members,
+                queries=queries,
+                heard=frozenset(
+                    node for node, through in enumerate(passing) if through & set(queries)
+                ),
+            )
+        )
+    return sets
+
+
+def queries_through(merged: MergedTemplate) -> list[set[int]]:
+    """Return for each node the queries some of whose trends pass through it."""
+    passing: list[set[int]] = [set() for _ in merged.nodes]
+    for query, ends in enumerate(merged.ends):
+        pending = [node for node, _ in itertools.chain(*ends.linear)]
+        while pending:
+            node = pending.pop()
+            if query not in passing[node]:
+                passing[node].add(query)
+                pending += [e.source for e in merged.nodes[node].edges if e.source != START]
+    return passing
+
+
+def _looping(merged: MergedTemplate) -> list[tuple[str, Reads, list[int]]]:
+    """Return the nodes with a loop, by the type of its events and how they are compared."""
+    looping: dict[tuple[str, Reads], dict[int, None]] = {}
+    for number, node in enumerate(merged.nodes):
+        if node.strategy is Strategy.ANY:
+            for edge in node.edges:
+                if edge.source == number:
+                    looping.setdefault((edge.type, edge.reads), {})[number] = None
+    return [(*key, list(nodes)) for key, nodes in looping.items()]
+
+
+def _predicates(merged: MergedTemplate, node: int, type_name: str) -> Predicates:
+    edge = next(edge for edge in merged.nodes[node].edges if edge.type == type_name)
+    return edge.needs, edge.lacks
+
+
+def _cells(merged: MergedTemplate, members: dict[int, int]) -> int:
+    """Return the number of cells of nodes, in all windows that can be open at a time."""
+    nodes = (merged.nodes[node] for node in members)
+    return sum(overlap_of(node.window) * len(node.linear) for node in nodes)
+
+
+class _Neighbours:
+    """What events of one type do around a state."""
+
+    def __init__(self, updates: Updates, type_name: str) -> None:
+        self._updates = updates
+        self._nodes = updates.merged.nodes
+        self._type = type_name
+        self._targets: dict[int, list[int]] = {}
+        for number, node in enumerate(self._nodes):
+            for edge in node.edges:
+                if edge.type == type_name and edge.source != START:
+                    self._targets.setdefault(edge.source, []).append(number)
+
+    def twins(self, node: int) -> list[int] | None:
+        """Return the twins of a holder, None for another state."""
+        edges = self.edges(node)
+        sources = [edge.source for edge in edges]
+        if sources.count(node) != 1 or len({(edge.needs, edge.lacks) for edge in edges}) > 1:
+            return None
+        if any(edge.reads != ALL for edge in edges) or self._is_reset(node):
+            return None
+        before = {source for source in sources if source not in {START, node}}
+        if any(self.edges(source) or self._is_reset(source) for source in before):
+            return None
+        twins = list(dict.fromkeys(t for t in self._targets[node] if t != node))
+        return twins if all(self._is_twin(twin, node) for twin in twins) else None
+
+    def edges(self, node: int) -> list[Edge]:
+        """Return the edges by which events of the type enter a node."""
+        return [edge for edge in self._nodes[node].edges if edge.type == self._type]
+
+    def _is_reset(self, node: int) -> bool:
+        return any(reset.type == self._type for reset in self._nodes[node].resets)
+
+    def _is_twin(self, twin: int, holder: int) -> bool:
+        """Return whether the same is added to a state as to a holder."""
+        edges, own = self.edges(holder), self.edges(twin)
+        if (
+            Counter(edges) != Counter(own)
+            or self._nodes[twin].window != self._nodes[holder].window
+            or self._nodes[twin].strategy is not Strategy.ANY
+            or self._is_reset(twin)
+            or self._targets.get(twin)
+        ):
+            return False
+        return _adds_alike(
+            self._updates.update(twin, own), self._updates.update(holder, edges), holder
+        )
+
+
+def _adds_alike(twin: Update, update: Update, holder: int) -> bool:
+    """Return whether events add to each sum and extreme of a twin what they add to a holder's."""
+
+    def row_of(sources: Sequence[tuple[int, int, Reads]]) -> int | None:
+        return next((row for node, row, _ in sources if node == holder), None)
+
+    for part in twin.sums:
+        row = row_of(part.sources)
+        if row is None or update.sums[row].addend != part.addend:
+            return False
+    for extreme in twin.extremes:
+        row = row_of(extreme.sources)
+        if row is None or update.extremes[row].rank != extreme.rank:
+            return False
+    return True

@@ -1,0 +1,117 @@
+"""What became of the bursts of an operator's sharing sets, in the terms of HAMLET, Section 6.2."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsinore.language.render import render
+from elsinore.model.expression import MIRRORED
+from elsinore.plan import TrendUnit
+from elsinore.plan.template import Cut, Reads
+from elsinore.trends.engine.sharing.optimizer import decide_often
+from elsinore.trends.engine.sharing.sets import SharingSet
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import RECORD, Program
+from elsinore.trends.statistics import BurstRecord, SharingStatistics
+
+DECISIONS = 1_000  # by which it is measured how long one takes
+
+
+class SharingCounts:
+    """Reads an operator's counts, and keeps its records of bursts if they are wanted."""
+
+    def __init__(self, unit: TrendUnit, sets: Sequence[SharingSet], *, record: bool) -> None:
+        self._unit, self._sets, self._record = unit, sets, record
+        self._rows = np.zeros(0, RECORD)
+        self._seconds: float | None = None  # that a decision takes
+
+    def make_room(self, store: Store, events: int) -> None:
+        """Have room for the records of all bursts that can end while so many events act."""
+        if self._record and self._sets:
+            self._take_records(store)
+            store.have_records((events + len(store.slots)) * len(self._sets))
+
+    def _take_records(self, store: Store) -> None:
+        rows = np.asarray(store.records)[: store.record_count]
+        self._rows = np.concatenate((self._rows, rows.astype(RECORD)))
+        store.record_count = 0
+
+    def saved(self, store: Store) -> NDArray[np.uint8]:
+        """Return the records so far as bytes."""
+        self._take_records(store)
+        return np.frombuffer(self._rows.tobytes(), np.uint8)
+
+    def load(self, saved: NDArray[np.uint8]) -> None:
+        """Take up what `saved` returned."""
+        self._rows = np.frombuffer(saved.tobytes(), RECORD)
+
+    def statistics(self, program: Program, store: Store) -> list[SharingStatistics]:
+        """Return what became of the sets of at least two queries."""
+        self._take_records(store)
+        names = [member.query.name for member in self._unit.members]
+        counts = np.asarray(store.counts)
+        return [
+            SharingStatistics(
+                name=f"{sharing_set.type}+{in_words(sharing_set.reads)}",
+                queries=tuple(names[query] for query in sharing_set.queries),
+                bursts=int(counts["bursts"][number]),
+                graphlets=int(counts["graphlets"][number]),
+                shared_graphlets=int(counts["shared"][number]),
+                splits=int(counts["splits"][number]),
+                merges=int(counts["merges"][number]),
+                graphlet_snapshots=int(counts["graphlet_snapshots"][number]),
+                event_snapshots=int(counts["event_snapshots"][number]),
+                most_propagated=int(counts["most_propagated"][number]),
+                decisions=int(counts["considered"][number]),
+                decision_seconds=self._decision_seconds(program, store, number),
+                records=self._records(number, len(sharing_set.queries)),
+            )
+            for number, sharing_set in enumerate(self._sets)
+            if len(sharing_set.queries) > 1
+        ]
+
+    def _records(self, number: int, queries: int) -> list[BurstRecord]:
+        rows = self._rows[self._rows["number"] == number]
+        return [
+            BurstRecord(
+                time=int(row["time"]),
+                events=int(row["events"]),
+                queries=queries,
+                shared=int(row["queries"]),
+                benefit=float(row["benefit"]),
+                key=int(row["key"]),
+                mask=int(row["queries"] > 0),
+            )
+            for row in rows
+        ]
+
+    def _decision_seconds(self, program: Program, store: Store, number: int) -> float:
+        """Return how long all decisions took: their number times what one takes, measured once."""
+        decisions = int(np.asarray(store.counts)["considered"][number])
+        if decisions == 0:
+            return 0.0
+        if self._seconds is None:
+            begin = time.perf_counter()
+            decide_often(program, store, DECISIONS)
+            self._seconds = (time.perf_counter() - begin) / DECISIONS
+        return decisions * self._seconds
+
+
+def in_words(reads: Reads) -> str:
+    """Return how an event is compared with the one before it, after a space; "" if it is not."""
+    ranges = [" AND ".join(map(_comparison, cuts)) for cuts in reads]
+    return f" {' OR '.join(ranges)}" if ranges else ""
+
+
+def _comparison(cut: Cut) -> str:
+    """Return a cut as a comparison of the later event with the earlier one."""
+    earlier = render(cut.previous)
+    if cut.shift is not None:
+        earlier += f" + {render(cut.shift)}"
+    operator = MIRRORED.get(cut.operator, cut.operator).value
+    text = f"{render(cut.current)} {operator} {earlier}"
+    return text.replace("current.", "[i].").replace("previous.", "[i-1].")
