@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import no_rows
+from elsinore.arrow import no_rows, to_arrow
 from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.numeric.arrays import normal
+from elsinore.numeric.sorting import rows_by_code
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.plan.aggregates import FieldKind
@@ -125,11 +126,16 @@ class EngineOperator:
 
     def _columns(self, batch: pa.RecordBatch, slots: KeySlots | None) -> Batch:
         """Return the columns of a batch, with a slot for each event."""
+        of_keys = numbers_of(batch, "key", np.int32) if slots is None else slots_of(batch, slots)
+        if not self._one_slot:
+            count = int(of_keys.max(initial=-1)) + 1
+            self._store.grow_slots(count)
+            if self._store.shape.row_blocks and count > 1:
+                # a key's rows are read again and again: they stay in the processor's cache
+                by_key, _ = rows_by_code(of_keys, count)
+                batch, of_keys = batch.take(to_arrow(by_key)), of_keys[by_key]
         unit, rows = self.unit, batch.num_rows
         keys, groups = numbers_of(batch, "key", np.int32), numbers_of(batch, "group", np.int32)
-        of_keys = keys if slots is None else slots_of(batch, slots)
-        if not self._one_slot:
-            self._store.grow_slots(int(of_keys.max(initial=-1)) + 1)
         addends, present = np.empty((0, rows)), np.empty((0, rows), np.uint8)
         if unit.addends:
             addends, present = addend_columns(unit, batch, groups, self._shifts)

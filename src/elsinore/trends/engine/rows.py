@@ -137,6 +137,31 @@ def may_follow(
     return False
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def gather(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
+    place: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+) -> cython.void:
+    """Add a row's lanes of a read to what the read gathers."""
+    block: cython.Py_ssize_t = program.reads[at].block
+    number: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    if store.slots[slot].scaled or program.blocks[block].extremes > 0:
+        add_row(program, store, slot, at, place, row)
+        return
+    for number in range(program.blocks[block].sums):
+        first: cython.Py_ssize_t = number * program.blocks[block].width + program.reads[at].lane
+        for cell in range(first, first + program.reads[at].lanes):
+            store.gathered[place, cell] += store.row_cells[row, cell]
+
+
 def read_rows(
     program: Program,
     store: Store,
@@ -153,11 +178,12 @@ def read_rows(
     row: cython.Py_ssize_t
     level: cython.Py_ssize_t
     part: cython.Py_ssize_t
+    is_next: cython.bint = program.blocks[block].is_next
     clear_gathered(program, store, at, place)
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if may_follow(program, store, batch, event, at, row):
-            add_row(program, store, slot, at, place, row)
-            if program.blocks[block].is_next:
+            gather(program, store, slot, at, place, row)
+            if is_next:
                 store.row_taken[row] = 1
     for level in range(store.leaves[slot, rows].top):
         count: cython.Py_ssize_t = store.runs[slot, rows, level].count
@@ -174,7 +200,7 @@ def read_rows(
                 continue
             row = rows_up_to(store, begin, count, batch.highs[event, part])
             if row > 0:
-                add_row(program, store, slot, at, place, begin + row - 1)
+                gather(program, store, slot, at, place, begin + row - 1)
 
 
 def store_rows(

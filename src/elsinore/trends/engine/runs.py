@@ -198,15 +198,16 @@ def rows_up_to(
     store: Store, begin: cython.Py_ssize_t, count: cython.Py_ssize_t, high: cython.longlong
 ) -> cython.Py_ssize_t:
     """Return how many rows of a run have a value of at most `high`."""
-    low: cython.Py_ssize_t = 0
-    end: cython.Py_ssize_t = count
-    while low < end:
-        middle: cython.Py_ssize_t = (low + end) >> 1
-        if store.row_orders[begin + middle] <= high:
-            low = middle + 1
-        else:
-            end = middle
-    return low
+    first: cython.Py_ssize_t = begin
+    left: cython.Py_ssize_t = count
+    half: cython.Py_ssize_t
+    if count == 0:
+        return 0
+    while left > 1:  # without branches that depend on values, which a processor cannot predict
+        half = left >> 1
+        first += half * (store.row_orders[first + half - 1] <= high)
+        left -= half
+    return first - begin + (store.row_orders[first] <= high)
 
 
 def rows_of_run(
