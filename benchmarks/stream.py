@@ -50,17 +50,17 @@ AS_IDENTITY = 1.8  # times the identity's processor time, at most
 
 def main(quick: bool, parts: Sequence[str] = (), minutes: float | None = None) -> list[Row]:
     """Measure some parts; with `quick` a tenth of the events. minutes: also what is sustained."""
+    from benchmarks.live.sustained import sustained  # noqa: PLC0415
     from elsinore.spark.session import local_session  # noqa: PLC0415
 
     batch = BATCH // 10 if quick else BATCH
-    rows: list[Row] = []
+    # first what runs in this process: processor time is that of all processes
+    rows = [] if minutes is None else sustained(None, minutes)
     with local_session("local[2]") as spark:
         for part in parts or PARTS:
             if part != SUSTAINED:  # which `minutes` asks for
                 rows += CASES[part](spark, batch)
         if minutes is not None:
-            from benchmarks.live.sustained import sustained  # noqa: PLC0415
-
             rows += sustained(spark, minutes)
     return rows
 

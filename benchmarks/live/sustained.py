@@ -68,23 +68,19 @@ class Course:
         return Row(what, figure, target, constant and kept_up)
 
 
-def sustained(spark: SparkSession, minutes: float) -> list[Row]:
-    """Measure a folder and a topic of Kafka, on Spark and in this process."""
+def sustained(spark: SparkSession | None, minutes: float) -> list[Row]:
+    """Measure a folder and a topic of Kafka, on Spark or without it in this process."""
     rows = []
-    for name, session, rates in (
-        ("on Spark", spark, (400_000, 150_000)),
-        ("in this process", None, (800_000, 200_000)),
-    ):
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place) / "events"
-            folder.mkdir()
-            course = _course(
-                FolderPlace(folder=str(folder)), str(folder), rates[0], minutes, session
-            )
-            rows.append(course.row(f"{minutes:g} minutes from a folder {name}"))
-        with topic_place() as topic:
-            course = _course(topic, str(topic.address), rates[1], minutes, session)
-            rows.append(course.row(f"{minutes:g} minutes from Kafka {name}"))
+    where = "in this process" if spark is None else "on Spark"
+    of_folder, of_kafka = (800_000, 200_000) if spark is None else (400_000, 150_000)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "events"
+        folder.mkdir()
+        course = _course(FolderPlace(folder=str(folder)), str(folder), of_folder, minutes, spark)
+        rows.append(course.row(f"{minutes:g} minutes from a folder {where}"))
+    with topic_place() as topic:
+        course = _course(topic, str(topic.address), of_kafka, minutes, spark)
+        rows.append(course.row(f"{minutes:g} minutes from Kafka {where}"))
     return rows
 
 
