@@ -46,6 +46,7 @@ def condition(drawn: Drawn, scope: Scope) -> str:
     forms = [_local, _pair, _pair, _neighbours]
     if not scope.is_negative:
         forms += [_whole, _whole, _prefix, _arithmetic, _null, _text, _count, _length, _length]
+        forms += [_limit, _limit, _equal]
     form = drawn.one(forms)
     text = form(drawn, scope)
     if not scope.is_negative and drawn.number(0, 5) == 0:
@@ -169,6 +170,25 @@ def _length(drawn: Drawn, scope: Scope) -> str:
         one, other = _event(drawn, scope), _event(drawn, scope)
         return _compared(drawn, f"{one}.t + ({left})", f"{other}.t")
     return _compared(drawn, left, length(drawn, scope))
+
+
+def _limit(drawn: Drawn, scope: Scope) -> str:
+    """Draw a limit of the time between two events."""
+    name = scope.kleene(drawn)
+    limit = f"{drawn.one(COMPARISONS)} {drawn.one(('1', '2', '3', '1.5'))} seconds"
+    if name is not None and drawn.whether():
+        return f"{name}[i].t - {name}[{drawn.one(('i-1', '1'))}].t {limit}"
+    one, other = drawn.one(scope.names), drawn.one(scope.names)
+    return f"{other}.t - {one}.t {limit}"
+
+
+def _equal(drawn: Drawn, scope: Scope) -> str:
+    """Draw an equality of two events, of one attribute or of two."""
+    if len(scope.names) < 2:
+        return _neighbours(drawn, scope)
+    one, other = drawn.some(scope.names, most=2, least=2)
+    attributes = drawn.one((("s", "s"), ("n", "n"), ("v", "n"), ("v", "v")))
+    return f"{one}.{attributes[0]} = {other}.{attributes[1]}"
 
 
 def _null(drawn: Drawn, scope: Scope) -> str:

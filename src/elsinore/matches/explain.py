@@ -8,6 +8,7 @@ from typing import Any
 from elsinore.language import render
 from elsinore.matches.collapsible import postponed
 from elsinore.matches.consistency import consistency
+from elsinore.matches.looked_up import lookup_of
 from elsinore.matches.registers import COMPUTED, Register
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
@@ -104,9 +105,15 @@ def _when(template: MatchTemplate, predicate: Any) -> str:
         return "left to whoever expands a row"
     if numbers & set(template.final) or any(numbers & set(e.late) for e in template.edges):
         return "tested when the match is complete"
+    lookups = {lookup_of(template.conditions[n]) for n in numbers}
+    if len(lookups) == 1 and (lookup := next(iter(lookups))) is not None:
+        return lookup.value
     if all(template.conditions[n].reads_neighbours_only for n in numbers):
         return "before the search, rules out what cannot be completed"
-    return "tested when an event is selected"
+    return (
+        "tested for each event of the window that may be selected; an equality of attributes or a "
+        "time limit beside it would be looked up"
+    )
 
 
 def _windows(query: Query) -> str:

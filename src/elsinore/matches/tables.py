@@ -72,7 +72,6 @@ class Tables:
     program: Program
     steppers: tuple[Stepper, ...]
     negatives: tuple[Tables, ...]
-    ordered: tuple[tuple[int, int, tuple[int, ...]], ...]  # edges with one comparison
     is_path: bool  # whether no condition looks farther than to the neighbour
     counts_exactly: bool  # whether the number of paths is that of matches
     interprets: bool  # whether there are conditions beyond comparisons of neighbours

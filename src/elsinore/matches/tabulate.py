@@ -83,7 +83,6 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     table[Header.UPDATE_AT] = table.put_lists(len(updates), updates.__getitem__)
     _put_sets(table, template)
     _put_conditions(table, program, pairs)
-    ordered = _ordered(template, near, pairs)
     table[Header.WHOLES_AT] = table.put(program.wholes)
     is_path = all(near[n] for edge in template.edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in template.edges)
@@ -92,7 +91,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
         integers=np.array(table.integers, dtype=np.int64),
         constants=np.array(program.constants, dtype=np.float64), program=program,
         steppers=tuple(steppers),
-        negatives=tuple(build_tables(n, layout) for n in template.negatives), ordered=ordered,
+        negatives=tuple(build_tables(n, layout) for n in template.negatives),
         is_path=is_path, counts_exactly=is_counted and not template.duplicates,
         interprets=bool(steppers) or any(pair is None for pair in pairs),
         compares_neighbours=compares_neighbours,
@@ -208,21 +207,6 @@ def _put_conditions(table: _Table, program: Program, pairs: Sequence[Pair | None
     for number, pair in enumerate(pairs):
         if pair is not None:
             table.integers[at + number] = table.put(pair)
-
-
-def _ordered(
-    template: MatchTemplate, near: Sequence[bool], pairs: Sequence[Pair | None]
-) -> tuple[tuple[int, int, Pair], ...]:
-    """Return the edges that ask for one comparison of neighbours alone, and where they lead to."""
-    if template.strategy is not Strategy.ANY:
-        return ()
-    return tuple(
-        (number, edge.target, pair)
-        for number, edge in enumerate(template.edges)
-        if edge.source != START and _ways(edge.ways) == -1
-        for numbers in [[c for c in edge.checks if near[c]]]
-        if len(numbers) == 1 and (pair := pairs[numbers[0]]) is not None
-    )
 
 
 def _compares_neighbours(template: MatchTemplate, pairs: Sequence[object]) -> bool:

@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elsinore.model import expression as ex
-from elsinore.model.expression import Attribute, Binary, Duration, Expression, Negative, Operator
+from elsinore.model.expression import (
+    Attribute,
+    Binary,
+    Duration,
+    Expression,
+    Literal,
+    Negative,
+    Operator,
+)
 from elsinore.plan.between import PREVIOUS, TURNED
 from elsinore.plan.template import Cut
 
-Term = tuple[int, Attribute | Duration]  # its sign, and what is added
+Term = tuple[int, Attribute | Duration | Literal]  # its sign, and what is added
 
 
 def has_length(*expressions: Expression) -> bool:
@@ -32,8 +40,8 @@ def length_cut(left: Expression, operator: Operator, right: Expression) -> Cut |
     >>> cut.operator.value, cut.current.operator.value, cut.current.right.nanoseconds
     ('>=', '+', -60000000000)
     """
-    terms = _terms(Binary(Operator.SUB, left, right))
-    if terms is None:
+    terms = signed_terms(Binary(Operator.SUB, left, right))
+    if terms is None or any(isinstance(term, Literal) for _, term in terms):
         return None
     length = sum(sign * term.nanoseconds for sign, term in terms if isinstance(term, Duration))
     attributes = [(sign, term) for sign, term in terms if isinstance(term, Attribute)]
@@ -52,20 +60,20 @@ def length_cut(left: Expression, operator: Operator, right: Expression) -> Cut |
     return Cut(previous, operator, shifted)
 
 
-def _terms(expression: Expression) -> list[Term] | None:
-    """Return the terms of a sum of attributes and constant lengths; None for another expression."""
-    terms = list(_signed_terms(expression, 1))
+def signed_terms(expression: Expression) -> list[Term] | None:
+    """Return the terms of a sum of attributes and constants; None for another expression."""
+    terms = list(_terms(expression, 1))
     return None if None in terms else [term for term in terms if term is not None]
 
 
-def _signed_terms(expression: Expression, sign: int) -> Iterator[Term | None]:
+def _terms(expression: Expression, sign: int) -> Iterator[Term | None]:
     match expression:
-        case Attribute() | Duration():
+        case Attribute() | Duration() | Literal():
             yield sign, expression
         case Negative(operand):
-            yield from _signed_terms(operand, -sign)
+            yield from _terms(operand, -sign)
         case Binary(Operator.ADD | Operator.SUB as operator, left, right):
-            yield from _signed_terms(left, sign)
-            yield from _signed_terms(right, sign if operator is Operator.ADD else -sign)
+            yield from _terms(left, sign)
+            yield from _terms(right, sign if operator is Operator.ADD else -sign)
         case _:
             yield None

@@ -11,6 +11,7 @@ from support.drawn import CASES
 from support.matches import (
     STRATEGIES,
     engine_rows,
+    looking_up,
     oracle_rows,
     parsed,
     streams,
@@ -38,7 +39,14 @@ def test_patterns_whose_graphs_branch_have_the_matches_of_brute_force(drawn):
     columns = drawn.one(["b[1].n AS b", "b[].n AS b", "EVENT_IDS(n) AS ids", "COUNT(b[]) AS b"])
     pattern, strategy = drawn.one(PATTERNS), drawn.one(["SKIP TILL ANY MATCH", *STRATEGIES])
     window = drawn.one(["", "WITHIN 4", "WITHIN 6 SLIDE 3"])
-    where = drawn.one(["", "WHERE b[i].v >= b[i-1].v", "WHERE b[i].n >= 1 + b[i-1].n"])
+    where = drawn.one(
+        [
+            "",
+            "WHERE b[i].v >= b[i-1].v",
+            "WHERE b[i].n >= 1 + b[i-1].n",
+            "WHERE b[i].n = b[i-1].n AND b[i].t - b[i-1].t <= 2 seconds",
+        ]
+    )
     workload = parsed(
         f"QUERY q RETURN {columns} PATTERN {pattern} {where} STRATEGY {strategy} {window};"
     )
@@ -49,7 +57,8 @@ def test_patterns_whose_graphs_branch_have_the_matches_of_brute_force(drawn):
     except TooMany:
         assume(False)
     cuts = drawn.cuts(len(events), 3)
-    (rows,) = engine_rows(unit, events, ordered=ordered, cuts=cuts)
+    with looking_up(drawn):
+        (rows,) = engine_rows(unit, events, ordered=ordered, cuts=cuts)
     assert rows == expected
 
 

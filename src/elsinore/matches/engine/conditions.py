@@ -51,7 +51,7 @@ def all_hold(
     for place in range(listed, listed_end):
         number: cython.int = program.lists[place]
         if program.conditions[number].comparison != 0:
-            if not pair_holds(program, values, number, current, previous):
+            if not comparison_holds(program, values, match, number, current, previous, before):
                 return False
         elif value_of(program, values, match, number, current, previous, before, final) != 1.0:
             return False
@@ -61,24 +61,44 @@ def all_hold(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def pair_holds(
+def comparison_holds(
     program: Program,
     values: Values,
+    match: Match,
     number: cython.int,
     current: cython.longlong,
     previous: cython.longlong,
+    before: cython.longlong,
 ) -> cython.bint:
-    """Return whether an attribute of an event compares with one of the event before it."""
+    """Return whether an attribute of an event compares with one of an event before it, shifted.
+
+    It does if the register that should have that event holds none: the condition does not apply.
+    """
     code: cython.int = program.conditions[number].comparison
-    own: cython.int = program.conditions[number].current
-    other: cython.int = program.conditions[number].previous
-    if program.conditions[number].is_whole:
-        first: cython.longlong = values.integers[own, current]
-        second: cython.longlong = values.integers[other, previous]
-        if first == NULL or second == NULL:  # noqa: PLR1714 - compiled
-            return False
-        return compare_wholes(code, first, second) == 1.0
-    return compare(code, values.doubles[own, current], values.doubles[other, previous])
+    column: cython.int = program.conditions[number].current
+    other_column: cython.int = program.conditions[number].other
+    register: cython.int = program.conditions[number].register
+    if register >= 0:
+        previous = match.held[before, register]
+        if previous < 0:
+            return True
+    if not program.conditions[number].is_whole:
+        other: cython.double = values.doubles[other_column, previous]
+        other += program.conditions[number].double_shift
+        value: cython.double = values.doubles[column, current]
+        return not isnan(value) and not isnan(other) and compare(code, value, other)
+    left: cython.longlong = values.integers[column, current]
+    right: cython.longlong = values.integers[other_column, previous]
+    if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
+        return False
+    shift: cython.longlong = program.conditions[number].shift
+    if shift > 0 and right > GREATEST - shift:  # beyond all integers
+        left, right = 0, 1
+    elif shift < 0 and right < -GREATEST - shift:
+        left, right = 1, 0
+    else:
+        right += shift
+    return compare_wholes(code, left, right) == 1.0
 
 
 @cython.cfunc

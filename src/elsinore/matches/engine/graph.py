@@ -19,6 +19,13 @@ from elsinore.matches.engine.tables import MOMENT as _MOMENT
 from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.candidates import (
+        first_place,
+        is_past_limit,
+        next_place,
+        node_at,
+        reference_of,
+    )
     from cython.cimports.elsinore.matches.engine.conditions import all_hold
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
@@ -29,6 +36,13 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.matches.engine.trees import add_smaller, clear_path, put_in
 else:
+    from elsinore.matches.engine.candidates import (
+        first_place,
+        is_past_limit,
+        next_place,
+        node_at,
+        reference_of,
+    )
     from elsinore.matches.engine.conditions import all_hold
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
     from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
@@ -156,13 +170,18 @@ def gather(program: Program, values: Values, graph: Graph, window: Window) -> cy
     end_row: cython.longlong = window.keys[window.key].end_row
     if window.fresh >= end_row:
         return
+    has_buckets: cython.bint = program.buckets.shape[0] > 0
     row: cython.longlong
     place: cython.int
     for row in range(window.first_row, end_row):
+        if has_buckets:
+            graph.event_of[row] = -1
         number: cython.longlong = values.integers[CLASS, row]
         if number < 0 or program.classes[number].states == program.classes[number].states_end:
             continue
         event: cython.int = graph.event_count
+        if has_buckets:
+            graph.event_of[row] = event
         graph.events[event].row = row
         graph.events[event].time = values.integers[TIME, row]
         graph.events[event].moment = values.integers[MOMENT, row]
@@ -196,6 +215,7 @@ def build(
         graph.sums[state] = 0.0
         graph.soonest[state] = graph.event_count
     graph.uses_trees = program.orders.shape[0] > 0 and last - begin >= LONG
+    graph.built = last
     joined: cython.int = last  # events after it have been joined
     link: cython.int = 0
     at: cython.int = last
@@ -217,7 +237,6 @@ def build(
         for at in range(joined + 1, last + 1):
             for node in range(graph.events[at].node, graph.events[at].node_end):
                 clear_path(program, values, graph, node)
-    graph.built = last
 
 
 @cython.cfunc
@@ -309,19 +328,24 @@ def first_follower(
     until: cython.longlong = FOREVER
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
-        later: cython.int = graph.heads[program.edges[edge].target]
-        while later >= 0:
+        head: cython.int = graph.heads[program.edges[edge].target]
+        reference: cython.longlong = reference_of(program, match, edge, row, -1)
+        place: cython.longlong = first_place(program, values, edge, row, reference, head)
+        while place >= 0:
+            later: cython.int = node_at(program, values, graph, edge, place, reference)
             following: cython.int = graph.nodes[later].event
             moment: cython.longlong = graph.events[following].moment
-            if moment >= until or graph.events[following].time > limit:
+            if moment >= until or graph.events[following].time > limit or following > graph.built:
                 break
             current: cython.longlong = graph.events[following].row
             if not is_open(program, values, edge, current, row, window.first_row):
                 break
+            if is_past_limit(program, values, match, edge, current, row, -1):
+                break
             if may_follow(program, values, match, edge, current, row, window.first_row):
                 until = moment
                 break
-            later = graph.nodes[later].later
+            place = next_place(program, values, graph, edge, place, reference)
     return -1 if until == FOREVER else until
 
 
@@ -345,14 +369,19 @@ def add_followers(
     event: cython.int = graph.nodes[node].event
     row: cython.longlong = graph.events[event].row
     limit: cython.longlong = limit_of(graph, window, event)
-    later: cython.int = graph.heads[program.edges[edge].target]
-    while later >= 0:
+    head: cython.int = graph.heads[program.edges[edge].target]
+    reference: cython.longlong = reference_of(program, match, edge, row, -1)
+    place: cython.longlong = first_place(program, values, edge, row, reference, head)
+    while place >= 0:
+        later: cython.int = node_at(program, values, graph, edge, place, reference)
         following: cython.int = graph.nodes[later].event
         moment: cython.longlong = graph.events[following].moment
-        if moment > until or graph.events[following].time > limit:
+        if moment > until or graph.events[following].time > limit or following > graph.built:
             break
         current: cython.longlong = graph.events[following].row
         if not is_open(program, values, edge, current, row, window.first_row):
+            break
+        if is_past_limit(program, values, match, edge, current, row, -1):
             break
         if (
             (program.strategy == ANY or moment == until)
@@ -362,7 +391,7 @@ def add_followers(
             graph.nodes[node].count += graph.nodes[later].count
             soonest: cython.int = graph.nodes[later].soonest
             graph.nodes[node].soonest = min(graph.nodes[node].soonest, soonest)
-        later = graph.nodes[later].later
+        place = next_place(program, values, graph, edge, place, reference)
 
 
 @cython.cfunc

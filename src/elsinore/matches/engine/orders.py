@@ -1,58 +1,193 @@
-"""Comparisons of neighbours made ready for trees (`elsinore.matches.engine.trees`)."""
+"""Comparisons made ready for each batch: what lets a program look up events instead of scanning.
+
+- *Orders*: under ANY, the counts of all nodes that fulfil a comparison of neighbours, by a tree
+  (`elsinore.matches.engine.trees`).
+- *Buckets*: the events whose attribute equals one of an earlier event
+  (`elsinore.matches.engine.buckets`).
+- *Limits*: comparisons that no later event fulfils once one does not, as `c.time - b.time <= 5
+  minutes` where times rise: no search looks beyond.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.comparisons import Comparison
+from elsinore.matches.engine.implied import implied_limits
+from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import NULL_CODE, Operands
 from elsinore.matches.program import Code
-from elsinore.matches.tables import Tables
 
 NEVER = 2**31 - 1
+GREATEST = 2**63 - 1
+FEW = 64  # events of a key, up to which a scan is as fast
+START = -1
+
+Comparisons = Sequence[Comparison | None]  # [condition]
 
 
-def put_orders(
-    program: tb.Program, graph: tb.Graph, tables: Tables, operands: Operands, longest: int
-) -> Ints:
-    """Set the orders of a program's edges; return the integers of a batch with rows for them.
+class Lookups:
+    """The lookups of one program; made anew for each batch."""
 
-    Nothing is ordered if no key has more than a few events (`longest`).
+    def __init__(self, program: tb.Program, comparisons: Comparisons) -> None:
+        self._program = program
+        self._comparisons = comparisons
+        self._edges = np.asarray(program.edges).view(np.recarray)
+        near = [self._of(edge.near, edge.near_end) for edge in self._edges]
+        far = [self._of(edge.far, edge.far_end) for edge in self._edges]
+        self._ordered = {
+            edge: conditions[0]
+            for edge, conditions in enumerate(near)
+            if self._may_be_ordered(edge)
+            and len(conditions) == 1
+            and conditions[0] is not None
+            and conditions[0].operator != Code.NE
+        }
+        implied = implied_limits(program, comparisons) if program.strategy == tb.ANY else {}
+        self._limits: dict[int, list[tuple[int, Comparison]]] = {}
+        self._equalities: dict[int, Comparison] = {}
+        for edge, row in enumerate(self._edges):
+            if row.source == START:
+                continue
+            numbers = [*self._numbers(row.near, row.near_end), *self._numbers(row.far, row.far_end)]
+            numbers += implied.get(edge, [])
+            limits = [
+                (number, comparison)
+                for number in dict.fromkeys(numbers)
+                if (comparison := comparisons[number]) is not None and comparison.is_upper_limit
+            ]
+            if limits:
+                self._limits[edge] = limits
+            for comparison in (*near[edge], *far[edge]):
+                if comparison is not None and comparison.operator == Code.EQ:
+                    self._equalities.setdefault(edge, comparison)
+
+    @property
+    def equalities(self) -> dict[int, tuple[int, Comparison]]:
+        """By edge: its target, and the equality by which events that may follow are looked up."""
+        targets = self._edges["target"].tolist()
+        return {edge: (targets[edge], equality) for edge, equality in self._equalities.items()}
+
+    def set_bucket(self, edge: int, number: int) -> None:
+        """Let an edge's candidates be those of a bucket."""
+        self._edges[edge].bucket = number
+
+    def _numbers(self, begin: int, end: int) -> list[int]:
+        return np.asarray(self._program.lists)[begin:end].tolist()
+
+    def _of(self, begin: int, end: int) -> list[Comparison | None]:
+        return [self._comparisons[number] for number in self._numbers(begin, end)]
+
+    def _may_be_ordered(self, edge: int) -> bool:
+        row = self._edges[edge]
+        is_any = self._program.strategy == tb.ANY
+        is_guarded = not row.is_free or row.unless != row.unless_end
+        return is_any and row.source != START and not is_guarded
+
+    def put_orders(self, graph: tb.Graph, operands: Operands) -> Ints:
+        """Set the orders of the program; return the integers of a batch with rows for them."""
+        rows, room = [operands.wholes], 0
+        orders: list[tuple[int, ...]] = []
+        for edge, comparison in self._ordered.items():
+            places, bounds, size = _numbered(operands, comparison)
+            row = len(operands.wholes) + 2 * len(orders)
+            rows.append(np.stack([places, bounds]))
+            target = int(self._edges[edge].target)
+            is_equality = int(comparison.operator == Code.EQ)
+            self._edges[edge].order = len(orders)
+            orders.append((target, row, row + 1, room, size, is_equality))
+            room += size + 1
+        self._program.orders = tb.table(tb.ORDER, orders)
+        graph.tree_counts = np.zeros(room)
+        graph.tree_ends = np.full(room, NEVER, np.int32)
+        return np.concatenate(rows) if orders else operands.wholes
+
+    def put_limits(self, operands: Operands, keys: Ints) -> None:
+        """Set the limits of the program's edges: those on attributes that rise in this batch."""
+        limits: list[int] = []
+        rises: dict[tuple[bool, int], bool] = {}
+        for edge, conditions in self._limits.items():
+            begin = len(limits)
+            for number, comparison in conditions:
+                column = comparison.is_whole, comparison.current
+                if column not in rises:
+                    rises[column] = _rises(column_of(operands, *column), keys)
+                if rises[column]:
+                    limits.append(number)
+            self._edges[edge].limits = begin
+            self._edges[edge].limits_end = len(limits)
+        self._program.limits = np.array(limits, dtype=np.int32)
+
+    def leave_out(self) -> None:
+        """Let the program scan: keys have few events."""
+        self._program.orders = tb.empty(tb.ORDER, 0)
+        self._edges["bucket"] = -1
+        self._edges["limits_end"] = self._edges["limits"]
+
+
+def column_of(operands: Operands, is_whole: bool, row: int) -> NDArray[Any]:
+    """Return a row of the integers or of the doubles."""
+    return operands.wholes[row] if is_whole else operands.doubles[row]
+
+
+def known_of(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are not null."""
+    is_whole = column.dtype == np.int64
+    return np.asarray(column != NULL_CODE) if is_whole else ~np.isnan(column)
+
+
+def shifted_other(operands: Operands, comparison: Comparison) -> tuple[NDArray[Any], Ints]:
+    """Return the other event's values with the shift, and -1, 0 or 1 by whether they fit 64 bits.
+
+    Values beyond 64 bits are left as they are.
     """
-    program.orders = tb.empty(tb.ORDER, 0)
-    if not tables.ordered or longest < 64:
-        return operands.wholes
-    rows, room = [operands.wholes], 0
-    orders: list[tuple[int, ...]] = []
-    for _, target, pair in tables.ordered:
-        places, bounds, size = _numbered(operands, pair)
-        row = len(operands.wholes) + 2 * len(orders)
-        rows.append(np.stack([places, bounds]))
-        orders.append((target, row, row + 1, room, size))
-        room += size + 1
-    program.orders = tb.table(tb.ORDER, orders)
-    graph.tree_counts = np.zeros(room)
-    graph.tree_ends = np.full(room, NEVER, np.int32)
-    return np.concatenate(rows)
+    column = column_of(operands, comparison.is_whole, comparison.other)
+    beyond = np.zeros(len(column), np.int64)
+    if not comparison.is_whole:
+        return column + comparison.shift, beyond
+    shift = int(comparison.shift)
+    if shift > 0:
+        beyond[column > GREATEST - shift] = 1
+    elif shift < 0:
+        beyond[column < -GREATEST - shift] = -1
+    return np.where(beyond == 0, column + np.where(beyond == 0, shift, 0), column), beyond
 
 
-def _numbered(operands: Operands, pair: tuple[int, ...]) -> tuple[Ints, Ints, int]:
+def _rises(column: NDArray[Any], keys: Ints) -> bool:
+    """Return whether an attribute never falls within a key, and is never null."""
+    if not known_of(column).all():
+        return False
+    falls = np.flatnonzero(column[1:] < column[:-1]) + 1
+    return bool(np.isin(falls, keys[:, [FIRST_ROW, END_ROW]]).all())
+
+
+def _numbered(operands: Operands, comparison: Comparison) -> tuple[Ints, Ints, int]:
     """Return each row's place among the values, how many places count for it, and their number.
 
-    pair: comparison, whether it is of integers, rows of the later event's attribute and the other.
+    For an equality, the one place that counts for it; -1 if there is none.
     """
-    code, is_whole, later_row, before_row = pair
-    columns: Any = operands.wholes if is_whole else operands.doubles
-    later, before = columns[later_row], columns[before_row]
-    known = later != NULL_CODE if is_whole else ~np.isnan(later)
+    later = column_of(operands, comparison.is_whole, comparison.current)
+    other, beyond = shifted_other(operands, comparison)
+    known = known_of(later)
+    compares = known_of(column_of(operands, comparison.is_whole, comparison.other))
     values = np.unique(later[known])
-    side: Any = "left" if code in {Code.LT, Code.GE} else "right"
+    operator, size = comparison.operator, len(values)
+    if operator == Code.EQ:
+        places = np.searchsorted(values, later)
+        bounds = np.searchsorted(values, other)
+        is_there = compares & (beyond == 0) & (bounds < size)
+        is_there &= values[np.minimum(bounds, size - 1)] == other if size else False
+        return np.where(known, places, -1), np.where(is_there, bounds, -1), size
+    side: Any = "left" if operator in {Code.LT, Code.GE} else "right"
     places = np.searchsorted(values, later)
-    bounds = np.searchsorted(values, before, side=side)
-    if code in {Code.GT, Code.GE}:
-        places, bounds = len(values) - 1 - places, len(values) - bounds
-    compares = before != NULL_CODE if is_whole else ~np.isnan(before)
-    return np.where(known, places, -1), np.where(compares, bounds, 0), len(values)
+    bounds = np.searchsorted(values, other, side=side)
+    bounds = np.where(beyond == 0, bounds, np.where(beyond > 0, size, 0))
+    if operator in {Code.GT, Code.GE}:
+        places, bounds = size - 1 - places, size - bounds
+    return np.where(known, places, -1), np.where(compares, bounds, 0), size

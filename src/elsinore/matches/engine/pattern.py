@@ -10,8 +10,10 @@ import numpy as np
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.buckets import put_buckets
+from elsinore.matches.engine.comparisons import comparison_of
 from elsinore.matches.engine.negatives import latest_beginnings
-from elsinore.matches.engine.orders import put_orders
+from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.program import build_program
 from elsinore.matches.engine.search import scan
 from elsinore.matches.interpret import STACK
@@ -27,6 +29,7 @@ WIDEST = 1 << 17  # and if there are many
 PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 MOST = 9.0e18  # matches, beyond which their number is not reported
 NEVER = np.iinfo(np.int64).min
+NO_BUCKETS = np.zeros((0, 0), np.int64)
 
 
 class TooLongError(Exception):
@@ -51,7 +54,10 @@ class PatternSearch:
     def __init__(self, template: MatchTemplate, tables: Tables) -> None:
         self.template = template
         self.tables = tables
-        self._program = build_program(template, tables)
+        code = tables.program
+        comparisons = [comparison_of(code, number) for number in range(len(code.starts) - 1)]
+        self._program = build_program(template, tables, comparisons)
+        self._lookups = Lookups(self._program, comparisons)
         self._graph = tb.Graph(len(template.states))
         self._lists: Any = None  # of the states of classes, as the program has them
         self._output: tb.Output | None = None
@@ -174,12 +180,21 @@ class PatternSearch:
         negatives = self.latest_rows(operands, keys, within)
         longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
         self._put_classes()
-        integers = put_orders(self._program, self._graph, self.tables, operands, longest)
+        integers, buckets = self._look_up(operands, keys, longest)
         at = int(self.tables.integers[Header.WHOLES_AT])
         self._program.wholes = self.tables.integers[at : at + len(self._program.wholes)].copy()
-        self._make_room(longest)
-        columns = operands.values.doubles, integers, negatives
+        self._make_room(longest, operands.wholes.shape[1])
+        columns = operands.values.doubles, integers, negatives, buckets
         return tb.Values(*map(np.ascontiguousarray, columns))
+
+    def _look_up(self, operands: Operands, keys: Ints, longest: int) -> tuple[Ints, Ints]:
+        """Make the program's lookups ready; return the integers of the batch, and its buckets."""
+        if longest < FEW:
+            self._lookups.leave_out()
+            return operands.wholes, NO_BUCKETS
+        integers = self._lookups.put_orders(self._graph, operands)
+        self._lookups.put_limits(operands, keys)
+        return integers, put_buckets(self._program, self._lookups, operands, keys)
 
     def _put_classes(self) -> None:
         """Put in which states the events of each class take, if classes have come."""
@@ -196,9 +211,11 @@ class PatternSearch:
         self._program.classes = classes
         self._program.class_states = states.lists.astype(np.int32)
 
-    def _make_room(self, rows: int) -> None:
-        """Make room for the graph of a key with so many events."""
+    def _make_room(self, rows: int, all_rows: int) -> None:
+        """Make room for the graph of a key with so many events, of so many in all."""
         graph = self._graph
+        if len(self._program.buckets) and len(graph.event_of) < all_rows:
+            graph.event_of = np.zeros(all_rows, np.int32)
         nodes = rows * self._most_states
         if len(graph.events) < rows or len(graph.nodes) < nodes:
             graph.events = tb.empty(tb.EVENT, rows)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.comparisons import Comparison
 from elsinore.matches.program import Program as Code
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.tables import Header, Tables
@@ -52,16 +53,17 @@ class _Ways:
         return begin, len(self.ways)
 
 
-def build_program(template: MatchTemplate, made: Tables) -> tb.Program:
+def build_program(
+    template: MatchTemplate, made: Tables, comparisons: Sequence[Comparison | None]
+) -> tb.Program:
     """Return the program of a template; classes and texts are put in later.
 
     `made` are the template's tables of the engine that this one is to replace: the code of its
-    conditions, and what states do to registers.
+    conditions, and what states do to registers. `comparisons` are the conditions that are one.
     """
     near = [condition.reads_neighbours_only for condition in template.conditions]
-    orders = {number: place for place, (number, *_) in enumerate(made.ordered)}
     lists, ways, updates = _Lists(), _Ways(), _Lists()
-    ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
+    ordered = sorted(template.edges, key=lambda edge: edge.source)
     edges = [
         (
             edge.source,
@@ -77,11 +79,11 @@ def build_program(template: MatchTemplate, made: Tables) -> tb.Program:
                 and not edge.unless
                 and not any(near[c] for c in edge.checks)
             ),
-            orders.get(number, -1),
+            *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
         )
-        for number, edge in ordered
+        for edge in ordered
     ]
-    sources = [edge.source for _, edge in ordered]
+    sources = [edge.source for edge in ordered]
     ends = {end.state: end for end in template.ends}
     has_leaves = _has_leaves(template)
     states = []
@@ -108,7 +110,7 @@ def build_program(template: MatchTemplate, made: Tables) -> tb.Program:
             "class_states": np.zeros(0, np.int32),
             "states": tb.table(tb.STATE, states),
             "edges": tb.table(tb.EDGE, edges),
-            "conditions": tb.table(tb.CONDITION, _conditions(made.program, len(near))),
+            "conditions": tb.table(tb.CONDITION, _conditions(made.program, comparisons)),
             "code": tb.table(tb.INSTRUCTION, made.program.rows),
             "lists": tb.table(tb.CELL, lists.values),
             "ways": tb.table(tb.WAY, ways.ways),
@@ -185,10 +187,15 @@ def _updates(made: Tables, state: int) -> list[tuple[int, ...]]:
     return [tuple(values[place : place + 4]) for place in range(0, len(values), 4)]
 
 
-def _conditions(code: Code, count: int) -> list[tuple[int, ...]]:
+def _conditions(code: Code, comparisons: Sequence[Comparison | None]) -> list[tuple[float, ...]]:
     """Return the conditions: the range of the code of each, or the two columns it compares."""
-    rows: list[tuple[int, ...]] = []
-    for number in range(count):
-        pair = code.pair_of(number) or (0, 0, 0, 0)
-        rows.append((code.starts[number], code.starts[number + 1], *pair))
+    rows: list[tuple[float, ...]] = []
+    for number, found in enumerate(comparisons):
+        span = code.starts[number], code.starts[number + 1]
+        if found is None:
+            rows.append((0, 0.0, *span, 0, 0, 0, 0, -1))
+            continue
+        shifts = (found.shift, 0.0) if found.is_whole else (0, found.shift)
+        columns = found.current, found.other, found.register
+        rows.append((*shifts, *span, found.operator, int(found.is_whole), *columns))
     return rows

@@ -23,6 +23,13 @@ from elsinore.matches.engine.tables import TOO_LONG as _TOO_LONG
 from elsinore.matches.engine.tables import TOO_MANY as _TOO_MANY
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.candidates import (
+        first_place,
+        is_past_limit,
+        next_place,
+        node_at,
+        reference_of,
+    )
     from cython.cimports.elsinore.matches.engine.conditions import all_hold
     from cython.cimports.elsinore.matches.engine.graph import (
         build,
@@ -49,6 +56,13 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.matches.engine.windows import first_at, leave_key, next_window
 else:
+    from elsinore.matches.engine.candidates import (
+        first_place,
+        is_past_limit,
+        next_place,
+        node_at,
+        reference_of,
+    )
     from elsinore.matches.engine.conditions import all_hold
     from elsinore.matches.engine.graph import (
         build,
@@ -296,18 +310,25 @@ def first_moment(
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
         link: cython.int = graph.nodes[node].link + edge - program.states[state].edges
-        later: cython.int = graph.links[link]
-        while later >= 0:
+        step: cython.longlong = match.depth + 1
+        reference: cython.longlong = reference_of(program, match, edge, previous, step)
+        place: cython.longlong = first_place(
+            program, values, edge, previous, reference, graph.links[link]
+        )
+        while place >= 0:
+            later: cython.int = node_at(program, values, graph, edge, place, reference)
             event: cython.int = graph.nodes[later].event
             if event > window.last or graph.events[event].moment >= until:
                 break
             row: cython.longlong = graph.events[event].row
             if not is_open(program, values, edge, row, previous, window.first_row):
                 break
+            if is_past_limit(program, values, match, edge, row, previous, step):
+                break
             if follows(program, values, window, match, edge, row):
                 until = graph.events[event].moment
                 break
-            later = graph.nodes[later].later
+            place = next_place(program, values, graph, edge, place, reference)
     return -1 if until == FOREVER else until
 
 
@@ -349,18 +370,25 @@ def extend(
     until: cython.longlong = match.frames[depth].until
     while match.frames[depth].trying < program.states[state].edges_end:
         edge: cython.int = match.frames[depth].trying
-        later: cython.int = match.frames[depth].candidate
-        if later == UNTRIED:
-            later = graph.links[graph.nodes[node].link + edge - program.states[state].edges]
-        while later >= 0:
-            event: cython.int = graph.nodes[later].event
+        place: cython.longlong = match.frames[depth].candidate
+        if place == UNTRIED:
+            link: cython.int = graph.nodes[node].link + edge - program.states[state].edges
+            reference: cython.longlong = reference_of(program, match, edge, previous, depth + 1)
+            match.frames[depth].reference = reference
+            place = first_place(program, values, edge, previous, reference, graph.links[link])
+        reference = match.frames[depth].reference
+        while place >= 0:
+            candidate: cython.int = node_at(program, values, graph, edge, place, reference)
+            event: cython.int = graph.nodes[candidate].event
             row: cython.longlong = graph.events[event].row
             if event > window.last or graph.events[event].moment > until:
                 break
             if not is_open(program, values, edge, row, previous, window.first_row):
                 break
-            candidate: cython.int = later
-            later = graph.nodes[later].later
+            if is_past_limit(program, values, match, edge, row, previous, depth + 1):
+                break
+            tried: cython.longlong = place
+            place = next_place(program, values, graph, edge, place, reference)
             if until != FOREVER and graph.events[event].moment < until:
                 continue
             if graph.nodes[candidate].soonest > window.last:
@@ -374,10 +402,10 @@ def extend(
                         output.steps += 1
                     if output.status != DONE:
                         is_written: cython.bint = output.status == LIMITED
-                        match.frames[depth].candidate = later if is_written else candidate
+                        match.frames[depth].candidate = place if is_written else tried
                         return False
                     continue
-                match.frames[depth].candidate = later
+                match.frames[depth].candidate = place
                 match.depth = depth + 1
                 enter(graph, match, candidate, edge)
                 return True

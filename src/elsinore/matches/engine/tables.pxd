@@ -8,12 +8,15 @@ cdef struct Instruction:
     int c
 
 cdef struct Condition:
+    long long shift
+    double double_shift
     int code
     int code_end
     int comparison
     int is_whole
     int current
-    int previous
+    int other
+    int register
 
 cdef struct State:
     int edges
@@ -42,6 +45,9 @@ cdef struct Edge:
     int unless_end
     int is_plain
     int order
+    int bucket
+    int limits
+    int limits_end
 
 cdef struct Way:
     int negatives
@@ -68,7 +74,12 @@ cdef struct Order:
     int place
     int bound
     int tree
-    int size
+    int places
+    int is_equality
+
+cdef struct Bucket:
+    int register
+    int rows
 
 cdef struct EventClass:
     int states
@@ -102,7 +113,8 @@ cdef struct Frame:
     int node
     int edge
     int trying
-    int candidate
+    long long candidate
+    long long reference
 
 cdef class Program:
     cdef public EventClass[::1] classes
@@ -121,6 +133,8 @@ cdef class Program:
     cdef public Aggregate[::1] aggregates
     cdef public int[::1] arguments
     cdef public Order[::1] orders
+    cdef public Bucket[::1] buckets
+    cdef public int[::1] limits
     cdef public long long failed_row
     cdef public int first_edges
     cdef public int final
@@ -136,9 +150,11 @@ cdef class Values:
     cdef public const double[:, ::1] doubles
     cdef public const long long[:, ::1] integers
     cdef public const long long[:, ::1] negatives
+    cdef public const long long[:, ::1] buckets
 
 cdef class Graph:
     cdef public Event[::1] events
+    cdef public int[::1] event_of
     cdef public Node[::1] nodes
     cdef public int[::1] links
     cdef public int[::1] heads

@@ -26,13 +26,27 @@ def _ints(*names: str) -> np.dtype[Any]:
 
 
 INSTRUCTION = _ints("code", "a", "b", "c")
-CONDITION = _ints("code", "code_end", "comparison", "is_whole", "current", "previous")
+CONDITION = np.dtype(
+    [
+        ("shift", "i8"),
+        ("double_shift", "f8"),
+        *(
+            (name, "i4")
+            for name in (
+                *("code", "code_end", "comparison", "is_whole", "current", "other"),
+                "register",
+            )
+        ),
+    ],
+    align=True,
+)
 STATE = _ints(
     "edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end", "is_leaf"
 )
 EDGE = _ints(
     *("source", "target", "near", "near_end", "far", "far_end", "late", "late_end"),
     *("is_free", "ways", "ways_end", "unless", "unless_end", "is_plain", "order"),
+    *("bucket", "limits", "limits_end"),
 )
 WAY = _ints("negatives", "negatives_end")
 UPDATE = _ints("kind", "register", "column", "is_whole")
@@ -40,7 +54,8 @@ AGGREGATE = np.dtype(
     [("address", "i8"), ("arguments", "i4"), ("arguments_end", "i4"), ("place", "i4")], align=True
 )
 INITIAL = np.dtype([("value", "f8"), ("register", "i4")], align=True)
-ORDER = _ints("target", "place", "bound", "tree", "size")
+ORDER = _ints("target", "place", "bound", "tree", "places", "is_equality")
+BUCKET = _ints("register", "rows")
 EVENT_CLASS = _ints("states", "states_end")
 KEY = np.dtype([(name, "i8") for name in ("first_row", "end_row", "new_row", "passed", "reached")])
 EVENT = np.dtype(
@@ -65,7 +80,8 @@ FRAME = np.dtype(
         ("node", "i4"),
         ("edge", "i4"),
         ("trying", "i4"),
-        ("candidate", "i4"),
+        ("candidate", "i8"),
+        ("reference", "i8"),
     ],
     align=True,
 )
@@ -110,6 +126,8 @@ class Program:
         self.aggregates = tables["aggregates"]
         self.arguments = tables["arguments"]
         self.orders = empty(ORDER, 0)
+        self.buckets = empty(BUCKET, 0)
+        self.limits = np.zeros(0, np.int32)
         self.failed_row = -1
         self.first_edges = facts["first_edges"]
         self.final = facts["final"]
@@ -126,13 +144,14 @@ class Values:
     """The attributes of events: [row of the layout, event].
 
     negatives: [pattern, event] the latest moment at which a match of a pattern under NOT began that
-    ended by the event.
+    ended by the event. buckets: see `elsinore.matches.engine.buckets`.
     """
 
-    def __init__(self, doubles: Any, integers: Any, negatives: Any) -> None:
+    def __init__(self, doubles: Any, integers: Any, negatives: Any, buckets: Any) -> None:
         self.doubles = doubles
         self.integers = integers
         self.negatives = negatives
+        self.buckets = buckets
 
 
 class Graph:
@@ -141,11 +160,12 @@ class Graph:
     Nodes of one state are linked to the next later one (`later`); a node is linked to the first
     node of each state that may follow (`links`, one for each edge of its state). `heads`, `sums`
     and `soonest` are those of each state's nodes so far, from the end. The graph is built up to
-    event `built`; -1: not yet.
+    event `built`; -1: not yet. `event_of` [row] is the event of a row, -1 if it is not relevant.
     """
 
     def __init__(self, states: int) -> None:
         self.events = empty(EVENT, 0)
+        self.event_of = np.zeros(0, np.int32)
         self.nodes = empty(NODE, 0)
         self.links = np.zeros(0, np.int32)
         self.heads = np.zeros(states, np.int32)

@@ -3,7 +3,7 @@
 The values of the later event's attribute are numbered so that those that compare as they should
 with any value of the earlier event come first (`elsinore.matches.engine.orders`). A tree of sums
 (Fenwick 1994), and one of soonest ends, then give the counts of all nodes that may follow an event
-in log n steps.
+in log n steps. For an equality a table of sums suffices.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ def put_in(program: Program, values: Values, graph: Graph, node: cython.int) -> 
         if place < 0:
             continue
         place += 1
-        while place <= program.orders[order].size:
+        while place <= program.orders[order].places:
             graph.tree_counts[tree + place] += graph.nodes[node].count
             soonest: cython.int = graph.nodes[node].soonest
             graph.tree_ends[tree + place] = min(graph.tree_ends[tree + place], soonest)
+            if program.orders[order].is_equality:
+                break
             place += place & -place
 
 
@@ -51,9 +53,11 @@ def clear_path(program: Program, values: Values, graph: Graph, node: cython.int)
         if program.orders[order].target != graph.nodes[node].state or place < 0:
             continue
         place += 1
-        while place <= program.orders[order].size:
+        while place <= program.orders[order].places:
             graph.tree_counts[tree + place] = 0.0
             graph.tree_ends[tree + place] = 2147483647
+            if program.orders[order].is_equality:
+                break
             place += place & -place
 
 
@@ -67,8 +71,13 @@ def add_smaller(
     row: cython.longlong = graph.events[graph.nodes[node].event].row
     tree: cython.int = program.orders[order].tree
     place: cython.longlong = values.integers[program.orders[order].bound, row]
+    is_equality: cython.bint = program.orders[order].is_equality
+    if is_equality:
+        place += 1
     while place > 0:
         graph.nodes[node].count += graph.tree_counts[tree + place]
         soonest: cython.int = graph.tree_ends[tree + place]
         graph.nodes[node].soonest = min(graph.nodes[node].soonest, soonest)
+        if is_equality:
+            break
         place -= place & -place

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from elsinore.language import render
 from elsinore.matches.evaluation.filters import STAYS_FALSE, early_filters
+from elsinore.matches.looked_up import lookup_of
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
@@ -52,6 +53,10 @@ def _by_cost(template: MatchTemplate) -> Evaluated:
         return Evaluated(PATHS, why)
     filters = early_filters(template)
     early = {n for row in filters for n, flags in enumerate(row) if flags & STAYS_FALSE}
+    looked_up = {n: lookup_of(template.conditions[n]) for n in early}
+    if early and None not in looked_up.values():
+        conditions = listed([render(template.conditions[n].source) for n in sorted(early)])
+        return Evaluated(PATHS, f"{conditions} need not be tested for each event")
     if not early:
         return Evaluated(
             PATHS,
