@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from elsinore.errors import escaped
+from elsinore.language import render
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.panes import KEEPS_ALL, OVERLAP
 from elsinore.operators.planning import gathered
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Plan, Sharing, Unit
 from elsinore.plan.classes import Bit, Choices, Digit
+from elsinore.plan.equality_keys import equality_keys
 from elsinore.plan.explain import TemplateGraph, mermaid, svg
 from elsinore.plan.explain.text import MOST_NAMES
 from elsinore.plan.panes import common_borders
@@ -64,6 +66,7 @@ def explain_text(
         lines += ["", f"Operator {number}: {_partitioned(unit)}; results {groups}."]
         if unit.required:
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
+        lines += _equality_lines(plan, unit)
         lines += kind_for(unit).lines(unit, unit_facts(unit))
     for kind, units, of_kind in _kinds(plan, sample, sharing):
         lines += kind.summary_lines(units, of_kind, sharing)
@@ -147,6 +150,17 @@ def explain_svg(plan: Plan) -> str:
 def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:
     graphs = ((unit, kind_for(unit).graph(unit)) for unit in plan.units)
     return [(_partitioned(unit), graph) for unit, graph in graphs if graph is not None]
+
+
+def _equality_lines(plan: Plan, unit: Unit) -> list[str]:
+    """Return lines on the conditions that are keys, of which only the plan knows."""
+    queries: dict[str, list[str]] = {}
+    for number, name in zip(unit.queries, unit.names, strict=True):
+        for key, conditions in equality_keys(plan.workload.queries[number]).items():
+            if key in unit.required:
+                text = f"{' and '.join(map(render, conditions))}: the same as [{key}]"
+                queries.setdefault(text, []).append(name)
+    return [f"  {text} (in {listed(names, MOST_NAMES)})." for text, names in queries.items()]
 
 
 def _partitioned(unit: Unit) -> str:

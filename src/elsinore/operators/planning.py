@@ -21,6 +21,7 @@ from elsinore.model.schema import Schema
 from elsinore.operators.registry import kind_for, kind_in, module_for
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
+from elsinore.plan.equality_keys import with_equality_keys
 from elsinore.plan.modes import Evaluation, Sharing, Uncertainty
 
 
@@ -63,6 +64,8 @@ def plan(
         if uncertain is not None and query.kind is not QueryKind.MATCHES:
             errors.append(_must_be_certain(query))
             continue
+        if uncertain is None:
+            query = with_equality_keys(query)  # noqa: PLW2901
         form = query.alike.form if query.alike else None
         try:
             module = modules.get(form) or module_for(query)

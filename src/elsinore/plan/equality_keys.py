@@ -1,0 +1,180 @@
+"""Equalities between all variables of a pattern as a key: `b.k = a.k` means `[k]` in SEQ(A a, B b).
+
+Events with different keys then never meet: an engine compares each event with those of its key
+alone, and keys go to different tasks. Where an equality means less than a key, it stays a
+condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.expression import Attribute, Binary, Call, Expression, Operator, Reference
+from elsinore.model.kinds import Kind, Strategy
+from elsinore.model.query import Query
+
+_EACH = frozenset({Reference.PLAIN, Reference.CURRENT})
+
+
+def with_equality_keys(query: Query) -> Query:
+    """Return a query with keys in place of the equalities that mean the same.
+
+    >>> from elsinore.language import parse_workload
+    >>> text = "RETURN COUNT(*) PATTERN SEQ(A a, B+ b) WHERE b.k = a.k AND b.v > 1;"
+    >>> keyed = with_equality_keys(parse_workload(text).queries[0])
+    >>> keyed.equivalence, len(keyed.where)
+    (('k',), 1)
+    """
+    implied = equality_keys(query)
+    if not implied:
+        return query
+    replaced = {id(condition) for conditions in implied.values() for condition in conditions}
+    return replace(
+        query,
+        equivalence=(*query.equivalence, *implied),
+        where=tuple(condition for condition in query.where if id(condition) not in replaced),
+        is_valid=True,
+        of_form=query.alike,
+    )
+
+
+def equality_keys(query: Query) -> Mapping[str, list[Expression]]:
+    """Return the attributes by which a query may be keyed, with the conditions that say so.
+
+    All events of a match must have equal values: each variable after the first is equal to an
+    earlier one as soon as its event is selected, and so is what NOT forbids. Under CONTIGUOUS and
+    with clauses that work key by key, a key would change the result.
+    """
+    parts = _parts(query.pattern)
+    if parts is None or _depends_on_keys(query):
+        return {}
+    by_name: dict[str, list[Binary]] = {}
+    for condition in query.where:
+        match condition:
+            case Binary(Operator.EQ, Attribute() as left, Attribute() as right) if (
+                left.name is not None and left.name == right.name
+            ):
+                by_name.setdefault(left.name, []).append(condition)
+    known = {*query.equivalence, *query.group_by}
+    return {
+        name: list(used)
+        for name, conditions in by_name.items()
+        if name not in known and (used := _Ties(parts, conditions).used) is not None
+    }
+
+
+def _depends_on_keys(query: Query) -> bool:
+    """Return whether a clause, or the strategy, tells keys apart."""
+    is_of_events = query.kind in {Kind.TRENDS, Kind.MATCHES}
+    if not is_of_events or query.collapsed or query.strategy is Strategy.CONTIGUOUS:
+        return True
+    return any(
+        isinstance(node, Call) and node.name == "MATCH_NUMBER"
+        for item in query.returns
+        for node in ex.walk(item.expression)
+    )
+
+
+def _parts(pattern: pt.Pattern) -> list[pt.Pattern] | None:
+    """Return the members of a sequence of events, repeated events and negated events, or None.
+
+    At least two events must be selected: a single one may have a null.
+    """
+    parts: list[pt.Pattern] = [pattern]
+    if isinstance(pattern, pt.Sequence):
+        parts = list(pattern.parts)
+    least = 0
+    for part in parts:
+        match part:
+            case pt.Event():
+                least += 1
+            case pt.Kleene(pt.Event(), count, _) if count >= 1:
+                least += count
+            case pt.Negation(pt.Event()):
+                pass
+            case _:
+                return None
+    return parts if least >= 2 else None
+
+
+class _Ties:
+    """The equalities of one attribute, and whether they tie all variables of a sequence."""
+
+    def __init__(self, parts: list[pt.Pattern], conditions: list[Binary]) -> None:
+        self._repeated = {
+            part.pattern.variable
+            for part in parts
+            if isinstance(part, pt.Kleene) and isinstance(part.pattern, pt.Event)
+        }
+        self._order = [event.variable for part in parts for event in pt.positive_events(part)]
+        self._negated = {
+            part.pattern.variable
+            for part in parts
+            if isinstance(part, pt.Negation) and isinstance(part.pattern, pt.Event)
+        }
+        self._conditions = conditions
+        self._used: dict[int, Binary] = {}
+        tied = all(self._is_tied(variable) for variable in self._order)
+        tied = tied and all(self._is_forbidden(variable) for variable in self._negated)
+        self.used = list(self._used.values()) if tied else None
+
+    def _is_tied(self, variable: str) -> bool:
+        """Return whether all events of a variable are equal to all earlier ones."""
+        place = self._order.index(variable)
+        is_each = variable not in self._repeated or self._use(self._within(variable))
+        if place == 0:
+            return is_each
+        earlier = self._order[:place]
+        of_each = [c for c, first in self._between(variable, earlier) if not first]
+        if self._use(of_each):
+            self._use([c for c, _ in self._between(variable, earlier)])
+            return True
+        return is_each and self._use([c for c, _ in self._between(variable, earlier)])
+
+    def _is_forbidden(self, variable: str) -> bool:
+        """Return whether an event of a variable under NOT is equal to one beside it."""
+        ties = [
+            condition
+            for condition in self._conditions
+            for one, other in self._sides(condition)
+            if (one.variable, one.reference) == (variable, Reference.PLAIN)
+            and other.variable in self._order
+            and other.reference in _EACH
+        ]
+        return self._use(ties)
+
+    def _use(self, conditions: list[Binary]) -> bool:
+        self._used.update((id(condition), condition) for condition in conditions)
+        return bool(conditions)
+
+    def _sides(self, condition: Binary) -> Iterator[tuple[Attribute, Attribute]]:
+        left, right = condition.left, condition.right
+        if isinstance(left, Attribute) and isinstance(right, Attribute):
+            yield left, right
+            yield right, left
+
+    def _within(self, variable: str) -> list[Binary]:
+        """Return the equalities of neighbours that are both bound to a repeated variable."""
+        return [
+            condition
+            for condition in self._conditions
+            for one, other in self._sides(condition)
+            if one.variable == other.variable == variable
+            and (one.reference, other.reference) == (Reference.CURRENT, Reference.PREVIOUS)
+        ]
+
+    def _between(self, variable: str, earlier: list[str]) -> list[tuple[Binary, bool]]:
+        """Return the equalities with earlier variables; whether of the first event alone."""
+        return [
+            (condition, one.reference is Reference.FIRST or other.variable in self._repeated)
+            for condition in self._conditions
+            for one, other in self._sides(condition)
+            if one.variable == variable
+            and one.reference in _EACH | {Reference.FIRST}
+            and other.variable in earlier
+            and other.reference in _EACH
+            and (other.variable not in self._repeated or other.variable == earlier[-1])
+        ]
