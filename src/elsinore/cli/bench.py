@@ -23,6 +23,7 @@ FIGURES = {
     "hamlet-fig13": "HAMLET, Figure 13: memory of dynamic and static decisions, stocks",
     "qre-fig6": "StreamQRE, Figure 6: throughput of Y1, Y2, N1-N5 beside other systems",
     "qre-table1": "StreamQRE, Table 1: exact and approximate evaluation of P6 and P7",
+    "scale": "time and memory against events, queries, groups and overlapping windows",
     "sase-fig5": "SASE++, Figure 5: throughput, runs and costs against selectivity and window",
     "sase-fig6": "SASE++, Figure 6: uncertain times, thresholds of confidence, sequences, Kleene",
     "sase-fig7": "SASE++, Figure 7: the six queries on a cluster's logs",
