@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -21,10 +22,11 @@ from elsinore.datasets.columns import START
 from elsinore.language import parse_workload
 from elsinore.local.driver import prepare
 from elsinore.local.events import Events as EncodedEvents
-from elsinore.operators import OperatorOptions, kind_for, plan
+from elsinore.operators import Operator, OperatorOptions, kind_for, plan
 from elsinore.operators.partials import results_of
-from elsinore.plan import Granularity, Sharing
+from elsinore.plan import Granularity, Sharing, Unit
 from elsinore.runtime.classify import type_places
+from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.units import keys_of
 
@@ -89,53 +91,66 @@ class Baseline:
                 self._found[query.name, begin, group] = float(totals.counts[number, group]), total
 
 
+@dataclass(slots=True)
+class EncodedRun:
+    """A unit of a workload, its encoded events, its operator and what that has given out."""
+
+    unit: Unit
+    keys: NumberedKeys
+    events: EncodedEvents
+    operator: Operator
+    outputs: list[pa.RecordBatch]
+
+
+def encoded_runs(
+    text: str, table: pa.Table, sharing: Sharing, granularity: Granularity
+) -> list[EncodedRun]:
+    """Return what runs a workload over a table's events, unit by unit."""
+    stream, _ = prepare(table, RunOptions())
+    runs = []
+    for unit in plan(parse_workload(text), granularity=granularity).units:
+        keys = keys_of(unit, stream.column, len(stream.times), 1)
+        places = type_places(stream.types, unit.types)
+        events = EncodedEvents(unit, keys, stream.times, *places, stream.column)
+        operator = kind_for(unit).operator(unit, OperatorOptions(ordered=True, sharing=sharing))
+        runs.append(EncodedRun(unit, keys, events, operator, []))
+    return runs
+
+
 class Elsinore:
     """The trend operators of a workload's units, fed with encoded batches."""
 
     def __init__(self, case: Case, sharing: Sharing, granularity: Granularity) -> None:
-        self._case = case
-        options = RunOptions()
-        stream, _ = prepare(case.table, options)
-        units = plan(parse_workload(case.text()), granularity=granularity).units
-        self._runs = []
-        for unit in units:
-            keys = keys_of(unit, stream.column, len(stream.times), 1)
-            events = EncodedEvents(
-                unit, keys, stream.times, *type_places(stream.types, unit.types), stream.column
-            )
-            chosen = OperatorOptions(ordered=True, sharing=sharing)
-            operator = kind_for(unit).operator(unit, chosen)
-            outputs: list[pa.RecordBatch] = []
-            self._runs.append((unit, keys, events, operator, outputs))
-        self._column = stream.column
+        self._runs = encoded_runs(case.text(), case.table, sharing, granularity)
         self._batches: dict[tuple[int, int], list[pa.RecordBatch]] = {}
 
     def encode(self, begin: int, end: int) -> None:
         """Encode the events from one place up to another, as they are for all other systems."""
-        self._batches[begin, end] = [events.batch(begin, end) for _, _, events, _, _ in self._runs]
+        self._batches[begin, end] = [run.events.batch(begin, end) for run in self._runs]
 
     def feed(self, begin: int, end: int) -> None:
         """Take the events from one place up to another."""
         batches = self._batches[begin, end]
-        for (_, _, _, operator, outputs), batch in zip(self._runs, batches, strict=True):
-            outputs.extend(operator.process(batch))
+        for run, batch in zip(self._runs, batches, strict=True):
+            run.outputs.extend(run.operator.process(batch))
 
     def close(self, minute: int) -> None:
         """Make the results of all windows that end at a minute."""
-        for _, _, _, operator, outputs in self._runs:
-            outputs.extend(operator.close(START + minute * MINUTE))
+        for run in self._runs:
+            run.outputs.extend(run.operator.close(START + minute * MINUTE))
 
     def statistics(self) -> list[Any]:
         """Return what each unit's operator counted."""
-        return [operator.statistics for _, _, _, operator, _ in self._runs]
+        return [run.operator.statistics for run in self._runs]
 
     def found(self) -> Found:
         """Return all results of windows that are over, and that lie whole in the stream."""
         found: Found = {}
-        for unit, keys, _, _, outputs in self._runs:
-            types = {name: self._column(name).type for name in unit.carried}
-            groups = [keys.of_groups(self._column(name)) for name in unit.group_by]
-            tables = results_of(unit, outputs, groups, types, lambda table, _: table, 1)
+        for run in self._runs:
+            unit, column = run.unit, run.events.column
+            types = {name: column(name).type for name in unit.carried}
+            groups = [run.keys.of_groups(column(name)) for name in unit.group_by]
+            tables = results_of(unit, run.outputs, groups, types, lambda table, _: table, 1)
             for name, (table, _) in zip(unit.names, tables, strict=True):
                 found |= dict(_rows(name, table))
         return found
