@@ -440,7 +440,7 @@ def test_queries_whose_events_mostly_differ_do_not_share_with_the_others() -> No
         for n in range(20)
     )
     draw = random.Random(3)
-    types = ("A" + "B" * 30 + "C") * 30
+    types = ("A" + "B" * 30 + "C") * 15
     unit = given(many + few, types, [float(draw.randint(0, 20)) for _ in types])
     found, operator = run(unit, Sharing.DYNAMIC)
     (shared,) = operator.statistics.sharing

@@ -45,6 +45,7 @@ cdef class Store:
     cdef public Counts[::1] counts
     cdef public double[::1] differing
     cdef public double[::1] created
+    cdef public double[::1] separate
     cdef public unsigned char[::1] chosen
     cdef public int[::1] part_takers
     cdef public int[::1] part_into

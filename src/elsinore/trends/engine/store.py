@@ -91,6 +91,7 @@ class Store:
         self.counts = np.zeros(shape.sets, COUNTS).view(np.recarray)
         self.differing = np.zeros(shape.cohorts)
         self.created = np.zeros(shape.cohorts)
+        self.separate = np.zeros(shape.cohorts)
         self.chosen = np.zeros(shape.cohorts, np.uint8)
         self.part_takers = np.zeros(shape.parts, np.int32)
         self.part_into = np.zeros(shape.parts, np.int32)

@@ -83,6 +83,7 @@ cdef struct Span:
     int overlap
 
 cdef struct Section:
+    double taken
     int number
     int spans
     int spans_end
@@ -97,7 +98,6 @@ cdef struct Graphlet:
     int alone
     int pending
     int section
-    int unions
 
 cdef struct Part:
     double total
@@ -113,10 +113,12 @@ cdef struct Burst:
     int queries
     int before
     int section
+    int is_observed
 
 cdef struct Counts:
     double length
     double observed
+    double taken
     long long bursts
     long long considered
     long long graphlets

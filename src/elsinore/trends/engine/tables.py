@@ -98,6 +98,7 @@ PRICE = np.dtype("f8")
 SPAN = np.dtype([("step", "i4"), ("members", "i4"), ("members_end", "i4"), ("overlap", "i4")])
 SECTION = np.dtype(
     [
+        ("taken", "f8"),
         ("number", "i4"),
         ("spans", "i4"),
         ("spans_end", "i4"),
@@ -105,7 +106,8 @@ SECTION = np.dtype(
         ("takers_end", "i4"),
         ("minority", "i4"),
         ("minority_end", "i4"),
-    ]
+    ],
+    align=True,
 )
 BLOCK = np.dtype(
     [
@@ -179,7 +181,6 @@ GRAPHLET = np.dtype(
         ("alone", "i4"),
         ("pending", "i4"),
         ("section", "i4"),
-        ("unions", "i4"),
     ],
     align=True,
 )
@@ -193,6 +194,7 @@ BURST = np.dtype(
         ("queries", "i4"),
         ("before", "i4"),
         ("section", "i4"),
+        ("is_observed", "i4"),
     ],
     align=True,
 )
@@ -200,6 +202,7 @@ COUNTS = np.dtype(
     [
         ("length", "f8"),
         ("observed", "f8"),
+        ("taken", "f8"),
         ("bursts", "i8"),
         ("considered", "i8"),
         ("graphlets", "i8"),

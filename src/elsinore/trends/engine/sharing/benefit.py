@@ -20,17 +20,18 @@ import cython
 import numpy as np
 from numpy.typing import NDArray
 
-EVENT = cython.declare(cython.double, 20.0)  # an event acts on the cells of a step
-CELL = cython.declare(cython.double, 0.6)
-GRAPHLET = cython.declare(cython.double, 60.0)  # a shared graphlet begins and ends
-PART = cython.declare(cython.double, 6.0)  # an event moves the total of a part
-CUT = cython.declare(cython.double, 40.0)  # a snapshot is created at an event
+EVENT = cython.declare(cython.double, 16.0)  # an event acts on the cells of a step
+CELL = cython.declare(cython.double, 1.0)
+GRAPHLET = cython.declare(cython.double, 40.0)  # a shared graphlet begins and ends
 VALUE = cython.declare(cython.double, 1.2)  # the snapshot's value is put into a cell
+PART = cython.declare(cython.double, 6.0)  # an event moves the total of a part
+CUT = cython.declare(cython.double, 30.0)  # a snapshot is created at an event
+SCALED = cython.declare(cython.double, 6.0)  # times what the first four cost, of great numbers
 
 
-def event_price(steps: int, cells: int) -> float:
-    """Return the price of an event that acts on cells, in so many steps."""
-    return EVENT * steps + CELL * cells
+def cell_price(cells: int) -> float:
+    """Return the price of an event for cells, beside that of the step that acts on them."""
+    return CELL * cells
 
 
 def value_price(cells: int) -> float:
@@ -39,45 +40,62 @@ def value_price(cells: int) -> float:
 
 
 def cost_of_plan(
-    events: float, separate: Any, values: Any, created: Any, chosen: NDArray[np.uint8]
+    events: float,
+    separate: Any,
+    values: Any,
+    created: Any,
+    chosen: NDArray[np.uint8],
+    most_parts: int = 8,
 ) -> float:
-    """Return the cost of a burst of `events` if the `chosen` cohorts share it.
+    """Return the cost of a burst of `events` if the `chosen` cohorts share it; see `plan_cost`.
 
     >>> one = np.ones(1)
     >>> cost_of_plan(10.0, one, one, one, np.zeros(1, np.uint8))
-    210.0
+    170.0
     """
-    return plan_cost(events, separate, values, created, chosen, 0, len(chosen))
+    return plan_cost(events, 1.0, separate, values, created, chosen, 0, len(chosen), most_parts)
 
 
 def plan_cost(
     events: cython.double,
+    scale: cython.double,
     separate: cython.double[::1],
     values: cython.double[::1],
     created: cython.double[::1],
     chosen: cython.uchar[::1],
     begin: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
+    most_parts: cython.double,
 ) -> cython.double:
     """Return the cost of a burst if the `chosen` ones of cohorts `begin` to before `end` share it.
 
-    events: b. A snapshot that is created at an event is one more that later events propagate.
+    events: b; scale: SCALED if numbers are so great that they have powers, else 1. A snapshot that
+    is created at an event is a part more, which later events propagate. A cohort leaves the others
+    once; but if the parts are too many, their values are put in, and it may leave them again.
     """
     shared: cython.double = 0.0
     alone: cython.double = 0.0
-    propagated: cython.double = 1.0
+    snapshots: cython.double = 0.0
+    parts: cython.double = 1.0
     sharing: cython.Py_ssize_t = 0
     cohort: cython.Py_ssize_t
     for cohort in range(begin, end):
         if chosen[cohort]:
             sharing += 1
-            propagated += created[cohort]
-            shared += values[cohort] + CUT * created[cohort]
+            snapshots += created[cohort]
+            parts += min(1.0, created[cohort])
+            shared += values[cohort]
         else:
             alone += separate[cohort]
     cost: cython.double = 0.0
     if sharing > 0:
-        cost += GRAPHLET + shared + events * PART * propagated
+        graphlets: cython.double = 1.0
+        cuts: cython.double = parts - 1.0
+        if parts > most_parts:
+            parts = most_parts
+            cuts = min(events, snapshots)
+            graphlets += cuts / most_parts
+        cost += graphlets * scale * (GRAPHLET + shared) + CUT * cuts + events * PART * parts
     if sharing < end - begin:
-        cost += events * (EVENT + alone)
+        cost += events * scale * (EVENT + alone)
     return cost

@@ -26,7 +26,7 @@ NEVER = cython.declare(cython.Py_ssize_t, 0)
 DYNAMIC = cython.declare(cython.Py_ssize_t, 1)
 MEMORY = cython.declare(cython.double, 16.0)  # bursts that the mean length looks back on
 LONG = cython.declare(cython.double, 4.0)  # times its mean length, a burst is decided anew
-MOST_UNIONS = cython.declare(cython.Py_ssize_t, 2)  # of parts of a burst; then it is split
+OBSERVED = cython.declare(cython.longlong, 4)  # of so many bursts one is observed
 FORGET = cython.declare(cython.double, 2.0**12)  # events after which observations count half
 UNKNOWN = cython.declare(cython.Py_ssize_t, 0)  # what became of the burst before, ...
 WAS_ALONE = cython.declare(cython.Py_ssize_t, 1)
@@ -70,30 +70,38 @@ def note_event(
     store.bursts[slot, number].events += 1
     if store.mode == NEVER or not program.sets[number].has_sums:
         return
-    if has_great or store.graphlets[slot, number].unions > MOST_UNIONS:
+    if has_great:
         split(program, store, slot, number)
     elif store.mode == DYNAMIC:
         if store.bursts[slot, number].events > store.bursts[slot, number].limit:
             reconsider(program, store, slot, number)
-        store.counts[number].observed += 1.0
-        if store.bursts[slot, number].section != section:
-            observe(program, store, number, section)
-    store.bursts[slot, number].section = cython.cast(cython.int, section)
+        if store.bursts[slot, number].is_observed:
+            observe(program, store, slot, number, section)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def observe(
-    program: Program, store: Store, number: cython.Py_ssize_t, section: cython.Py_ssize_t
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    section: cython.Py_ssize_t,
 ) -> cython.void:
-    """Note which cohorts differ from the most: an event creates a snapshot for them."""
+    """Note which cohorts take an event, and which differ from the heaviest: it is a snapshot."""
     place: cython.Py_ssize_t
     cohort: cython.Py_ssize_t
+    store.counts[number].observed += 1.0
+    store.counts[number].taken += program.sections[section].taken
+    if store.bursts[slot, number].section == section:
+        return
+    store.bursts[slot, number].section = cython.cast(cython.int, section)
     for place in range(program.sections[section].minority, program.sections[section].minority_end):
         store.differing[program.takers[place]] += 1.0
     if store.counts[number].observed > FORGET:
         store.counts[number].observed /= 2.0
+        store.counts[number].taken /= 2.0
         for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
             store.differing[cohort] /= 2.0
 
@@ -114,6 +122,10 @@ def begin_burst(
     store.bursts[slot, number].benefit = 0.0
     store.bursts[slot, number].limit = LONG * max(store.counts[number].length, 1.0)
     store.bursts[slot, number].queries = 0
+    store.bursts[slot, number].is_observed = (
+        program.sets[number].cohorts_end - program.sets[number].cohorts > 1
+        and store.counts[number].bursts % OBSERVED == 0
+    )
     if store.mode == NEVER or not program.sets[number].has_sums:
         return
     store.counts[number].considered += 1
@@ -133,7 +145,7 @@ def share(
     events: cython.double,
 ) -> cython.void:
     """Decide who shares a burst of so many events, and merge these cohorts."""
-    store.bursts[slot, number].benefit = decide(program, store, number, events)
+    store.bursts[slot, number].benefit = decide(program, store, slot, number, events)
     cohort: cython.Py_ssize_t
     queries: cython.int = 0
     for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):

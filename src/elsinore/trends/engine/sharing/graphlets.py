@@ -65,7 +65,6 @@ def begin_graphlet(
         program.sets[number].cohorts_end - program.sets[number].cohorts - cohorts
     )
     store.graphlets[slot, number].section = NO_SECTION
-    store.graphlets[slot, number].unions = 0
     store.parts[slot, part].cohorts = cohorts
     store.counts[number].graphlet_snapshots += 1
     store.counts[number].most_propagated = max(store.counts[number].most_propagated, 1)
@@ -199,7 +198,6 @@ def align(
             put_in(program, store, slot, number, ARRIVING)
             store.graphlets[slot, number].left = store.slots[slot].time
         unite(program, store, slot, number)
-        store.graphlets[slot, number].unions += 1
         count = 1
         cuts = count_takers(program, store, slot, section)
     part: cython.Py_ssize_t

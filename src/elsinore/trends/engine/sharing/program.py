@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from elsinore.trends.engine.layout import Layout
-from elsinore.trends.engine.sharing.benefit import event_price, value_price
+from elsinore.trends.engine.sharing.benefit import cell_price, value_price
 from elsinore.trends.engine.sharing.sets import SharingSet, queries_through, sharing_sets
 from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates
@@ -64,7 +64,7 @@ class SharingTables:
         for several, beside in zip(sharing_set.holders, sharing_set.twins, strict=True):
             cells = sum(map(self._cells, (*several, *beside)))
             rows["cohorts"].append((len(set().union(*(self._passing[n] for n in several))),))
-            rows["separate"].append(event_price(0, cells))
+            rows["separate"].append(cell_price(cells))
             rows["values"].append(value_price(cells))
         cohorts = len(sharing_set.holders)
         parts = min(cohorts, MOST_PARTS)
@@ -142,9 +142,23 @@ class SharingTables:
                 rows["takers"] += several
                 places.append(len(rows["takers"]))
             rows["sections"].append(
-                (number, spans, len(rows["spans"]), places[0], places[1], places[1], places[2])
+                (
+                    self._part_of_price(takers, cohorts),
+                    number,
+                    spans,
+                    len(rows["spans"]),
+                    places[0],
+                    places[1],
+                    places[1],
+                    places[2],
+                )
             )
         return begin, len(rows["sections"])
+
+    def _part_of_price(self, takers: Sequence[int], cohorts: Sequence[int]) -> float:
+        prices = self._rows["separate"]
+        every = sum(prices[cohort] for cohort in cohorts)
+        return float(sum(prices[cohort] for cohort in takers) / every) if every else 1.0
 
     def add_breaks(self, type_name: str, changed: Sequence[int]) -> tuple[int, int]:
         """Add the sets whose bursts a class of events breaks; return the first and the end.
