@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.matches.conditions import Condition
-from elsinore.matches.registers import Moment, RegisterKind, slot_of
+from elsinore.matches.registers import RegisterKind, slot_of
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model import expression as ex
+from elsinore.operators.conditions.code import Moment
 from elsinore.plan.guards import FREE
 
 

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from elsinore.errors import QuerySemanticError, UnsupportedError
 from elsinore.matches.aggregates import Aggregates, no_function
 from elsinore.matches.registers import (
-    Moment,
     RegisterKind,
     Registers,
     Slot,
@@ -42,6 +41,7 @@ from elsinore.model.expression import (
     Reference,
 )
 from elsinore.model.query import Query
+from elsinore.operators.conditions.code import Moment
 from elsinore.plan.between import goes_back, is_local
 from elsinore.plan.predicates import place_of
 

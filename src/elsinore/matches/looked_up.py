@@ -10,9 +10,10 @@ from __future__ import annotations
 from enum import Enum
 
 from elsinore.matches.conditions import Condition
-from elsinore.matches.registers import Moment, slot_of
+from elsinore.matches.registers import slot_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Duration, Expression, Literal, Operator
+from elsinore.operators.conditions.code import Moment
 from elsinore.plan.length_cuts import signed_terms
 
 _UPPER = {Operator.LT, Operator.LE}

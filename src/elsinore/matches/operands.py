@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -22,26 +21,11 @@ from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks, unit_of
 from elsinore.matches.arrays import Doubles, Ints, Values
 from elsinore.matches.texts import TextCodes
-from elsinore.model.schema import AttributeKind
 from elsinore.numeric.constants import moment
+from elsinore.operators.conditions.orders import LIMIT, Order
 
-LIMIT = 2**63
 TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
 NULL_CODE = np.iinfo(np.int64).min
-
-
-class Order(Enum):
-    """What values are compared with one another."""
-
-    WHOLE = auto()  # integers of at most 64 bits, the sign among them
-    UNSIGNED = auto()  # those of 64 bits without a sign
-    NUMBER = auto()  # other numbers, as doubles
-    TRUTH = auto()
-    TEXT = auto()
-    TIME = auto()
-    LENGTH = auto()  # lengths of time
-    NONE = auto()  # null or not, and nothing else
-    NULL = auto()  # the constant NULL, which goes with anything
 
 
 def order_of(kind: pa.DataType) -> Order:
@@ -67,16 +51,6 @@ def order_of(kind: pa.DataType) -> Order:
     return Order.NONE
 
 
-KINDS = {  # of values in each order, as `elsinore.model.types` knows them
-    Order.WHOLE: AttributeKind.INTEGER,
-    Order.UNSIGNED: AttributeKind.INTEGER,
-    Order.NUMBER: AttributeKind.NUMBER,
-    Order.TRUTH: AttributeKind.BOOLEAN,
-    Order.TEXT: AttributeKind.STRING,
-    Order.TIME: AttributeKind.TIME,
-    Order.LENGTH: AttributeKind.DURATION,
-    Order.NONE: AttributeKind.OTHER,
-}
 COUNTED = {Order.TIME, Order.LENGTH}  # what is counted in ticks
 HALF = 32  # bits of the lower half of an integer
 
@@ -294,15 +268,6 @@ class Operands:
     def values(self) -> Values:
         """What kernels read of the rows."""
         return Values(self.doubles, self.wholes)
-
-
-def code_of_unsigned(value: int) -> int:
-    """Return the code of a whole number from 0 up to 2**64 - 2 among those without a sign.
-
-    >>> code_of_unsigned(2**63)
-    1
-    """
-    return value + int(NULL_CODE) + 1
 
 
 def _codes_of_wholes(name: str, column: pa.Array, occurred: set[int]) -> NDArray[np.int64]:

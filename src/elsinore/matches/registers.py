@@ -15,6 +15,7 @@ from elsinore.language import render
 from elsinore.matches.aggregates import Aggregates, UserAggregate
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Call, Expression, Operator, Reference
+from elsinore.operators.conditions.code import Moment
 
 
 class RegisterKind(IntEnum):
@@ -66,15 +67,6 @@ class Register:
         if self.aggregate is None:
             return 1
         return 1 + self.aggregate.width + len(self.arguments)
-
-
-class Moment(IntEnum):
-    """Which event, or which state of the registers, an operand of a condition is read from."""
-
-    CURRENT = 0  # the event that is being selected
-    PREVIOUS = 1  # the event selected right before it
-    BEFORE = 2  # a register as it was before that event
-    FINAL = 3  # a register as it is when the match is complete
 
 
 @dataclass(frozen=True, slots=True)

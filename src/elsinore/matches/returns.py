@@ -13,7 +13,7 @@ from enum import Enum
 from elsinore.errors import QuerySemanticError, UnsupportedError
 from elsinore.language import render
 from elsinore.matches.aggregates import no_function
-from elsinore.matches.registers import Moment, RegisterKind, Registers, Slot, aggregate_of, over
+from elsinore.matches.registers import RegisterKind, Registers, Slot, aggregate_of, over
 from elsinore.matches.registers import slot_attribute as slotted
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
@@ -21,6 +21,7 @@ from elsinore.model.check import variables_named
 from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Reference
 from elsinore.model.query import Query
+from elsinore.operators.conditions.code import Moment
 
 
 class ColumnKind(Enum):

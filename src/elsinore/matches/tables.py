@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.matches.operands import Operands
-from elsinore.matches.program import Program
 from elsinore.matches.reach import ANY, LAST_BIT
 from elsinore.matches.template import MatchTemplate
+from elsinore.operators.conditions.code import Program
 from elsinore.plan.classes import Classes
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elsinore.matches.operands import Layout
-from elsinore.matches.program import Compiler, Program, register_places
+from elsinore.matches.program import MatchCompiler, register_places
 from elsinore.matches.reach import LAST_BIT
 from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.tables import Header, Tables, bit_of
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
+from elsinore.operators.conditions.code import Program
 from elsinore.plan.guards import FREE, Ways
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
 
     Rows of the layout are given out for what its conditions and registers read.
     """
-    compiler = Compiler(template.registers, layout)
+    compiler = MatchCompiler(template.registers, layout)
     for condition in template.conditions:
         compiler.add(condition)
     program = compiler.program

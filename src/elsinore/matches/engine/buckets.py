@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.comparisons import Comparison
 from elsinore.matches.engine.orders import Lookups, column_of, known_of, shifted_other
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import Operands
+from elsinore.operators.conditions.comparisons import Comparison
 
 ROWS_OF_BUCKET = 3
 

@@ -13,11 +13,11 @@ import cython
 from elsinore.matches.engine.tables import MOMENT as _MOMENT
 
 if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.conditions import comparison_holds
     from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values
+    from cython.cimports.elsinore.operators.conditions.machine import comparison_holds
 else:
-    from elsinore.matches.engine.conditions import comparison_holds
     from elsinore.matches.engine.tables import Graph, Match, Program, Values
+    from elsinore.operators.conditions.machine import comparison_holds
 
 MOMENT = cython.declare(cython.int, _MOMENT)
 
@@ -137,8 +137,10 @@ def is_past_limit(
     place: cython.int
     for place in range(program.edges[edge].limits, program.edges[edge].limits_end):
         number: cython.int = program.limits[place]
-        if before < 0 and program.conditions[number].register >= 0:
+        if before < 0 and program.conditions.conditions[number].register >= 0:
             continue
-        if not comparison_holds(program, values, match, number, current, previous, before):
+        if not comparison_holds(
+            program.conditions, number, values, current, values, previous, match, before
+        ):
             return True
     return False

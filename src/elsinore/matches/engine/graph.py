@@ -26,7 +26,6 @@ if cython.compiled:
         node_at,
         reference_of,
     )
-    from cython.cimports.elsinore.matches.engine.conditions import all_hold
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
         Match,
@@ -35,6 +34,7 @@ if cython.compiled:
         Window,
     )
     from cython.cimports.elsinore.matches.engine.trees import add_smaller, clear_path, put_in
+    from cython.cimports.elsinore.operators.conditions.machine import all_hold
 else:
     from elsinore.matches.engine.candidates import (
         first_place,
@@ -43,9 +43,9 @@ else:
         node_at,
         reference_of,
     )
-    from elsinore.matches.engine.conditions import all_hold
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
     from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
+    from elsinore.operators.conditions.machine import all_hold
 
 ANY = cython.declare(cython.int, _ANY)
 CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
@@ -142,13 +142,14 @@ def may_follow(
         if is_free(program, values, unless, unless_end, moment, before):
             return False
     return all_hold(
-        program,
-        values,
-        match,
+        program.conditions,
         program.edges[edge].near,
         program.edges[edge].near_end,
+        values,
         current,
+        values,
         previous,
+        match,
         0,
         0,
     )

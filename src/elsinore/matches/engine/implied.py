@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.comparisons import Comparison
 from elsinore.matches.registers import RegisterKind
+from elsinore.operators.conditions.comparisons import Comparison
 
 _CHANGING = {RegisterKind.LATEST, RegisterKind.LEAST, RegisterKind.GREATEST}
 
@@ -25,7 +25,7 @@ def implied_limits(
     They are limits relative to an event in a register that does not change until then.
     """
     edges = np.asarray(program.edges).view(np.recarray)
-    lists = np.asarray(program.lists)
+    lists = np.asarray(program.conditions.lists)
     checked = [set(lists[edge.far : edge.far_end].tolist()) for edge in edges]
     implied: dict[int, list[int]] = {}
     for number, comparison in enumerate(comparisons):

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.comparisons import Comparison
 from elsinore.matches.engine.implied import implied_limits
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import NULL_CODE, Operands
-from elsinore.matches.program import Code
+from elsinore.operators.conditions.code import Code
+from elsinore.operators.conditions.comparisons import Comparison
 
 NEVER = 2**31 - 1
 GREATEST = 2**63 - 1
@@ -79,7 +79,7 @@ class Lookups:
         self._edges[edge].bucket = number
 
     def _numbers(self, begin: int, end: int) -> list[int]:
-        return np.asarray(self._program.lists)[begin:end].tolist()
+        return np.asarray(self._program.conditions.lists)[begin:end].tolist()
 
     def _of(self, begin: int, end: int) -> list[Comparison | None]:
         return [self._comparisons[number] for number in self._numbers(begin, end)]

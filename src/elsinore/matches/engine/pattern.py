@@ -11,17 +11,16 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.buckets import put_buckets
-from elsinore.matches.engine.comparisons import comparison_of
 from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.program import build_program
 from elsinore.matches.engine.search import scan
-from elsinore.matches.interpret import STACK
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, MOMENT, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Operands
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import Work
+from elsinore.operators.conditions.comparisons import comparison_of
 
 STEPS = 64  # events of a match that there is room for at first
 ROOM = 1 << 15  # matches returned at a time, at first
@@ -104,9 +103,9 @@ class PatternSearch:
             output.status = tb.DONE
             scan(program, values, graph, window, match, output)
             self._match = match
-            if program.has_overflown:
+            if program.conditions.has_overflown:
                 self.tables.integers[Header.OVERFLOWED] = 1
-                program.has_overflown = 0
+                program.conditions.has_overflown = 0
             status, count = output.status, output.count
             is_too_long = work.count(output.steps, count)
             if count:
@@ -182,7 +181,8 @@ class PatternSearch:
         self._put_classes()
         integers, buckets = self._look_up(operands, keys, longest)
         at = int(self.tables.integers[Header.WHOLES_AT])
-        self._program.wholes = self.tables.integers[at : at + len(self._program.wholes)].copy()
+        wholes = self._program.conditions.wholes
+        np.asarray(wholes)[:] = self.tables.integers[at : at + len(wholes)]
         self._make_room(longest, operands.wholes.shape[1])
         columns = operands.values.doubles, integers, negatives, buckets
         return tb.Values(*map(np.ascontiguousarray, columns))
@@ -228,7 +228,7 @@ class PatternSearch:
         return int(header[Header.EVENTS]), int(header[Header.NUMBERS])
 
     def _new_match(self, depth: int) -> tb.Match:
-        return tb.Match(depth, *self._registers, STACK)
+        return tb.Match(depth, *self._registers)
 
     def _deeper(self, match: tb.Match) -> tb.Match:
         """Return the match under way with room for twice as many events."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.comparisons import Comparison
-from elsinore.matches.program import Program as Code
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.template import START, End, MatchTemplate
 from elsinore.model.kinds import Strategy
+from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.operators.conditions.tables import Conditions
 from elsinore.plan.guards import FREE, Ways
 
 STRATEGIES = {
@@ -110,14 +110,10 @@ def build_program(
             "class_states": np.zeros(0, np.int32),
             "states": tb.table(tb.STATE, states),
             "edges": tb.table(tb.EDGE, edges),
-            "conditions": tb.table(tb.CONDITION, _conditions(made.program, comparisons)),
-            "code": tb.table(tb.INSTRUCTION, made.program.rows),
-            "lists": tb.table(tb.CELL, lists.values),
+            "conditions": Conditions(made.program, comparisons, lists.values),
             "ways": tb.table(tb.WAY, ways.ways),
             "negatives": tb.table(tb.CELL, ways.negatives.values),
             "updates": tb.table(tb.UPDATE, updates.values),
-            "constants": np.array(made.program.constants, dtype=np.float64),
-            "wholes": np.zeros(len(made.program.wholes), dtype=np.int64),
             "initials": tb.table(tb.INITIAL, _initials(made)),
             "aggregates": tb.table(tb.AGGREGATE, aggregates.values),
             "arguments": tb.table(tb.CELL, arguments.values),
@@ -185,17 +181,3 @@ def _updates(made: Tables, state: int) -> list[tuple[int, ...]]:
     """Return what an event in a state does to registers."""
     values = _list_at(made, int(made.integers[made.integers[Header.UPDATE_AT] + state]))
     return [tuple(values[place : place + 4]) for place in range(0, len(values), 4)]
-
-
-def _conditions(code: Code, comparisons: Sequence[Comparison | None]) -> list[tuple[float, ...]]:
-    """Return the conditions: the range of the code of each, or the two columns it compares."""
-    rows: list[tuple[float, ...]] = []
-    for number, found in enumerate(comparisons):
-        span = code.starts[number], code.starts[number + 1]
-        if found is None:
-            rows.append((0, 0.0, *span, 0, 0, 0, 0, -1))
-            continue
-        shifts = (found.shift, 0.0) if found.is_whole else (0, found.shift)
-        columns = found.current, found.other, found.register
-        rows.append((*shifts, *span, found.operator, int(found.is_whole), *columns))
-    return rows

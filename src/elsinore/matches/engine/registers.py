@@ -13,9 +13,9 @@ from elsinore.matches.engine.tables import FULL as _FULL
 from elsinore.matches.engine.tables import IN_WINDOW as _IN_WINDOW
 from elsinore.matches.engine.tables import LAST_ROW as _LAST_ROW
 from elsinore.matches.engine.tables import LIMITED as _LIMITED
-from elsinore.matches.engine.tables import NULL as _NULL
 from elsinore.matches.engine.tables import PATH as _PATH
 from elsinore.matches.engine.tables import TOO_MANY as _TOO_MANY
+from elsinore.operators.conditions.tables import NULL as _NULL
 
 if cython.compiled:
     from cython.cimports.elsinore.matches.engine.foreign import call_step

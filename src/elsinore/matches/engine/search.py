@@ -30,7 +30,6 @@ if cython.compiled:
         node_at,
         reference_of,
     )
-    from cython.cimports.elsinore.matches.engine.conditions import all_hold
     from cython.cimports.elsinore.matches.engine.graph import (
         build,
         gather,
@@ -55,6 +54,7 @@ if cython.compiled:
         Window,
     )
     from cython.cimports.elsinore.matches.engine.windows import first_at, leave_key, next_window
+    from cython.cimports.elsinore.operators.conditions.machine import all_hold
 else:
     from elsinore.matches.engine.candidates import (
         first_place,
@@ -63,7 +63,6 @@ else:
         node_at,
         reference_of,
     )
-    from elsinore.matches.engine.conditions import all_hold
     from elsinore.matches.engine.graph import (
         build,
         gather,
@@ -76,6 +75,7 @@ else:
     from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
     from elsinore.matches.engine.windows import first_at, leave_key, next_window
+    from elsinore.operators.conditions.machine import all_hold
 
 ANY = cython.declare(cython.int, _ANY)
 CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
@@ -259,7 +259,7 @@ def begins(
                 continue
             far: cython.int = program.edges[edge].far
             far_end: cython.int = program.edges[edge].far_end
-            if all_hold(program, values, match, far, far_end, row, -1, 0, 0):
+            if all_hold(program.conditions, far, far_end, values, row, values, -1, match, 0, 0):
                 match.depth = 0
                 enter(graph, match, node, edge)
                 return True
@@ -350,7 +350,9 @@ def follows(
     far: cython.int = program.edges[edge].far
     far_end: cython.int = program.edges[edge].far_end
     step: cython.int = match.depth + 1
-    return all_hold(program, values, match, far, far_end, row, previous, step, step)
+    return all_hold(
+        program.conditions, far, far_end, values, row, values, previous, match, step, step
+    )
 
 
 @cython.cfunc
@@ -446,7 +448,16 @@ def is_match(
         if not is_free(program, values, ways, ways_end, moment, window.highest):
             return False
     if not all_hold(
-        program, values, match, program.final, program.final_end, last, -1, depth, depth + 1
+        program.conditions,
+        program.final,
+        program.final_end,
+        values,
+        last,
+        values,
+        -1,
+        match,
+        depth,
+        depth + 1,
     ):
         return False
     return not program.has_late or late_hold(program, values, match)
@@ -464,8 +475,9 @@ def late_hold(program: Program, values: Values, match: Match) -> cython.bint:
         late: cython.int = program.edges[edge].late
         late_end: cython.int = program.edges[edge].late_end
         previous: cython.longlong = match.frames[step - 1].row if step > 0 else -1
+        row: cython.longlong = match.frames[step].row
         if not all_hold(
-            program, values, match, late, late_end, match.frames[step].row, previous, step, final
+            program.conditions, late, late_end, values, row, values, previous, match, step, final
         ):
             return False
     return True

@@ -1,22 +1,7 @@
 # cython: language_level=3
 """The structs of the program, the graph and the search; `tables.py` has their NumPy types."""
 
-cdef struct Instruction:
-    int code
-    int a
-    int b
-    int c
-
-cdef struct Condition:
-    long long shift
-    double double_shift
-    int code
-    int code_end
-    int comparison
-    int is_whole
-    int current
-    int other
-    int register
+from elsinore.operators.conditions.tables cimport Columns, Conditions, Registers
 
 cdef struct State:
     int edges
@@ -121,14 +106,10 @@ cdef class Program:
     cdef public int[::1] class_states
     cdef public State[::1] states
     cdef public Edge[::1] edges
-    cdef public Condition[::1] conditions
-    cdef public Instruction[::1] code
-    cdef public int[::1] lists
+    cdef public Conditions conditions
     cdef public Way[::1] ways
     cdef public int[::1] negatives
     cdef public Update[::1] updates
-    cdef public double[::1] constants
-    cdef public long long[::1] wholes
     cdef public Initial[::1] initials
     cdef public Aggregate[::1] aggregates
     cdef public int[::1] arguments
@@ -144,11 +125,8 @@ cdef class Program:
     cdef public int is_near
     cdef public int has_late
     cdef public int has_duplicates
-    cdef public int has_overflown
 
-cdef class Values:
-    cdef public const double[:, ::1] doubles
-    cdef public const long long[:, ::1] integers
+cdef class Values(Columns):
     cdef public const long long[:, ::1] negatives
     cdef public const long long[:, ::1] buckets
 
@@ -185,17 +163,11 @@ cdef class Window:
     cdef public int begin_end
     cdef public int last
 
-cdef class Match:
+cdef class Match(Registers):
     cdef public Frame[::1] frames
-    cdef public long long[:, ::1] held
-    cdef public double[:, ::1] numbers
-    cdef public double[::1] stack
-    cdef public long long[::1] whole_stack
     cdef public int depth
     cdef public int first_edge
     cdef public int is_made
-    cdef public int top
-    cdef public int whole
 
 cdef class Output:
     cdef public long long[:, ::1] found

@@ -2,7 +2,7 @@
 
 Ranges are a place and the place behind the last: the edges that lead on from state s are
 `edges[states[s].edges]` to before `edges[states[s].edges_end]`; those that begin a match come
-first. Lists of conditions are ranges of `lists`.
+first. Lists of conditions are ranges of `Conditions.lists`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 import cython
 import numpy as np
 
+if not cython.compiled:  # else `tables.pxd` has them
+    from elsinore.operators.conditions.tables import Columns, Registers
+
 IS_COMPILED: bool = cython.compiled
-NULL = -(2**63)  # of integers
 FOREVER = 2**63 - 1
 ANY, NEXT, CONTIGUOUS = 0, 1, 2  # strategies
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `Values.integers`
@@ -25,21 +27,6 @@ def _ints(*names: str) -> np.dtype[Any]:
     return np.dtype([(name, "i4") for name in names])
 
 
-INSTRUCTION = _ints("code", "a", "b", "c")
-CONDITION = np.dtype(
-    [
-        ("shift", "i8"),
-        ("double_shift", "f8"),
-        *(
-            (name, "i4")
-            for name in (
-                *("code", "code_end", "comparison", "is_whole", "current", "other"),
-                "register",
-            )
-        ),
-    ],
-    align=True,
-)
 STATE = _ints(
     "edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end", "is_leaf"
 )
@@ -115,13 +102,9 @@ class Program:
         self.states = tables["states"]
         self.edges = tables["edges"]
         self.conditions = tables["conditions"]
-        self.code = tables["code"]
-        self.lists = tables["lists"]
         self.ways = tables["ways"]
         self.negatives = tables["negatives"]
         self.updates = tables["updates"]
-        self.constants = tables["constants"]
-        self.wholes = tables["wholes"]
         self.initials = tables["initials"]
         self.aggregates = tables["aggregates"]
         self.arguments = tables["arguments"]
@@ -137,10 +120,9 @@ class Program:
         self.is_near = facts["is_near"]
         self.has_late = facts["has_late"]
         self.has_duplicates = facts["has_duplicates"]
-        self.has_overflown = 0
 
 
-class Values:
+class Values(Columns):
     """The attributes of events: [row of the layout, event].
 
     negatives: [pattern, event] the latest moment at which a match of a pattern under NOT began that
@@ -148,8 +130,7 @@ class Values:
     """
 
     def __init__(self, doubles: Any, integers: Any, negatives: Any, buckets: Any) -> None:
-        self.doubles = doubles
-        self.integers = integers
+        super().__init__(doubles, integers)
         self.negatives = negatives
         self.buckets = buckets
 
@@ -206,23 +187,15 @@ class Window:
         self.last = 0
 
 
-class Match:
-    """The partial match that is extended: a frame for each event; registers in row depth + 1.
+class Match(Registers):
+    """The partial match that is extended: a frame for each event; registers in row depth + 1."""
 
-    `top` and `whole` are the tops of the stacks of doubles and of integers.
-    """
-
-    def __init__(self, depth: int, events: int, numbers: int, stack: int) -> None:
+    def __init__(self, depth: int, events: int, numbers: int) -> None:
+        super().__init__(depth + 1, events, numbers)
         self.frames = empty(FRAME, depth)
-        self.held = np.zeros((depth + 1, events), np.int64)
-        self.numbers = np.zeros((depth + 1, numbers))
-        self.stack = np.zeros(stack)
-        self.whole_stack = np.zeros(stack, np.int64)
         self.depth = -1
         self.first_edge = 0
         self.is_made = 0
-        self.top = -1
-        self.whole = -1
 
 
 class Output:

@@ -19,9 +19,10 @@ from collections.abc import Set as AbstractSet
 
 from elsinore.matches.conditions import Condition
 from elsinore.matches.consistency import MONOTONE, Trend, truth
-from elsinore.matches.registers import Moment, Register, RegisterKind, slot_of
+from elsinore.matches.registers import Register, RegisterKind, slot_of
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.expression import Attribute, Expression, attributes
+from elsinore.operators.conditions.code import Moment
 
 STAYS_TRUE, STAYS_FALSE = 1, 2  # `elsinore.matches.evaluation.main_run`
 

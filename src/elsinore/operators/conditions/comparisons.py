@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elsinore.matches.operands import LIMIT
-from elsinore.matches.program import Code, Program
-from elsinore.matches.registers import Moment
+from elsinore.operators.conditions.code import Code, Moment, Program
+from elsinore.operators.conditions.orders import LIMIT
 
 _TURNED: dict[int, int] = {
     Code.LT: Code.GT, Code.LE: Code.GE, Code.GT: Code.LT, Code.GE: Code.LE, Code.EQ: Code.EQ,

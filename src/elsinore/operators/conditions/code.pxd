@@ -1,0 +1,61 @@
+# cython: language_level=3
+"""The instructions of `code.py`, as constants of compiled code."""
+
+cdef enum Code:
+    CONSTANT = 0
+    DOUBLE = 1
+    WHOLE = 2
+    WHOLE_CONSTANT = 3
+    NUMBER = 4
+    BOUND = 5
+    UNBOUND = 6
+    BOUND_FINALLY = 7
+    NOT = 8
+    NEGATE = 9
+    ABSOLUTE = 10
+    LOG2 = 11
+    IS_NULL = 12
+    WHOLE_IS_NULL = 13
+    AND = 14
+    OR = 15
+    ADD = 16
+    SUB = 17
+    MUL = 18
+    DIV = 19
+    MOD = 20
+    LT = 21
+    LE = 22
+    GT = 23
+    GE = 24
+    EQ = 25
+    NE = 26
+    WHOLE_LT = 27
+    WHOLE_LE = 28
+    WHOLE_GT = 29
+    WHOLE_GE = 30
+    WHOLE_EQ = 31
+    WHOLE_NE = 32
+    WHOLE_NUMBER = 33
+    WHOLE_SUM = 34
+    UNSIGNED = 35
+    TO_DOUBLE = 36
+    WHOLE_NEGATE = 37
+    WHOLE_ABSOLUTE = 38
+    SCALE = 39
+    WHOLE_ADD = 40
+    WHOLE_SUB = 41
+    WHOLE_MUL = 42
+    WHOLE_MOD = 43
+    SHARE = 44
+    MIXED_LT = 45
+    MIXED_LE = 46
+    MIXED_GT = 47
+    MIXED_GE = 48
+    MIXED_EQ = 49
+    MIXED_NE = 50
+
+cdef enum Moment:
+    CURRENT = 0
+    PREVIOUS = 1
+    BEFORE = 2
+    FINAL = 3

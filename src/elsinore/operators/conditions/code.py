@@ -1,0 +1,121 @@
+"""The instructions of conditions between events, and conditions as lists of them.
+
+Values are doubles, null is NaN, truth is 1 and 0. What doubles do not hold exactly (whole numbers,
+times, lengths of time and texts) is compared and computed as 64-bit integers on a stack of its own;
+the least is null there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Moment(IntEnum):
+    """Which event, or which state of the registers, an operand of a condition is read from."""
+
+    CURRENT = 0  # the event that is being selected
+    PREVIOUS = 1  # the event selected right before it
+    BEFORE = 2  # a register as it was before that event
+    FINAL = 3  # a register as it is when the match is complete
+
+
+class Code(IntEnum):
+    """What an instruction does; its operands follow it in its row."""
+
+    CONSTANT = 0  # push constant [a]
+    DOUBLE = 1  # push row c of the doubles of moment a, register b
+    WHOLE = 2  # push row c of the integers of moment a, register b
+    WHOLE_CONSTANT = 3  # push integer constant [a]
+    NUMBER = 4  # push number b of the registers at moment a
+    BOUND = 5  # end, true, where event register a holds no event before
+    UNBOUND = 6  # end, true, where it holds one
+    BOUND_FINALLY = 7  # end, true, where it holds none at the end
+    NOT = 8
+    NEGATE = 9
+    ABSOLUTE = 10
+    LOG2 = 11
+    IS_NULL = 12
+    WHOLE_IS_NULL = 13
+    AND = 14
+    OR = 15
+    ADD = 16
+    SUB = 17
+    MUL = 18
+    DIV = 19
+    MOD = 20
+    LT = 21
+    LE = 22
+    GT = 23
+    GE = 24
+    EQ = 25
+    NE = 26
+    WHOLE_LT = 27
+    WHOLE_LE = 28
+    WHOLE_GT = 29
+    WHOLE_GE = 30
+    WHOLE_EQ = 31
+    WHOLE_NE = 32
+    WHOLE_NUMBER = 33  # push number b of the registers at moment a, which counts, as an integer
+    WHOLE_SUM = 34  # push the sum whose halves are numbers b and c of the registers at moment a
+    UNSIGNED = 35  # an integer without a sign as one with a sign
+    TO_DOUBLE = 36  # move an integer to the stack of doubles
+    WHOLE_NEGATE = 37
+    WHOLE_ABSOLUTE = 38
+    SCALE = 39  # an integer times (a = 0) or divided by (a = 1) a double, rounded
+    WHOLE_ADD = 40
+    WHOLE_SUB = 41
+    WHOLE_MUL = 42
+    WHOLE_MOD = 43
+    SHARE = 44  # an integer divided by another, rounded
+    MIXED_LT = 45  # an integer compared with a double, exactly
+    MIXED_LE = 46
+    MIXED_GT = 47
+    MIXED_GE = 48
+    MIXED_EQ = 49
+    MIXED_NE = 50
+
+
+_TURNED: dict[int, int] = {Code.LT: Code.GT, Code.LE: Code.GE, Code.GT: Code.LT, Code.GE: Code.LE}
+
+
+@dataclass(slots=True)
+class Program:
+    """The code of several conditions: condition n is rows `starts[n]` to before `starts[n + 1]`.
+
+    `texts` are the integer constants that stand for texts: their place depends on the texts that
+    the events have, so they are put in batch by batch.
+    """
+
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=lambda: [0])
+    constants: list[float] = field(default_factory=list)
+    wholes: list[int] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def code_of(self, number: int) -> list[int]:
+        """Return the instructions of a condition, four integers each."""
+        rows = self.rows[self.starts[number] : self.starts[number + 1]]
+        return [value for row in rows for value in row]
+
+    def pair_of(self, number: int) -> tuple[int, int, int, int] | None:
+        """Return a condition as a comparison of an attribute with one of the event before.
+
+        The comparison (`Code.LT` to `Code.GE`), whether it is of integers, the row of the current
+        event's attribute and that of the other; None for any other condition.
+        """
+        rows = self.rows[self.starts[number] : self.starts[number + 1]]
+        if (
+            len(rows) != 3
+            or rows[0][0] != rows[1][0]
+            or rows[0][0] not in {Code.DOUBLE, Code.WHOLE}
+        ):
+            return None
+        is_whole = rows[0][0] == Code.WHOLE
+        code = rows[2][0] - (Code.WHOLE_LT - Code.LT if is_whole else 0)
+        moments = rows[0][1], rows[1][1]
+        if code not in _TURNED or set(moments) != {Moment.CURRENT, Moment.PREVIOUS}:
+            return None
+        if moments[0] == Moment.PREVIOUS:
+            return _TURNED[code], int(is_whole), rows[1][3], rows[0][3]
+        return code, int(is_whole), rows[0][3], rows[1][3]

@@ -1,0 +1,478 @@
+"""Conditions between events, evaluated by a small stack machine (`elsinore.operators.conditions`).
+
+Doubles and integers have a stack each. Truth is 1, falsehood 0, and what is unknown is NaN.
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.operators.conditions.tables import NULL as _NULL
+
+if cython.compiled:
+    from cython.cimports.elsinore.operators.conditions.code import Code, Moment
+    from cython.cimports.elsinore.operators.conditions.tables import (
+        Columns,
+        Conditions,
+        Registers,
+    )
+    from cython.cimports.libc.math import floor, fmod, isinf, isnan, log2
+else:
+    from math import floor, fmod, isinf, isnan, log2
+
+    from elsinore.operators.conditions.code import Code, Moment
+    from elsinore.operators.conditions.tables import Columns, Conditions, Registers
+
+NULL = cython.declare(cython.longlong, _NULL)
+GREATEST = cython.declare(cython.longlong, 2**63 - 1)
+NAN = cython.declare(cython.double, float("nan"))
+INFINITY = cython.declare(cython.double, float("inf"))
+LIMIT = cython.declare(cython.double, 2.0**63)
+HALF = cython.declare(cython.double, 2.0**32)
+FACTOR = cython.declare(cython.longlong, 2**32)
+EXACT = cython.declare(cython.double, 2.0**53)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def all_hold(
+    conditions: Conditions,
+    listed: cython.int,
+    listed_end: cython.int,
+    events: Columns,
+    current: cython.longlong,
+    earlier: Columns,
+    previous: cython.longlong,
+    registers: Registers,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether the conditions of a range of `lists` are all true.
+
+    `current` is a row of `events`, `previous` one of `earlier`, the columns of the events before;
+    `before` and `final` are rows of the registers.
+    """
+    place: cython.int
+    for place in range(listed, listed_end):
+        number: cython.int = conditions.lists[place]
+        if conditions.conditions[number].comparison != 0:
+            if not comparison_holds(
+                conditions, number, events, current, earlier, previous, registers, before
+            ):
+                return False
+        elif (
+            value_of(
+                conditions, number, events, current, earlier, previous, registers, before, final
+            )
+            != 1.0
+        ):
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def comparison_holds(
+    conditions: Conditions,
+    number: cython.int,
+    events: Columns,
+    current: cython.longlong,
+    earlier: Columns,
+    previous: cython.longlong,
+    registers: Registers,
+    before: cython.longlong,
+) -> cython.bint:
+    """Return whether an attribute of an event compares with one of an event before it, shifted.
+
+    It does if the register that should have that event holds none: the condition does not apply.
+    """
+    code: cython.int = conditions.conditions[number].comparison
+    column: cython.int = conditions.conditions[number].current
+    other_column: cython.int = conditions.conditions[number].other
+    register: cython.int = conditions.conditions[number].register
+    if register >= 0:
+        previous = registers.held[before, register]
+        if previous < 0:
+            return True
+    if not conditions.conditions[number].is_whole:
+        other: cython.double = earlier.doubles[other_column, previous]
+        other += conditions.conditions[number].double_shift
+        value: cython.double = events.doubles[column, current]
+        return not isnan(value) and not isnan(other) and compare(code, value, other)
+    left: cython.longlong = events.integers[column, current]
+    right: cython.longlong = earlier.integers[other_column, previous]
+    if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
+        return False
+    shift: cython.longlong = conditions.conditions[number].shift
+    if shift > 0 and right > GREATEST - shift:  # beyond all integers
+        left, right = 0, 1
+    elif shift < 0 and right < -GREATEST - shift:
+        left, right = 1, 0
+    else:
+        right += shift
+    return compare_wholes(code, left, right) == 1.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def value_of(
+    conditions: Conditions,
+    number: cython.int,
+    events: Columns,
+    current: cython.longlong,
+    earlier: Columns,
+    previous: cython.longlong,
+    registers: Registers,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.double:
+    """Return the value of a condition: 1 if it is true, NaN if it is unknown."""
+    top: cython.int = -1
+    whole: cython.int = -1
+    line: cython.int
+    row: cython.longlong
+    for line in range(conditions.conditions[number].code, conditions.conditions[number].code_end):
+        op: cython.int = conditions.code[line].code
+        a: cython.int = conditions.code[line].a
+        b: cython.int = conditions.code[line].b
+        c: cython.int = conditions.code[line].c
+        at: cython.longlong = before if a == Moment.BEFORE else final
+        if op == Code.CONSTANT:
+            top += 1
+            conditions.stack[top] = conditions.constants[a]
+        elif op == Code.DOUBLE:
+            top += 1
+            if a == Moment.PREVIOUS:
+                conditions.stack[top] = earlier.doubles[c, previous] if previous >= 0 else NAN
+            else:
+                row = current if a == Moment.CURRENT else registers.held[at, b]
+                conditions.stack[top] = events.doubles[c, row] if row >= 0 else NAN
+        elif op == Code.WHOLE:
+            whole += 1
+            if a == Moment.PREVIOUS:
+                conditions.whole_stack[whole] = (
+                    earlier.integers[c, previous] if previous >= 0 else NULL
+                )
+            else:
+                row = current if a == Moment.CURRENT else registers.held[at, b]
+                conditions.whole_stack[whole] = events.integers[c, row] if row >= 0 else NULL
+        elif op == Code.WHOLE_CONSTANT:
+            whole += 1
+            conditions.whole_stack[whole] = conditions.wholes[a]
+        elif op == Code.NUMBER:
+            top += 1
+            conditions.stack[top] = registers.numbers[at, b]
+        elif op <= Code.BOUND_FINALLY:
+            row = registers.held[final if op == Code.BOUND_FINALLY else before, a]
+            if (row >= 0) == (op == Code.UNBOUND):
+                return 1.0
+        elif op <= Code.IS_NULL:
+            conditions.stack[top] = of_one(op, conditions.stack[top])
+        elif op == Code.WHOLE_IS_NULL:
+            top += 1
+            conditions.stack[top] = 1.0 if conditions.whole_stack[whole] == NULL else 0.0
+            whole -= 1
+        elif op <= Code.NE:
+            top -= 1
+            conditions.stack[top] = of_two(op, conditions.stack[top], conditions.stack[top + 1])
+        else:
+            conditions.top = top
+            conditions.whole = whole
+            compute_whole(conditions, line, registers, at)
+            top = conditions.top
+            whole = conditions.whole
+    return conditions.stack[0]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compute_whole(
+    conditions: Conditions, line: cython.int, registers: Registers, at: cython.longlong
+) -> cython.void:
+    """Run an instruction that compares or computes integers; `at` is a row of registers."""
+    op: cython.int = conditions.code[line].code
+    b: cython.int = conditions.code[line].b
+    c: cython.int = conditions.code[line].c
+    top: cython.int = conditions.top
+    whole: cython.int = conditions.whole
+    if op <= Code.WHOLE_NE:
+        whole -= 2
+        top += 1
+        conditions.stack[top] = compare_wholes(
+            op - Code.WHOLE_LT + Code.LT,
+            conditions.whole_stack[whole + 1],
+            conditions.whole_stack[whole + 2],
+        )
+    elif op == Code.WHOLE_NUMBER:
+        whole += 1
+        conditions.whole_stack[whole] = cython.cast(cython.longlong, registers.numbers[at, b])
+    elif op == Code.WHOLE_SUM:
+        whole += 1
+        conditions.whole_stack[whole] = summed(
+            conditions, registers.numbers[at, b], registers.numbers[at, c]
+        )
+    elif op == Code.TO_DOUBLE:
+        top += 1
+        conditions.stack[top] = to_double(conditions.whole_stack[whole])
+        whole -= 1
+    elif op <= Code.WHOLE_ABSOLUTE:
+        conditions.whole_stack[whole] = whole_of_one(conditions, op, conditions.whole_stack[whole])
+    elif op == Code.SCALE:
+        conditions.whole_stack[whole] = scaled(
+            conditions,
+            conditions.code[line].a,
+            conditions.whole_stack[whole],
+            conditions.stack[top],
+        )
+        top -= 1
+    elif op >= Code.MIXED_LT:
+        conditions.stack[top] = compare_mixed(
+            op - Code.MIXED_LT + Code.LT, conditions.whole_stack[whole], conditions.stack[top]
+        )
+        whole -= 1
+    else:
+        whole -= 1
+        conditions.whole_stack[whole] = computed(
+            conditions,
+            op,
+            conditions.whole_stack[whole],
+            conditions.whole_stack[whole + 1],
+        )
+    conditions.top = top
+    conditions.whole = whole
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_mixed(op: cython.int, one: cython.longlong, other: cython.double) -> cython.double:
+    """Return whether an integer compares with a double, exactly; NaN if one is null."""
+    if one == NULL or isnan(other):
+        return NAN
+    above: cython.double = 0.0  # above 0 if the integer is greater, below 0 if it is less
+    if other >= LIMIT:
+        above = -1.0
+    elif other < -LIMIT:
+        above = 1.0
+    else:
+        whole: cython.double = floor(other)
+        below: cython.longlong = cython.cast(cython.longlong, whole)
+        if one != below:
+            above = 1.0 if one > below else -1.0
+        elif other > whole:
+            above = -1.0
+    return 1.0 if compare(op, above, 0.0) else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def to_double(value: cython.longlong) -> cython.double:
+    """Return an integer as a double."""
+    if value == NULL:
+        return NAN
+    return cython.cast(cython.double, value)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def of_one(op: cython.int, value: cython.double) -> cython.double:
+    """Return the value of an operator of one double."""
+    if op == Code.NOT:
+        return 1.0 - value
+    if op == Code.NEGATE:
+        return -value
+    if op == Code.ABSOLUTE:
+        return -value if value < 0 else value
+    if op == Code.LOG2:
+        if value == INFINITY:
+            return value
+        return log2(value) if value > 0 else NAN
+    return 1.0 if isnan(value) else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def of_two(op: cython.int, one: cython.double, other: cython.double) -> cython.double:
+    """Return the value of an operator of two doubles, in three-valued logic."""
+    if op == Code.AND:
+        if one == 0.0 or other == 0.0:
+            return 0.0
+        return one + other - 1.0  # 1 if both are, NaN if one is unknown
+    if op == Code.OR:
+        if one == 1.0 or other == 1.0:
+            return 1.0
+        return one + other
+    if op == Code.ADD:
+        return one + other
+    if op == Code.SUB:
+        return one - other
+    if op == Code.MUL:
+        return one * other
+    if isnan(one) or isnan(other):
+        return NAN
+    if op == Code.DIV:
+        return one / other if other != 0.0 else NAN
+    if op == Code.MOD:
+        if other == 0.0 or isinf(one):
+            return NAN
+        return fmod(one, other)
+    return 1.0 if compare(op, one, other) else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare(op: cython.int, one: cython.double, other: cython.double) -> cython.bint:
+    """Return whether a comparison of doubles holds."""
+    if op == Code.LT:
+        return one < other
+    if op == Code.LE:
+        return one <= other
+    if op == Code.GT:
+        return one > other
+    if op == Code.GE:
+        return one >= other
+    if op == Code.EQ:
+        return one == other
+    return one != other
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_wholes(op: cython.int, one: cython.longlong, other: cython.longlong) -> cython.double:
+    """Return whether a comparison of integers holds; NaN if one is null."""
+    holds: cython.bint
+    if one == NULL or other == NULL:  # noqa: PLR1714 - compiled
+        return NAN
+    if op == Code.LT:
+        holds = one < other
+    elif op == Code.LE:
+        holds = one <= other
+    elif op == Code.GT:
+        holds = one > other
+    elif op == Code.GE:
+        holds = one >= other
+    elif op == Code.EQ:
+        holds = one == other
+    else:
+        holds = one != other
+    return 1.0 if holds else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def beyond(conditions: Conditions) -> cython.longlong:
+    """Note that an integer was beyond 64 bits; return null."""
+    conditions.has_overflown = 1
+    return NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def absolute(value: cython.longlong) -> cython.longlong:
+    """Return an integer without its sign."""
+    return -value if value < 0 else value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def whole_of_one(conditions: Conditions, op: cython.int, value: cython.longlong) -> cython.longlong:
+    """Return the value of an operator of one integer."""
+    if value == NULL:
+        return value
+    if op == Code.UNSIGNED:  # the code of an integer without a sign, as the integer
+        if value > 0:
+            return beyond(conditions)
+        return (value - 1) ^ NULL
+    return -value if op == Code.WHOLE_NEGATE else absolute(value)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def computed(
+    conditions: Conditions, op: cython.int, one: cython.longlong, other: cython.longlong
+) -> cython.longlong:
+    """Return a sum, difference, product, remainder or rounded quotient of two integers.
+
+    A division by 0 is null, and so is what 64 bits do not hold (`beyond`).
+    """
+    if one == NULL or other == NULL:  # noqa: PLR1714 - compiled
+        return NULL
+    if op == Code.WHOLE_SUB:
+        other = -other
+    if op <= Code.WHOLE_SUB:
+        if other > 0 and one > GREATEST - other:
+            return beyond(conditions)
+        if other < 0 and one < -GREATEST - other:
+            return beyond(conditions)
+        return one + other
+    size: cython.longlong = absolute(one)
+    by: cython.longlong = absolute(other)
+    if op == Code.WHOLE_MUL:
+        if size == 0 or by == 0:
+            return 0
+        return beyond(conditions) if size > GREATEST // by else one * other
+    if by == 0:
+        return NULL
+    rest: cython.longlong = size % by
+    if op == Code.WHOLE_MOD:
+        return -rest if one < 0 else rest
+    quotient: cython.longlong = size // by
+    if rest >= by - rest:  # halves away from zero
+        quotient += 1
+    return quotient if (one < 0) == (other < 0) else -quotient
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scaled(
+    conditions: Conditions, divides: cython.int, count: cython.longlong, number: cython.double
+) -> cython.longlong:
+    """Return an integer times, or divided by, a double, rounded; halves away from zero."""
+    if count == NULL or isnan(number) or (divides == 1 and number == 0.0):
+        return NULL
+    result: cython.double = to_double(count)
+    result = result / number if divides == 1 else result * number
+    if isnan(result):
+        return NULL
+    size: cython.double = -result if result < 0 else result
+    if size >= LIMIT:
+        return beyond(conditions)
+    whole: cython.double = floor(size)
+    rounded: cython.longlong = cython.cast(cython.longlong, whole)
+    if size - whole >= 0.5:
+        rounded += 1
+    return -rounded if result < 0 else rounded
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def summed(conditions: Conditions, low: cython.double, high: cython.double) -> cython.longlong:
+    """Return the sum whose halves were added up; null if there was nothing to add."""
+    if isnan(low):
+        return NULL
+    if low > EXACT or low < -EXACT or (not isnan(high) and (high > EXACT or high < -EXACT)):
+        return beyond(conditions)  # of more than two million events: the halves are not exact
+    if isnan(high):
+        return cython.cast(cython.longlong, low)
+    carry: cython.double = floor(low / HALF)
+    upper: cython.double = high + carry
+    if upper >= 2147483648.0 or upper < -2147483648.0:
+        return beyond(conditions)
+    lower: cython.longlong = cython.cast(cython.longlong, low - carry * HALF)
+    total: cython.longlong = cython.cast(cython.longlong, upper) * FACTOR + lower
+    return beyond(conditions) if total == NULL else total

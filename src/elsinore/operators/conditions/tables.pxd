@@ -1,0 +1,39 @@
+# cython: language_level=3
+"""The structs of conditions; `tables.py` has their NumPy types."""
+
+cdef struct Instruction:
+    int code
+    int a
+    int b
+    int c
+
+cdef struct Condition:
+    long long shift
+    double double_shift
+    int code
+    int code_end
+    int comparison
+    int is_whole
+    int current
+    int other
+    int register
+
+cdef class Conditions:
+    cdef public Condition[::1] conditions
+    cdef public Instruction[::1] code
+    cdef public int[::1] lists
+    cdef public double[::1] constants
+    cdef public long long[::1] wholes
+    cdef public double[::1] stack
+    cdef public long long[::1] whole_stack
+    cdef public int top
+    cdef public int whole
+    cdef public int has_overflown
+
+cdef class Columns:
+    cdef public const double[:, ::1] doubles
+    cdef public const long long[:, ::1] integers
+
+cdef class Registers:
+    cdef public long long[:, ::1] held
+    cdef public double[:, ::1] numbers

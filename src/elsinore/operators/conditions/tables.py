@@ -1,0 +1,88 @@
+"""The tables of conditions, the columns that they read, and their NumPy types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cython
+import numpy as np
+
+from elsinore.operators.conditions.code import Program
+from elsinore.operators.conditions.comparisons import Comparison
+
+IS_COMPILED: bool = cython.compiled
+NULL = -(2**63)  # of integers
+STACK = 256  # a condition is at most 200 operators deep
+NO_REGISTER = -1  # the event before is the neighbour
+
+
+INSTRUCTION = np.dtype([(name, "i4") for name in ("code", "a", "b", "c")])
+CONDITION = np.dtype(
+    [
+        ("shift", "i8"),
+        ("double_shift", "f8"),
+        ("code", "i4"),
+        ("code_end", "i4"),
+        ("comparison", "i4"),
+        ("is_whole", "i4"),
+        ("current", "i4"),
+        ("other", "i4"),
+        ("register", "i4"),
+    ],
+    align=True,
+)
+
+
+class Conditions:
+    """Conditions as tables, and the room for evaluating one.
+
+    Lists of conditions are ranges of `lists`. `top` and `whole` are the tops of the stacks of
+    doubles and of integers. `has_overflown`: some integer was beyond 64 bits, and so null.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        comparisons: Sequence[Comparison | None],
+        lists: Sequence[int],
+    ) -> None:
+        rows = [
+            _condition(found, program.starts[number], program.starts[number + 1])
+            for number, found in enumerate(comparisons)
+        ]
+        self.conditions = np.array(rows, CONDITION).view(np.recarray)
+        self.code = np.array(program.rows, INSTRUCTION).view(np.recarray)
+        self.lists = np.array(lists, np.int32)
+        self.constants = np.array(program.constants, dtype=np.float64)
+        self.wholes = np.array(program.wholes, dtype=np.int64)
+        self.stack = np.zeros(STACK)
+        self.whole_stack = np.zeros(STACK, np.int64)
+        self.top = -1
+        self.whole = -1
+        self.has_overflown = 0
+
+
+def _condition(found: Comparison | None, begin: int, end: int) -> tuple[float, ...]:
+    """Return a condition: the range of its code, and the columns that it compares if it does."""
+    if found is None:
+        return (0, 0.0, begin, end, 0, 0, 0, 0, NO_REGISTER)
+    shifts = (found.shift, 0.0) if found.is_whole else (0, found.shift)
+    columns = found.current, found.other, found.register
+    return (*shifts, begin, end, found.operator, int(found.is_whole), *columns)
+
+
+class Columns:
+    """The values of events that conditions read, as doubles and as integers: [column, event]."""
+
+    def __init__(self, doubles: Any, integers: Any) -> None:
+        self.doubles = doubles
+        self.integers = integers
+
+
+class Registers:
+    """What a partial match remembers: events (their rows), and numbers; row by row."""
+
+    def __init__(self, rows: int, events: int, numbers: int) -> None:
+        self.held = np.zeros((rows, events), np.int64)
+        self.numbers = np.zeros((rows, numbers))
