@@ -44,6 +44,7 @@ class FieldKind(Enum):
     # 0 once some value is the very one whose rank stands for none among LEAST, or GREATEST
     LEAST_EDGE = "least_edge"
     GREATEST_EDGE = "greatest_edge"
+    BEGINNING = "beginning"  # the moment of its first event, inverted: the latest one is the least
 
     @property
     def is_extreme(self) -> bool:
@@ -52,7 +53,13 @@ class FieldKind(Enum):
 
 
 _EXTREMES = frozenset(
-    {FieldKind.LEAST, FieldKind.GREATEST, FieldKind.LEAST_EDGE, FieldKind.GREATEST_EDGE}
+    {
+        FieldKind.LEAST,
+        FieldKind.GREATEST,
+        FieldKind.LEAST_EDGE,
+        FieldKind.GREATEST_EDGE,
+        FieldKind.BEGINNING,
+    }
 )
 
 

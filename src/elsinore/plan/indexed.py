@@ -98,7 +98,7 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
     asked_of = (guarded.starts, guarded.moves, guarded.ends)
     if any(len(negative.ways) != 1 for guards in asked_of for negative in guards):
         return "events may be neighbours in several ways, each with a NOT of its own"
-    ranges = [_ranges(condition) for condition in guarded.conditions]
+    ranges = [ranges_of(condition) for condition in guarded.conditions]
     number: dict[Kept, int] = {}
 
     def place(state: int, way: frozenset[int]) -> int:
@@ -119,7 +119,7 @@ def indexed(guarded: GuardedTemplate) -> Indexed | str:
             cuts_of = ranges[condition]
             if cuts_of is None:
                 return "a condition between neighbours is not a range"
-            alternatives = _both(alternatives, cuts_of)
+            alternatives = both(alternatives, cuts_of)
         cuts = [cut for part in alternatives for cut in part]
         if cuts and axis(cuts) is None:
             return "conditions between neighbours are ranges of several attributes"
@@ -189,37 +189,37 @@ def _turned(slope: tuple[Attribute, int] | None) -> tuple[Attribute, int] | None
     return None if slope is None else (slope[0], -slope[1])
 
 
-def _ranges(condition: Expression) -> list[list[Cut]] | None:
-    """Return the ranges that a condition between two events is: all cuts of some one hold."""
+def ranges_of(condition: Expression) -> list[list[Cut]] | None:
+    """Return the ranges that a condition between two events is: all cuts of one of them hold."""
     match condition:
         case Binary(Operator.AND, left, right):
-            left_ranges, right_ranges = _ranges(left), _ranges(right)
+            left_ranges, right_ranges = ranges_of(left), ranges_of(right)
             return (
                 None
                 if left_ranges is None or right_ranges is None
-                else _both(left_ranges, right_ranges)
+                else both(left_ranges, right_ranges)
             )
         case Binary(Operator.OR, left, right):
-            left_ranges, right_ranges = _ranges(left), _ranges(right)
+            left_ranges, right_ranges = ranges_of(left), ranges_of(right)
             return (
                 None if left_ranges is None or right_ranges is None else left_ranges + right_ranges
             )
         case Not(Not(operand)):
-            return _ranges(operand)
+            return ranges_of(operand)
         case Not(Binary(Operator.AND | Operator.OR as operator, left, right)):
             turned = Operator.OR if operator is Operator.AND else Operator.AND
-            return _ranges(Binary(turned, Not(left), Not(right)))
+            return ranges_of(Binary(turned, Not(left), Not(right)))
         case Not(Binary(operator, left, right)) if operator in _OPPOSITE:
-            return _ranges(Binary(_OPPOSITE[operator], left, right))
+            return ranges_of(Binary(_OPPOSITE[operator], left, right))
         case Binary(Operator.NE, left, right):
             below = Binary(Operator.LT, left, right)
-            return _ranges(Binary(Operator.OR, below, Binary(Operator.GT, left, right)))
+            return ranges_of(Binary(Operator.OR, below, Binary(Operator.GT, left, right)))
         case Binary(operator, left, right) if operator in TURNED:
             return _compared(operator, left, right)
     return None
 
 
-def _both(left: list[list[Cut]], right: list[list[Cut]]) -> list[list[Cut]]:
+def both(left: list[list[Cut]], right: list[list[Cut]]) -> list[list[Cut]]:
     """Return the ranges of what lies in one of these and one of those."""
     return [[*here, *there] for here in left[: MOST_RANGES + 1] for there in right]
 

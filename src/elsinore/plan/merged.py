@@ -19,7 +19,17 @@ from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
-from elsinore.plan.template import ALL, START, Reads, Reset, Template, Transition, contributes
+from elsinore.plan.guards import FREE, Ways
+from elsinore.plan.template import (
+    ALL,
+    START,
+    Reads,
+    Reset,
+    Rows,
+    Template,
+    Transition,
+    contributes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class Node:
     """A state of the merged template; the first linear signature is the number of trends.
 
     `resets` empty it. A `seed` is no state's events': in it one empty trend ends from the start of
-    a window.
+    a window. `rows`, `closing`: as of the states (`elsinore.plan.template.Template`).
     """
 
     window: Window | None
@@ -65,6 +75,8 @@ class Node:
     resets: frozenset[Reset] = frozenset()
     seed: bool = False
     strategy: Strategy = Strategy.ANY
+    rows: Rows | None = None
+    closing: Ways = FREE
 
 
 Place = tuple[int, int]  # a node and the number of one of its signatures
@@ -85,11 +97,12 @@ class QueryEnds:
 
 @dataclass(frozen=True, slots=True)
 class MergedTemplate:
-    """All states of a unit's queries; `ends[q]` is the unit's query q."""
+    """All states of a unit's queries, and of its negative patterns; `ends[q]` is query q's."""
 
     nodes: tuple[Node, ...]
     ends: tuple[QueryEnds, ...]
     windows: tuple[Window | None, ...]  # those of the queries, each once; nodes are sorted by them
+    negatives: tuple[QueryEnds, ...] = ()
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -97,8 +110,11 @@ class MergedTemplate:
         return tuple(number for number, node in enumerate(self.nodes) if node.seed)
 
 
-def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
+def merge_templates(
+    queries: Sequence[Template], negatives: Sequence[Template] = ()
+) -> MergedTemplate:
     """Merge the states of all templates that the same trends end in."""
+    templates = (*queries, *negatives)
     windows = tuple(dict.fromkeys(template.query.window for template in templates))
     place = nodes_of_states(templates)
     members: dict[int, tuple[int, int]] = {}
@@ -127,13 +143,16 @@ def merge_templates(templates: Sequence[Template]) -> MergedTemplate:
             resets=templates[q].reset_by(state),
             seed=state in templates[q].seeds,
             strategy=templates[q].query.strategy,
+            rows=templates[q].rows_of(state),
+            closing=templates[q].closing_of(state),
         )
         for node, (q, state) in enumerate(order)
     )
     ends = tuple(
         _ends(q, template, wanted[q], nodes, before, place) for q, template in enumerate(templates)
     )
-    return MergedTemplate(nodes, ends, windows)
+    count = len(queries)
+    return MergedTemplate(nodes, ends[:count], windows, ends[count:])
 
 
 def nodes_of_states(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
@@ -211,12 +230,13 @@ def _refined(
     for q, template in enumerate(templates):
         first, window = len(incoming), kinds.setdefault(template.query.window, len(kinds))
         sources = {move.source for move in template.transitions}
-        conditional = {move.source for move in template.transitions if move.reads != ALL}
         for state in range(template.states):
-            about = state in template.seeds, template.reset_by(state), apart.get((q, state))
+            rows, closing = template.rows_of(state), template.closing_of(state)
+            emptied = state in template.seeds, template.reset_by(state), rows, closing
+            about = *emptied, apart.get((q, state))
             strategy = template.query.strategy
             # each query removes what it extends
-            owner = q if strategy is Strategy.NEXT and state in conditional else -1
+            owner = q if strategy is Strategy.NEXT and rows is not None else -1
             is_broken = strategy is Strategy.CONTIGUOUS and state in sources
             numbers.append(
                 kinds.setdefault((window, *about, strategy, owner, is_broken), len(kinds))

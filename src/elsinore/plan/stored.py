@@ -1,116 +1,338 @@
 """Templates for the engine that stores what events add: guarded templates without guards.
 
-What NOT of single events forbids is a reset, as in `elsinore.plan.accumulators`; a condition
-between neighbours is a range of the earlier events in the order of an attribute
-(`elsinore.plan.indexed`). Under NEXT and CONTIGUOUS an event removes what it extends.
+- A condition between neighbours is a range of the earlier events in the order of an attribute
+  (`elsinore.plan.indexed`), or is checked for each earlier event.
+- A NOT of single events empties states, as in `elsinore.plan.accumulators`. For any other NOT, the
+  engine knows the moment at which the latest negative match began, and compares that of the earlier
+  event with it.
+- Under NEXT and CONTIGUOUS an event removes what it extends.
+- AND is the templates of its two patterns and of both, side by side.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from elsinore.model.kinds import Strategy
-from elsinore.plan.accumulators import Kept, kept_label
-from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.guards import FREE
-from elsinore.plan.indexed import Indexed, indexed
-from elsinore.plan.template import ALL, START, Reads, Reset, Template, Transition
+from elsinore.plan.accumulators import kept_label
+from elsinore.plan.aggregates import TRENDS, Aggregation, Field, FieldKind
+from elsinore.plan.guarded import GuardedTemplate, Move
+from elsinore.plan.guards import FREE, NO_WAY, Ways
+from elsinore.plan.indexed import MOST_RANGES, axis, both, ranges_of
+from elsinore.plan.taken_apart import taken_apart
+from elsinore.plan.template import ALL, START, Cut, Reads, Reset, Rows, Template, Transition
+
+_CHECKED = Rows(None, is_checked=True)
+_BEGINNING = Field(FieldKind.BEGINNING)
 
 
-def stored(guarded: GuardedTemplate) -> Template | str:
+class Negatives:
+    """The negative patterns of a unit for which resets are not enough; the engine numbers them."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[GuardedTemplate, int] = {}
+
+    def number(self, negative: GuardedTemplate) -> int:
+        """Return the number of a negative pattern."""
+        return self._numbers.setdefault(negative, len(self._numbers))
+
+    def templates(self, is_range: Callable[[Cut], bool]) -> list[Template]:
+        """Return their templates, which keep the latest beginning of a match."""
+        return [
+            _Storing(_with_beginning(negative), is_range, self).template()
+            for negative in self._numbers
+        ]
+
+
+def _with_beginning(negative: GuardedTemplate) -> GuardedTemplate:
+    """Return a negative pattern as a query: whatever the strategy, any later event may follow."""
+    return replace(
+        negative,
+        query=replace(negative.query, strategy=Strategy.ANY),
+        aggregation=Aggregation((TRENDS,), (_BEGINNING,), ()),
+    )
+
+
+def stored(
+    guarded: GuardedTemplate,
+    negatives: Negatives | None = None,
+    is_range: Callable[[Cut], bool] = lambda _: True,
+) -> Template | str:
     """Return a template whose transitions say which earlier events they read, or why there is none.
+
+    negatives: those of the unit, to which the template's are added. is_range: whether a comparison
+    can be looked up in an order, given the types of the attributes.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A, B b+) WHERE b[i].v >= b[i-1].v;"
     >>> found = stored(guarded_template(parse_workload(text).queries[0]))
-    >>> [len(move.reads) for move in found.transitions]
+    >>> [len(move.reads.ranges) for move in found.transitions]
     [0, 0, 1]
     """
-    if guarded.query.strategy is not Strategy.ANY and (
-        guarded.negatives or any(start.ways != FREE for start in guarded.starts)
-    ):
-        return f"{guarded.query.strategy.value} with NOT"
-    form = indexed(replace(guarded, query=replace(guarded.query, strategy=Strategy.ANY)))
-    if not isinstance(form, Indexed):
-        return form
-    resets = [
-        frozenset(Reset(state.type, state.needs) for state in negative.states)
-        for negative in guarded.negatives
-    ]
-    steps: list[tuple[Kept, int, Reads]] = [
-        ((START, frozenset()), target, ALL) for target in sorted(form.starts)
-    ]
-    steps += [(form.kept[e.source], e.target, e.ranges) for e in form.extensions]
-    order = list(form.kept)
-    if guarded.query.strategy is Strategy.NEXT:  # what leads nowhere removes what it extends, too
-        targets = sorted({extension.target for extension in form.extensions})
-        order += [kept for kept in ((t, frozenset[int]()) for t in targets) if kept not in order]
-    number: dict[Kept, int] = {(START, frozenset()): START}
-    number |= {kept: place for place, kept in enumerate(order)}
-    transitions = tuple(
-        Transition(
-            number[source],
-            place,
-            guarded.states[target].type,
-            guarded.states[target].needs,
-            frozenset(),
-            frozenset({guarded.states[target].variable}),
-            reads=reads,
-        )
-        for source, target, reads in steps
-        for place, kept in enumerate(order)
-        if kept[0] == target
-    )
-    labels = [kept_label(guarded, kept) for kept in order]
-    resets_of = [frozenset[Reset]().union(*(resets[n] for n in way)) for _, way in order]
-    accepting = set(form.ends)
-    if guarded.query.strategy is not Strategy.ANY:
-        transitions, accepting = _emptied(guarded, transitions, accepting, labels, resets_of)
-    return Template(
+    negatives = negatives or Negatives()
+    parts = taken_apart(guarded) if guarded.sides > 1 else (guarded,)
+    if isinstance(parts, str):
+        return parts
+    for part in parts:
+        refusal = _refusal(part)
+        if refusal is not None:
+            return refusal
+    templates = [_Storing(part, is_range, negatives).template() for part in parts]
+    return templates[0] if guarded.sides == 1 else _side_by_side(guarded, templates)
+
+
+def _refusal(guarded: GuardedTemplate) -> str | None:
+    if guarded.ambiguous:
+        return "the pattern is ambiguous"
+    if guarded.anchors or any(negative.anchors for negative in guarded.negatives):
+        return "events are compared with one that need not precede them directly"
+    if any(negative.negatives for negative in guarded.negatives):
+        return "a pattern under NOT has a NOT"
+    return None
+
+
+def _side_by_side(guarded: GuardedTemplate, parts: list[Template]) -> Template:
+    """Return one template of the patterns that AND joins and of both, if there are trends of both.
+
+    Its sides are the states in which the trends of each of them end.
+    """
+    shifts = list(itertools.accumulate((part.states for part in parts), initial=0))
+    shifted = list(zip(parts, shifts, strict=False))
+    sides = [frozenset(state + shift for state in part.accepting) for part, shift in shifted]
+    return replace(
+        parts[0],
         query=guarded.query,
-        states=len(labels),
-        labels=tuple(labels),
-        transitions=transitions,
-        accepting=frozenset(accepting),
-        aggregation=guarded.aggregation,
-        determinized=False,
-        warnings=guarded.warnings,
-        resets=tuple(resets_of),
-        seeds=frozenset(place for place, (state, _) in enumerate(order) if state == START),
+        states=shifts[-1],
+        labels=tuple(label for part in parts for label in part.labels),
+        transitions=tuple(
+            replace(
+                move,
+                source=move.source if move.source == START else move.source + shift,
+                target=move.target + shift,
+            )
+            for part, shift in shifted
+            for move in part.transitions
+        ),
+        accepting=frozenset().union(*sides),
+        resets=tuple(part.reset_by(state) for part in parts for state in range(part.states)),
+        seeds=frozenset(seed + shift for part, shift in shifted for seed in part.seeds),
+        sides=(*sides, frozenset[int]())[:3],
+        rows=tuple(part.rows_of(state) for part in parts for state in range(part.states)),
+        closing=tuple(part.closing_of(state) for part in parts for state in range(part.states)),
     )
 
 
-def _emptied(
-    guarded: GuardedTemplate,
-    transitions: tuple[Transition, ...],
-    accepting: set[int],
-    labels: list[str],
-    resets: list[frozenset[Reset]],
-) -> tuple[tuple[Transition, ...], set[int]]:
-    """Let states that no condition reads be emptied as a whole; trends end in copies of them.
+class _Kept(NamedTuple):
+    """A state, or START, as one of the template's states keeps its events.
+
+    `since`: the NOTs of single events that empty it. `closing`: trends end in it for which a NOT
+    at the end is decided when the window closes.
+    """
+
+    state: int
+    since: frozenset[int]
+    rows: Rows | None = None
+    closing: Ways = FREE
+
+
+class _Storing:
+    """One guarded template as it is made into a template."""
+
+    def __init__(
+        self, guarded: GuardedTemplate, is_range: Callable[[Cut], bool], negatives: Negatives
+    ) -> None:
+        self._guarded = guarded
+        self._is_range = is_range
+        self._negatives = negatives
+        self._is_any = guarded.query.strategy is Strategy.ANY
+        # those of single events, which empty what is before them
+        self._resetting = frozenset(
+            number
+            for number, negative in enumerate(guarded.negatives)
+            if self._is_any and not negative.moves
+        )
+        self._steps: list[tuple[_Kept, int, Reads]] = []
+        self._order: dict[_Kept, None] = {}
+
+    def template(self) -> Template:
+        """Return the template."""
+        guarded, begin = self._guarded, _Kept(START, frozenset())
+        seeded: dict[frozenset[int], list[int]] = {}
+        onward: dict[tuple[int, frozenset[int]], list[Move]] = {}
+        for start in guarded.starts:
+            since = self._since(start.ways)
+            if since is None:
+                self._steps.append((begin, start.target, Reads(free=self._numbered(start.ways))))
+            elif since:
+                seeded.setdefault(since, []).append(start.target)
+            else:
+                self._steps.append((begin, start.target, ALL))
+        for move in guarded.moves:
+            since = self._since(move.ways, move.unless) or frozenset()
+            onward.setdefault((move.source, since), []).append(move)
+        for since, targets in seeded.items():
+            kept = _Kept(START, since)
+            self._order.setdefault(kept)
+            self._steps += [(kept, target, ALL) for target in targets]
+        for (state, since), moves in onward.items():
+            self._add_moves(state, since, moves)
+        ends = [self._end(end.source, end.ways) for end in guarded.ends]
+        self._order |= dict.fromkeys(ends)
+        if guarded.query.strategy is Strategy.NEXT:  # what leads nowhere removes what it extends
+            known = {kept.state for kept in self._order}
+            reached = sorted({target for _, target, _ in self._steps} - known)
+            self._order |= dict.fromkeys(_Kept(target, frozenset()) for target in reached)
+        return self._filled(frozenset(ends))
+
+    def _since(self, ways: Ways, unless: Ways = NO_WAY) -> frozenset[int] | None:
+        """Return the NOTs that empty what came before them, or None if that is not enough."""
+        if len(ways) == 1 and not unless:
+            (way,) = ways
+            if way <= self._resetting:
+                return way
+        return None
+
+    def _numbered(self, ways: Ways) -> Ways:
+        """Return ways by the unit's numbers of negatives."""
+        templates, number = self._guarded.negatives, self._negatives.number
+        return frozenset(frozenset(number(templates[n]) for n in way) for way in ways)
+
+    def _reads(self, move: Move, *, has_ranges: bool) -> Reads:
+        """Return what a move reads: ranges of one attribute, and what is left to check."""
+        ranges: list[list[Cut]] = [[]]
+        conditions = []
+        for number in sorted(move.conditions):
+            condition = self._guarded.conditions[number]
+            found = ranges_of(condition)
+            if found is not None and has_ranges:
+                together = both(ranges, found)
+                cuts = [cut for part in together for cut in part]
+                if (
+                    len(together) <= MOST_RANGES
+                    and axis(cuts) is not None
+                    and all(map(self._is_range, cuts))
+                ):
+                    ranges = together
+                    continue
+            conditions.append(condition)
+        reads = Reads(tuple(map(tuple, ranges)) if ranges != [[]] else (), tuple(conditions))
+        if self._since(move.ways, move.unless) is not None:
+            return reads
+        free, unless = self._numbered(move.ways), self._numbered(move.unless)
+        return reads._replace(free=free, unless=unless)
+
+    def _add_moves(self, state: int, since: frozenset[int], moves: list[Move]) -> None:
+        """Add what goes on from a state: under ANY it is kept once for each order that is read."""
+        reads = [self._reads(move, has_ranges=True) for move in moves]
+        rows = list(map(_rows_of, reads))
+        if not self._is_any and len(set(rows) - {None}) > 1:
+            reads = [self._reads(move, has_ranges=False) for move in moves]
+            rows = list(map(_rows_of, reads))
+        first = next((of_move for of_move in rows if of_move is not None), None)
+        for move, of_move, read in zip(moves, rows, reads, strict=True):
+            kept = _Kept(state, since, of_move or first)
+            self._order.setdefault(kept)
+            self._steps.append((kept, move.target, read))
+
+    def _end(self, state: int, ways: Ways) -> _Kept:
+        """Return where the trends are kept that end in a state."""
+        since = self._since(ways)
+        if since is None:
+            return _Kept(state, frozenset(), _CHECKED, self._numbered(ways))
+        known = (kept for kept in self._order if kept[:2] == (state, since))
+        return next(known, _Kept(state, since))
+
+    def _filled(self, ends: frozenset[_Kept]) -> Template:
+        guarded, order = self._guarded, list(self._order)
+        number = {_Kept(START, frozenset()): START}
+        number |= {kept: place for place, kept in enumerate(order)}
+        places: dict[int, list[int]] = {}
+        for place, kept in enumerate(order):
+            places.setdefault(kept.state, []).append(place)
+        transitions = tuple(
+            Transition(
+                number[source],
+                place,
+                guarded.states[target].type,
+                guarded.states[target].needs,
+                frozenset(),
+                frozenset({guarded.states[target].variable}),
+                reads=reads,
+            )
+            for source, target, reads in self._steps
+            for place in places.get(target, ())
+        )
+        resets = [
+            frozenset(Reset(state.type, state.needs) for state in negative.states)
+            for negative in guarded.negatives
+        ]
+        template = Template(
+            query=guarded.query,
+            states=len(order),
+            labels=tuple(kept_label(guarded, (kept.state, kept.since)) for kept in order),
+            transitions=transitions,
+            accepting=frozenset(number[end] for end in ends),
+            aggregation=guarded.aggregation,
+            determinized=False,
+            warnings=guarded.warnings,
+            resets=tuple(
+                frozenset[Reset]().union(*(resets[n] for n in kept.since)) for kept in order
+            ),
+            seeds=frozenset(place for place, kept in enumerate(order) if kept.state == START),
+            rows=tuple(kept.rows for kept in order),
+            closing=tuple(kept.closing for kept in order),
+        )
+        return template if self._is_any else _emptied(template)
+
+
+def _rows_of(reads: Reads) -> Rows | None:
+    """Return how the events must be kept that a transition reads; None if sums will do."""
+    if reads == ALL:
+        return None
+    return Rows(axis(reads.cuts) if reads.ranges else None, reads.is_checked)
+
+
+def _emptied(template: Template) -> Template:
+    """Let states without rows be emptied as a whole; trends end in copies of them.
 
     Under NEXT an event that extends all trends of a state empties it; under CONTIGUOUS the engine
-    empties such states at every event. `labels` and `resets` get those of the copies.
+    empties such states at every event.
     """
     onward: dict[int, list[Transition]] = {}
-    for move in transitions:
+    for move in template.transitions:
         if move.source != START:
             onward.setdefault(move.source, []).append(move)
+    resets, labels = list(template.resets), list(template.labels)
     ends: set[int] = set()
     added: list[Transition] = []
-    for state in range(len(labels)):
+    for state in range(template.states):
         moves = onward.get(state, [])
-        if not moves or any(move.reads != ALL for move in moves):
-            ends |= {state} & accepting
+        if not moves or template.rows[state] is not None:
+            ends |= {state} & template.accepting
             continue
-        if guarded.query.strategy is Strategy.NEXT:
+        if template.query.strategy is Strategy.NEXT:
             resets[state] |= {Reset(move.type, move.needs) for move in moves}
-        if state in accepting:
+        if state in template.accepting:
             ends.add(len(labels))
             added += [
-                replace(move, target=len(labels)) for move in transitions if move.target == state
+                replace(move, target=len(labels))
+                for move in template.transitions
+                if move.target == state
             ]
             labels.append(f"{labels[state]}, ended")
             resets.append(frozenset())
-    return transitions + tuple(added), ends
+    copies = len(labels) - template.states
+    return replace(
+        template,
+        states=len(labels),
+        labels=tuple(labels),
+        transitions=template.transitions + tuple(added),
+        accepting=frozenset(ends),
+        resets=tuple(resets),
+        rows=(*template.rows, *(None,) * copies),
+        closing=(*template.closing, *(FREE,) * copies),
+    )

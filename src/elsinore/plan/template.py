@@ -8,6 +8,7 @@ that every trend is counted once.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from elsinore.automata import (
     Positions,
@@ -21,6 +22,7 @@ from elsinore.model.expression import Expression, Operator
 from elsinore.model.pattern import Pattern
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
+from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.predicates import contradictions, local_predicates
 from elsinore.plan.readings import refuse_readings
 
@@ -40,10 +42,38 @@ class Cut:
     shift: Expression | None = None
 
 
-# The ranges of earlier events of which one has to contain the one before: all cuts of one hold.
-# Without any, it may be any earlier event.
-Reads = tuple[tuple[Cut, ...], ...]
-ALL: Reads = ()
+class Reads(NamedTuple):
+    """Which events of a transition's source an event may follow; by default all earlier ones.
+
+    All cuts of one of `ranges` hold, if there are any, and all `conditions` between the two events.
+    Between them, some way in `free` is free of negative matches, and none of `unless` is; a way
+    consists of numbers of negatives (`elsinore.plan.guards`).
+    """
+
+    ranges: tuple[tuple[Cut, ...], ...] = ()
+    conditions: tuple[Expression, ...] = ()
+    free: Ways = FREE
+    unless: Ways = NO_WAY
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The cuts of all ranges."""
+        return tuple(cut for part in self.ranges for cut in part)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether each earlier event is to be looked at by itself."""
+        return bool(self.conditions or self.unless) or self.free != FREE
+
+
+ALL = Reads()
+
+
+class Rows(NamedTuple):
+    """How a state's events are kept one by one: in an order, or checked one by one."""
+
+    order: Expression | None
+    is_checked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +134,8 @@ class Template:
     Trends in a state with `resets` are those since the latest such event of an earlier time. A
     state in `seeds` holds one empty trend from a window's start: what may follow it begins trends.
     Under AND there are `sides`: the states in which trends of the one pattern, of the other, and of
-    both may end (`elsinore.plan.conjoined`).
+    both may end (`elsinore.plan.conjoined`). States with `rows` keep their events one by one. If a
+    state has `closing`, one of these ways must be free after the trends that end in it.
     """
 
     query: Query
@@ -118,6 +149,8 @@ class Template:
     resets: tuple[frozenset[Reset], ...] = ()  # [state], or nothing where no state has any
     seeds: frozenset[int] = frozenset()
     sides: tuple[frozenset[int], ...] = ()
+    rows: tuple[Rows | None, ...] = ()  # [state], or nothing where no state has any
+    closing: tuple[Ways, ...] = ()  # likewise
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
@@ -134,6 +167,14 @@ class Template:
     def reset_by(self, state: int) -> frozenset[Reset]:
         """Return the events that empty a state."""
         return self.resets[state] if self.resets else frozenset()
+
+    def rows_of(self, state: int) -> Rows | None:
+        """Return how the events of a state are kept one by one, if they are."""
+        return self.rows[state] if self.rows else None
+
+    def closing_of(self, state: int) -> Ways:
+        """Return the ways of which one must be free after trends that end in a state."""
+        return self.closing[state] if self.closing else FREE
 
     def moves(self, type_name: str, true: frozenset[Expression]) -> tuple[Transition, ...]:
         """Return the transitions that an event of this type and truth of predicates makes."""
@@ -170,6 +211,8 @@ class Template:
 
 def contributes(field: Field, move: Transition) -> bool:
     """Return whether an event adds to a field when it makes a transition."""
+    if field.kind is FieldKind.BEGINNING:
+        return move.source == START
     return field.kind is not FieldKind.TRENDS and bool(move.variables & field.variables)
 
 

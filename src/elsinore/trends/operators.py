@@ -232,9 +232,9 @@ def operator_of(
     kept.
     """
     if _uses_engine(unit):
-        from elsinore.trends.engine.fallback import FallbackOperator  # noqa: PLC0415 - tests only
+        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
 
-        return FallbackOperator(
+        return EngineOperator(
             unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
         )
     if unit.path is not Path.COARSE or unit.exact:
@@ -252,9 +252,9 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
     Raises StateError where the bytes are damaged or of another version or workload.
     """
     if _uses_engine(unit):
-        from elsinore.trends.engine.fallback import FallbackOperator  # noqa: PLC0415 - tests only
+        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
 
-        return FallbackOperator.load(unit, blob)
+        return EngineOperator.load(unit, blob)
     if unit.path is not Path.COARSE or unit.exact:
         from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
 

@@ -68,13 +68,13 @@ class Compiler:
 
     def finish(self, expression: Expression) -> None:
         """Emit what pushes the value of a condition, and end it."""
-        self._value(expression)
+        self.put_value(expression)
         self.program.starts.append(len(self.program.rows))
 
     def compare_numbers(self, operator: Operator, left: Expression, right: Expression) -> None:
         """Emit a comparison of numbers of which not both are whole."""
-        self._value(left)
-        self._value(right)
+        self.put_value(left)
+        self.put_value(right)
         self.emit(BINARY[operator])
 
     def emit(self, code: Code, a: int = 0, b: int = 0, c: int = 0) -> None:
@@ -85,7 +85,7 @@ class Compiler:
         self.program.constants.append(value)
         self.emit(Code.CONSTANT, len(self.program.constants) - 1)
 
-    def _value(self, node: Expression) -> None:
+    def put_value(self, node: Expression) -> None:
         """Emit what pushes the value of an expression as a double."""
         match node:
             case Literal(None | True | False as value):
@@ -97,43 +97,43 @@ class Compiler:
             case Attribute(_, str()):
                 self.put_leaf(node)
             case _ if self._kind(node) in _WHOLES:
-                self._whole(node)
+                self.put_whole(node)
                 self.emit(Code.TO_DOUBLE)
             case Attribute():
                 self.put_leaf(node)
             case ex.Not(operand):
-                self._value(operand)
+                self.put_value(operand)
                 self.emit(Code.NOT)
             case ex.Negative(operand):
-                self._value(operand)
+                self.put_value(operand)
                 self.emit(Code.NEGATE)
             case ex.IsNull(operand):
-                if self._order(operand) in {Order.TEXT, Order.TIME, Order.LENGTH, Order.NONE}:
-                    self._whole(operand)
+                if self.order_of(operand) in {Order.TEXT, Order.TIME, Order.LENGTH, Order.NONE}:
+                    self.put_whole(operand)
                     self.emit(Code.WHOLE_IS_NULL)
                 else:
-                    self._value(operand)
+                    self.put_value(operand)
                     self.emit(Code.IS_NULL)
             case ex.InList(operand, choices):
                 for number, choice in enumerate(choices):
-                    self._value(Binary(Operator.EQ, operand, choice))
+                    self.put_value(Binary(Operator.EQ, operand, choice))
                     if number:
                         self.emit(Code.OR)
             case Call(name, (operand,)):
-                self._value(operand)
+                self.put_value(operand)
                 self.emit(_UNARY[name])
             case Binary(operator, left, right) if operator.is_comparison:
                 self._comparison(operator, left, right)
             case Binary(operator, left, right):
-                self._value(left)
-                self._value(right)
+                self.put_value(left)
+                self.put_value(right)
                 self.emit(BINARY[operator])
             case _:
                 raise TypeError(f"not a condition: {node}")
 
     def _comparison(self, operator: Operator, left: Expression, right: Expression) -> None:
-        left, right = _bounded(left, self._order(right)), _bounded(right, self._order(left))
-        left_order, right_order = self._order(left), self._order(right)
+        left, right = _bounded(left, self.order_of(right)), _bounded(right, self.order_of(left))
+        left_order, right_order = self.order_of(left), self.order_of(right)
         times = {left_order, right_order} == {Order.TIME, Order.TEXT}
         if (
             times
@@ -154,8 +154,8 @@ class Compiler:
             Order.WHOLE,
             Order.UNSIGNED,
         }:
-            self._whole(left, left_order)
-            self._whole(right, right_order)
+            self.put_whole(left, left_order)
+            self.put_whole(right, right_order)
             self.emit(Code[f"WHOLE_{BINARY[operator].name}"])
             return
         numbers = {Order.WHOLE, Order.UNSIGNED, Order.NUMBER}
@@ -171,7 +171,7 @@ class Compiler:
             return
         self.compare_numbers(operator, left, right)
 
-    def _order(self, node: Expression) -> Order:
+    def order_of(self, node: Expression) -> Order:
         """Return how the values of an expression are compared."""
         match node:
             case Literal(None):
@@ -193,7 +193,7 @@ class Compiler:
     def _kind(self, node: Expression) -> AttributeKind | None:
         return kind_of(node, self.kind_of_leaf)
 
-    def _whole(self, node: Expression, order: Order | None = None) -> None:
+    def put_whole(self, node: Expression, order: Order | None = None) -> None:
         """Emit what pushes a value that is compared as an integer."""
         match node:
             case Literal(str(text)):
@@ -216,10 +216,10 @@ class Compiler:
             case Attribute():
                 self.put_whole_leaf(node, order)
             case ex.Negative(operand):
-                self._whole(operand)
+                self.put_whole(operand)
                 self.emit(Code.WHOLE_NEGATE)
             case Call("ABS", (operand,)):
-                self._whole(operand)
+                self.put_whole(operand)
                 self.emit(Code.WHOLE_ABSOLUTE)
             case Binary(Operator.MUL | Operator.DIV, left, right) if AttributeKind.DURATION in {
                 self._kind(left),
@@ -227,8 +227,8 @@ class Compiler:
             }:
                 self._scaled(node)
             case Binary(operator, left, right):
-                self._whole(left)
-                self._whole(right)
+                self.put_whole(left)
+                self.put_whole(right)
                 self.emit(_WHOLE_BINARY[operator])
             case _:
                 raise TypeError(f"not compared as an integer: {node}")
@@ -242,13 +242,13 @@ class Compiler:
         length, number = node.left, node.right
         if self._kind(length) is not AttributeKind.DURATION:
             length, number = number, length
-        self._whole(length)
+        self.put_whole(length)
         divides = node.operator is Operator.DIV
         if self._kind(number) is AttributeKind.INTEGER:
-            self._whole(number)
+            self.put_whole(number)
             self.emit(Code.SHARE if divides else Code.WHOLE_MUL)
         else:
-            self._value(number)
+            self.put_value(number)
             self.emit(Code.SCALE, int(divides))
 
 

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.errors import InputError
 from elsinore.model import expression as ex
-from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Attribute, Expression, Operator
 from elsinore.operators.ranks import rank_doubles, turned
 from elsinore.plan.indexed import sides
-from elsinore.plan.template import Cut, Reads, Template
+from elsinore.plan.template import Cut
 from elsinore.trends.engine.values import (
     SMALL,
     Values,
     added,
     are_small,
     as_codes,
+    compared,
     kind_of,
     values_of,
 )
@@ -49,6 +49,7 @@ _LEAST_FINITE, _GREATEST_FINITE = (
     for limit in (-np.finfo(np.float64).max, np.finfo(np.float64).max)
 )
 Codes = tuple[NDArray[np.int64], NDArray[np.bool_]]  # and which are known
+Ranges = tuple[tuple[Cut, ...], ...]  # all cuts of one hold
 Range = tuple[NDArray[np.int64], NDArray[np.int64]]  # least and greatest values
 _UP = frozenset({Operator.LT, Operator.LE, Operator.EQ})  # bound earlier values from above ...
 _DOWN = frozenset({Operator.GT, Operator.GE, Operator.EQ})  # ... and from below
@@ -62,46 +63,31 @@ class OrderColumn(NamedTuple):
 
 
 class PartColumn(NamedTuple):
-    """Columns of ranges, the first at `place`: those of `reads`, or one that contains them all."""
+    """Columns of ranges, the first at `place`: those of `ranges`, or one that contains them all."""
 
-    reads: Reads
+    ranges: Ranges
     order: Expression
     is_falling: bool
     is_whole: bool
 
 
-def is_steady(templates: Sequence[Template], types: Mapping[str, pa.DataType]) -> bool:
-    """Return whether all conditions are ranges of values that do not depend on other events.
+def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
+    """Return whether a comparison is a range of integers that do not depend on other events.
 
-    Texts, decimals, and integers with doubles are compared by their ranks among all events.
+    Texts and decimals are not, and neither is what `elsinore.trends.engine.values` cannot compute.
     """
-    cuts = {
-        cut
-        for template in templates
-        for move in template.transitions
-        for part in move.reads
-        for cut in part
-    }
-    return all(_is_steady(cut, types) for cut in cuts)
-
-
-def _is_steady(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
     match cut.previous, cut.current, cut.shift:
         case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
-            pair = {order_of(plain_of(to_arrow([], types[n])).type) for n in (earlier, later)}
-            return len(pair) == 1 and pair <= STEADY
+            orders = {order_of(plain_of(to_arrow([], types[n])).type) for n in (earlier, later)}
+            if len(orders) == 1:
+                return orders <= STEADY
     shifted = shifted_attribute(cut.current)
     if shifted is not None:
         names = [attribute.name or "" for attribute in (*ex.attributes(cut.previous), shifted)]
         orders = {order_of(plain_of(to_arrow([], types[name])).type) for name in names}
         return orders in ({Order.TIME}, {Order.DURATION})
-    kinds = [kind_of(cut.previous, types), kind_of(cut.current, types)]
-    if cut.shift is not None:
-        shift = kind_of(cut.shift, types)
-        if None in (*kinds, shift):
-            return False
-        kinds[0] = Order.NUMBER if Order.NUMBER in (kinds[0], shift) else Order.WHOLE
-    return kinds[0] is not None and kinds[0] is kinds[1]
+    computed = (cut.previous, cut.current, *(() if cut.shift is None else (cut.shift,)))
+    return all(kind_of(expression, types) is not None for expression in computed)
 
 
 class Bounds:
@@ -120,17 +106,17 @@ class Bounds:
         return self._orders.setdefault(OrderColumn(order, is_falling), len(self._orders))
 
     def parts(
-        self, reads: Reads, order: Expression | None, *, is_falling: bool, is_whole: bool
+        self, ranges: Ranges, order: Expression | None, *, is_falling: bool, is_whole: bool
     ) -> tuple[int, int]:
         """Return the columns of ranges of a read: the first one, and that after the last one."""
-        if not reads or order is None:
+        if not ranges or order is None:
             return 0, 0
-        column = PartColumn(reads, order, is_falling, is_whole)
+        column = PartColumn(ranges, order, is_falling, is_whole)
         if column not in self._parts:
             self._parts[column] = self._part_count
-            self._part_count += 1 if is_whole else len(reads)
+            self._part_count += 1 if is_whole else len(ranges)
         first = self._parts[column]
-        return first, first + (1 if is_whole else len(reads))
+        return first, first + (1 if is_whole else len(ranges))
 
     def columns(self, batch: pa.RecordBatch) -> dict[str, NDArray[Any]]:
         """Return `orders`, `ordered`, `lows` and `highs` of a batch's events."""
@@ -144,7 +130,7 @@ class Bounds:
         lows = np.zeros((rows, self._part_count), np.int64)
         highs = np.full((rows, self._part_count), -1, np.int64)
         for part, place in self._parts.items():
-            ranges = [_range(cuts, codes, part) for cuts in part.reads]
+            ranges = [_range(cuts, codes, part) for cuts in part.ranges]
             if part.is_whole:
                 highs[:, place] = GREATEST
                 lows[:, place] = LEAST
@@ -164,9 +150,11 @@ class _Codes:
     def __init__(self, batch: pa.RecordBatch, has_fine_lengths: bool) -> None:
         self.rows = batch.num_rows
         self._batch = batch
-        types = [field.type for field in batch.schema if field.name.startswith("pair:")]
-        is_in_ns = has_fine_lengths or any(is_fine(plain_of(to_arrow([], t)).type) for t in types)
-        self._unit = "ns" if is_in_ns else "us"
+        prefix = "pair:"
+        fields = [field for field in batch.schema if field.name.startswith(prefix)]
+        self._types = {field.name.removeprefix(prefix): field.type for field in fields}
+        plain = [plain_of(to_arrow([], kind)).type for kind in self._types.values()]
+        self._unit = "ns" if has_fine_lengths or any(map(is_fine, plain)) else "us"
         self._known: dict[Expression, Codes] = {}
 
     def of(self, expression: Expression) -> Codes:
@@ -174,6 +162,10 @@ class _Codes:
         if expression not in self._known:
             self._known[expression] = self._codes(expression)
         return self._known[expression]
+
+    def are_alike(self, cut: Cut) -> bool:
+        """Return whether both sides of a cut are whole numbers, or neither."""
+        return kind_of(cut.previous, self._types) is kind_of(cut.current, self._types)
 
     def _codes(self, expression: Expression) -> Codes:
         match expression:
@@ -225,7 +217,7 @@ def _range(cuts: Sequence[Cut], codes: _Codes, part: PartColumn) -> Range:
     low, high = np.full(codes.rows, LEAST), np.full(codes.rows, GREATEST)
     none = np.zeros(codes.rows, np.bool_)
     for cut in cuts:
-        if cut.shift is None and cut.previous == part.order:
+        if cut.shift is None and cut.previous == part.order and codes.are_alike(cut):
             of_cut = _compared(cut.operator, *codes.of(cut.current))
         else:
             of_cut = _searched(cut, codes, part.order)
@@ -273,8 +265,7 @@ def _searched(cut: Cut, codes: _Codes, order: Expression) -> Range:
             left = values_of(cut.previous, lambda _: given, len(place))
         if shift is not None:
             left = added(left, shift)
-        compared = np.asarray(COMPARE[operator](left.numbers, right.numbers), np.bool_)
-        return left.known & right.known & compared
+        return left.known & right.known & compared(operator, left, right)
 
     low, high = np.full(codes.rows, LEAST), np.full(codes.rows, GREATEST)
     none = ~right.known if shift is None else ~(right.known & shift.known)

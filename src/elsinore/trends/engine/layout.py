@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
-from elsinore.plan.indexed import axis, sides
+from elsinore.plan.guards import FREE, Ways
+from elsinore.plan.indexed import sides
 from elsinore.plan.merged import Edge
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
@@ -39,6 +40,8 @@ class Block:
     strategy: Strategy
     is_broken: bool = False  # whether each event ends what is there, as it is CONTIGUOUS
     has_rows: bool = False
+    is_checked: bool = False  # whether each row is looked at, as what may follow is no range
+    closing: Ways = FREE
     order: Expression | None = None
     is_rising: bool = False  # whether all reads are of the events up to some value
     is_falling: bool = False  # ... from some value on
@@ -73,17 +76,12 @@ class Layout:
                 for place, node in enumerate(several):
                     self.block_of[node], self.node_place[node] = len(self.blocks), place
                 first = nodes[several[0]]
-                cuts = [
-                    cut
-                    for n in several
-                    for edge in onward[n]
-                    for part in edge.reads
-                    for cut in part
-                ]
-                order = axis(cuts) if cuts else None
+                cuts = [cut for n in several for edge in onward[n] for cut in edge.reads.cuts]
+                order = None if first.rows is None else first.rows.order
                 ends = set() if order is None else _ends_of(cuts, order)
                 leads = any(onward[n] for n in several)
-                is_summed = first.strategy is Strategy.ANY
+                is_checked = first.rows is not None and first.rows.is_checked
+                is_summed = first.strategy is Strategy.ANY and not is_checked
                 block = Block(
                     nodes=tuple(several),
                     overlap=overlap,
@@ -92,7 +90,9 @@ class Layout:
                     extreme=extreme,
                     extremes=len(first.extremes),
                     strategy=first.strategy,
-                    has_rows=bool(cuts),
+                    has_rows=first.rows is not None,
+                    is_checked=is_checked,
+                    closing=first.closing,
                     is_broken=first.strategy is Strategy.CONTIGUOUS and leads,
                     order=order,
                     is_rising=is_summed and ends == {True},
@@ -150,9 +150,6 @@ def _shapes(updates: Updates) -> list[int]:
     onward = _edges_from(updates)
     reads: dict[Reads, int] = {}
 
-    def is_read_by_row(number: int) -> bool:
-        return any(edge.reads != ALL for edge in onward[number])
-
     colours = [
         numbers.setdefault(
             (
@@ -164,7 +161,9 @@ def _shapes(updates: Updates) -> list[int]:
                 bool(node.resets),
                 node.strategy,
                 node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
-                number if node.strategy is Strategy.NEXT and is_read_by_row(number) else -1,
+                number if node.strategy is Strategy.NEXT and node.rows is not None else -1,
+                node.rows,
+                node.closing,
                 frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),
             ),
             len(numbers),

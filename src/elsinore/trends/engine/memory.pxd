@@ -10,3 +10,4 @@ cdef void add_to_row(Program program, Store store, Py_ssize_t slot, Py_ssize_t b
 cdef void add_row(Program program, Store store, Py_ssize_t slot, Py_ssize_t at, Py_ssize_t place, Py_ssize_t row) noexcept nogil
 cdef void empty_lanes_of(Program program, Store store, Py_ssize_t block, Py_ssize_t row, Py_ssize_t lane, Py_ssize_t lanes, Py_ssize_t step) noexcept nogil
 cdef Py_ssize_t level_of(Py_ssize_t rows) noexcept nogil
+cdef void empty_lane(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t lane) noexcept nogil

@@ -60,8 +60,13 @@ def copy_row(
 ) -> cython.void:
     """Copy a row of a block."""
     cell: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    if program.blocks[block].is_checked:
+        for column in range(store.row_doubles.shape[0]):
+            store.row_doubles[column, to] = store.row_doubles[column, row]
+            store.row_integers[column, to] = store.row_integers[column, row]
     store.row_orders[to] = store.row_orders[row]
-    store.row_times[to] = store.row_times[row]
+    store.row_moments[to] = store.row_moments[row]
     store.row_ordered[to] = store.row_ordered[row]
     store.row_taken[to] = store.row_taken[row]
     for cell in range(program.blocks[block].sums * program.blocks[block].width):
@@ -182,6 +187,25 @@ def empty_lanes_of(
         while at < lanes:
             store.row_extremes[row, number * width + at] = FOREVER
             at += step
+
+
+def empty_lane(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+) -> cython.void:
+    """Empty a lane of a block, the rows of its events left out."""
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    for number in range(program.blocks[block].sums):
+        cell: cython.Py_ssize_t = program.blocks[block].cell + number * width + lane
+        store.cells[slot, cell] = 0.0
+        if store.slots[slot].scaled:
+            store.powers[slot, cell] = 0.0
+    for number in range(program.blocks[block].extremes):
+        store.extremes[slot, program.blocks[block].extreme + number * width + lane] = FOREVER
 
 
 def level_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:

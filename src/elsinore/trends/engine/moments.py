@@ -11,6 +11,8 @@ import cython
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.memory import empty_lane
+    from cython.cimports.elsinore.trends.engine.negatives import note_matches
     from cython.cimports.elsinore.trends.engine.numbers import add_lanes
     from cython.cimports.elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
@@ -21,6 +23,8 @@ if cython.compiled:
 else:
     from math import fabs
 
+    from elsinore.trends.engine.memory import empty_lane
+    from elsinore.trends.engine.negatives import note_matches
     from elsinore.trends.engine.numbers import add_lanes
     from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
     from elsinore.trends.engine.scaling import make_scaled
@@ -47,6 +51,7 @@ def store_moment(program: Program, store: Store, slot: cython.Py_ssize_t) -> cyt
             empty_lanes(program, store, slot, block, begin, end)
         store_sums(program, store, slot, block, begin, end)
         store_extremes(program, store, slot, block, begin, end)
+        note_matches(program, store, slot, block)
         if program.blocks[block].rows >= 0:
             store_rows(program, store, slot, block)
     store.slots[slot].touched = 0
@@ -78,8 +83,6 @@ def empty_lanes(
 ) -> cython.void:
     """Empty the lanes that an event of the timestamp emptied."""
     lane: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
     emptied: cython.Py_ssize_t = 0
     for lane in range(begin, end):
         emptied += store.emptied[slot, program.blocks[block].flag + lane]
@@ -93,14 +96,7 @@ def empty_lanes(
             store.emptied[slot, flag] = 0
             if has_rows:
                 empty_row_lanes(program, store, slot, block, lane, lane + 1, 1)
-            for row in range(program.blocks[block].sums):
-                cell = program.blocks[block].cell + row * program.blocks[block].width + lane
-                store.cells[slot, cell] = 0.0
-                if store.slots[slot].scaled:
-                    store.powers[slot, cell] = 0.0
-            for row in range(program.blocks[block].extremes):
-                cell = program.blocks[block].extreme + row * program.blocks[block].width + lane
-                store.extremes[slot, cell] = FOREVER
+            empty_lane(program, store, slot, block, lane)
 
 
 @cython.cfunc

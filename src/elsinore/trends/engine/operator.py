@@ -9,12 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_rows, to_arrow
-from elsinore.kernels.saved import pack, reading_state, unpack
+from elsinore.kernels.saved import pack, reading_state, schema_from_bytes, unpack
 from elsinore.numeric.arrays import normal
 from elsinore.numeric.sorting import rows_by_code
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.plan.aggregates import FieldKind
+from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.saving import load_store, save_store
@@ -58,14 +59,9 @@ class EngineOperator:
         self._one_slot = one_slot
         self._sharing = sharing
         self._statistics = TrendStatistics()
-        in_engine = engine_unit(unit)
-        assert in_engine is not None
-        self._engine_unit = in_engine
-        self._builder = ProgramBuilder.shared(self._engine_unit)
-        mode = {Sharing.NEVER: NEVER, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}[sharing]
-        self._store = Store(self._builder.shape, ordered, one_slot, mode)
-        self._take_tables()
-        self._shared = SharingCounts(unit, self._builder.sharing.sets, record=record)
+        self._has_begun = False
+        self._compared = pa.schema([])  # the attributes that conditions compare
+        self._begin(None)
         self._shifts = Shifts(unit)
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
@@ -74,7 +70,33 @@ class EngineOperator:
         # [query] the end of its window 0, and the distance to the end of the next one
         self._first_end = np.array([w.bounds(0)[1] if w else FOREVER for w in windows])
         self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
-        if one_slot:
+
+    def _begin(self, schema: pa.Schema | None) -> None:
+        """Make the program and an empty state for events of a schema; None: before any event.
+
+        What conditions compare depends on the types of attributes.
+        """
+        prefix, types = "pair:", None
+        if schema is not None:
+            self._compared = pa.schema([f for f in schema if f.name.startswith(prefix)])
+            self._has_begun = True
+            if not len(self._compared):  # nothing depends on types
+                return
+            types = {field.name.removeprefix(prefix): field.type for field in self._compared}
+        in_engine = engine_unit(self.unit, types)
+        assert in_engine is not None
+        self._engine_unit = in_engine
+        self._builder = builder = ProgramBuilder.shared(in_engine)
+        expressions = () if types is None else tuple(builder.conditions)
+        self._conditions = ConditionColumns(expressions, builder.lists, types or {})
+        _, ordered, record = self._modes
+        self._shared = SharingCounts(self.unit, builder.sharing.sets, record=record)
+        mode = {Sharing.NEVER: NEVER, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}
+        shape = builder.shape(self._conditions.count)
+        self._store = Store(shape, ordered, self._one_slot, mode[self._sharing])
+        self._store.conditions = self._conditions.conditions
+        self._take_tables()
+        if self._one_slot:
             self._store.grow_slots(1)
 
     @property
@@ -113,6 +135,8 @@ class EngineOperator:
         """
         if batch.num_rows:
             self._statistics.events += batch.num_rows
+            if not self._has_begun:
+                self._begin(batch.schema)
             if self._one_slot and self.unit.squared:  # the others were given out
                 self._shifts.keep(self._shifts.groups == self.open_group)
             for begin in range(0, batch.num_rows, CHUNK):
@@ -151,6 +175,7 @@ class EngineOperator:
                 "has_great": bool((np.abs(addends) >= GREAT).any()),
                 "ranks": self._ranks(batch),
                 **self._builder.bounds.columns(batch),
+                "values": self._conditions.columns(batch, np.asarray(self._store.row_integers)),
             }
         )
 
@@ -184,6 +209,7 @@ class EngineOperator:
                 self._take_tables()
             elif not self._make_room():
                 raise out_of_order(batch.times[event])
+        self._conditions.check()
 
     def _take_tables(self) -> None:
         """Take the tables with the classes that were added since."""
@@ -290,7 +316,10 @@ class EngineOperator:
             "classes": np.array(self._builder.codes(np.flatnonzero(self._store.seen).tolist())),
             "statistics": np.array([self._statistics.events, self._statistics.totals]),
             "records": self._shared.saved(self._store),
+            "ranked": np.array(self._conditions.save()),
         }
+        if self._has_begun:
+            arrays["compared"] = np.frombuffer(self._compared.serialize(), dtype=np.uint8)
         return pack(SAVED_BY, self.unit.fingerprint, arrays)
 
     @classmethod
@@ -304,6 +333,9 @@ class EngineOperator:
         one_slot, ordered, record = arrays["modes"].tolist()
         sharing = Sharing(str(arrays["sharing"]))
         operator = cls(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+        if "compared" in arrays:
+            operator._begin(schema_from_bytes(arrays["compared"].tobytes()))
+            operator._conditions.load(str(arrays["ranked"]))
         builder, prefix = operator._builder, "store."
         saved = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
         load_store(operator._program, operator._store, saved)

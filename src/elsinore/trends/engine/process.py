@@ -90,6 +90,7 @@ def run(
                     return event
                 store_moment(program, store, slot)
                 store.slots[slot].time = time
+                store.slots[slot].moment += 1
                 if time >= store.slots[slot].edge:
                     end_bursts(program, store, slot)
                     move_windows(program, store, slot, time)

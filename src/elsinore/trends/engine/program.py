@@ -12,17 +12,26 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit
+from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.merged import Place
-from elsinore.plan.template import ALL, Reads
+from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine import tables
 from elsinore.trends.engine.bounds import Bounds
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.program import NO_WEIGHTS, SharingTables, Weights
 from elsinore.trends.engine.store import StoreShape
-from elsinore.trends.engine.tables import FOREVER, NO_STEPS, UNKNOWN, Program
+from elsinore.trends.engine.tables import (
+    FOREVER,
+    NO_BLOCK,
+    NO_GUARD,
+    NO_STEPS,
+    UNKNOWN,
+    Program,
+)
 from elsinore.trends.engine.updates import (
     ExtremeUpdate,
     Source,
@@ -39,6 +48,10 @@ _KINDS = {
     "extremes": tables.EXTREME,
     "resets": tables.RESET,
     "reads": tables.READ,
+    "guards": tables.GUARD,
+    "ways": tables.WAY,
+    "negatives": tables.CELL,
+    "watches": tables.WATCH,
     "blocks": tables.BLOCK,
     "kinds": tables.WINDOW_KIND,
     "ends": tables.QUERY_END,
@@ -91,12 +104,16 @@ class ProgramBuilder:
         self.layout = Layout(self.updates)
         self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
         self._reads: dict[Reads, int] = {}
+        self._guards: dict[tuple[Ways, Ways], int] = {}
+        self._conditions: dict[tuple[Expression, ...], tuple[int, int]] = {}
+        self.conditions: dict[Expression, int] = {}  # with their numbers
+        self.lists: list[int] = []  # of numbers of conditions
         self.most_reads = 0  # of a step
         self._rows: dict[str, list[Any]] = {name: [] for name in _KINDS}
         self._has_resets = [bool(node.resets) for node in self.updates.merged.nodes]
         self._lanes = self._add_blocks()
         self._add_kinds()
-        self._add_bounds()
+        self._add_reads()
         self.sharing = SharingTables(self.updates, self.layout, self._rows, self._add_steps)
         self.is_numbered = unit.classes.size > TABLE_LIMIT
         self._known = np.full(1 if self.is_numbered else unit.classes.size, UNKNOWN, np.int32)
@@ -105,9 +122,8 @@ class ProgramBuilder:
         self._class_codes: list[int] = []
         self._program: Program | None = None
 
-    @property
-    def shape(self) -> StoreShape:
-        """The sizes of the unit's state."""
+    def shape(self, row_values: int) -> StoreShape:
+        """Return the sizes of the unit's state; row_values: columns that conditions read."""
         layout, unit = self.layout, self.unit
         return StoreShape(
             cells=layout.cells,
@@ -120,13 +136,19 @@ class ProgramBuilder:
             total_extremes=unit.extremes,
             closing=sum(overlap_of(template.query.window) for template in unit.templates) + 1,
             row_blocks=sum(block.has_rows for block in layout.blocks),
-            row_cells=max((b.width * b.sums for b in layout.blocks if b.has_rows), default=0),
+            row_cells=max(
+                (b.width * b.sums for b in layout.blocks if b.has_rows),
+                default=max(layout.overlaps),
+            ),
             row_extremes=max(
                 (b.width * b.extremes for b in layout.blocks if b.has_rows), default=0
             ),
             sets=len(self.sharing.sets),
             cohorts=len(self._rows["cohorts"]),
             **self.sharing.sizes,
+            row_values=row_values,
+            negatives=len(self.updates.merged.negatives),
+            windows=sum(layout.overlaps),
         )
 
     @classmethod
@@ -285,8 +307,12 @@ class ProgramBuilder:
         reads: dict[tuple[int, int, int, int], int] = {}
         for number, sum_of in enumerate(first.sums):
             sources = len(rows["sources"])
-            if number == 0 and first.starts:
-                rows["sources"].append((opened, block.overlap, -1))
+            if number == 0 and first.starts is not None:
+                read = -1
+                if first.starts != ALL:
+                    kept = self._reads.setdefault(first.starts, len(self._reads))
+                    read = reads.setdefault((NO_BLOCK, kept, 0, block.overlap), len(reads))
+                rows["sources"].append((opened if read < 0 else 0, block.overlap, read))
             self._add_sources(run, number, reads, is_extreme=False)
             target = block.cell + number * block.width + lane
             weight = weights.addends.get(sum_of.addend, -1)
@@ -297,8 +323,9 @@ class ProgramBuilder:
             target = block.extreme + number * block.width + lane
             least = weights.ranks.get(extreme.rank, -1)
             rows["extremes"].append((target, extreme.rank, sources, len(rows["sources"]), least))
+        kind = self.updates.kind_of[first.node]
         for of_block, number, first_lane, lanes in reads:
-            rows["reads"].append(self._read(of_block, number, first_lane, lanes))
+            rows["reads"].append(self._read(of_block, kind, number, first_lane, lanes))
         self.most_reads = max(self.most_reads, len(reads))
         rows["steps"].append(
             (
@@ -335,15 +362,47 @@ class ProgramBuilder:
                 cell += source.extreme if is_extreme else source.cell
             self._rows["sources"].append((cell, period, read))
 
-    def _read(self, number: int, reads: int, lane: int, lanes: int) -> tuple[int, ...]:
-        block = self.layout.blocks[number]
-        parts = self.bounds.parts(
-            list(self._reads)[reads],
-            block.order,
-            is_falling=block.is_falling,
-            is_whole=block.is_rising or block.is_falling,
-        )
-        return (number, lane, lanes, *parts)
+    def _read(self, number: int, kind: int, reads: int, lane: int, lanes: int) -> tuple[int, ...]:
+        """Return a read of a block, or of `NO_BLOCK`: of the windows of a kind."""
+        asked, parts = list(self._reads)[reads], (0, 0)
+        if number != NO_BLOCK:
+            block = self.layout.blocks[number]
+            parts = self.bounds.parts(
+                asked.ranges,
+                block.order,
+                is_falling=block.is_falling,
+                is_whole=block.is_rising or block.is_falling,
+            )
+        guard = self._guard(asked.free, asked.unless)
+        return (number, kind, lane, lanes, *parts, *self._listed(asked.conditions), guard)
+
+    def _listed(self, conditions: tuple[Expression, ...]) -> tuple[int, int]:
+        """Return the range of `lists` with the numbers of conditions."""
+        if conditions not in self._conditions:
+            begin = len(self.lists)
+            self.lists += [
+                self.conditions.setdefault(condition, len(self.conditions))
+                for condition in conditions
+            ]
+            self._conditions[conditions] = begin, len(self.lists)
+        return self._conditions[conditions]
+
+    def _guard(self, free: Ways, unless: Ways = NO_WAY) -> int:
+        """Return the number of a guard; NO_GUARD if NOT forbids nothing."""
+        if free == FREE and not unless:
+            return NO_GUARD
+        if (free, unless) not in self._guards:
+            self._guards[free, unless] = len(self._guards)
+            self._rows["guards"].append((*self._add_ways(free), *self._add_ways(unless)))
+        return self._guards[free, unless]
+
+    def _add_ways(self, ways: Ways) -> tuple[int, int]:
+        rows, begin = self._rows, len(self._rows["ways"])
+        for way in sorted(ways, key=sorted):
+            first = len(rows["negatives"])
+            rows["negatives"] += sorted(way)
+            rows["ways"].append((first, len(rows["negatives"])))
+        return begin, len(rows["ways"])
 
     def _ranges(self, nodes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         """Yield nodes as (block, first index, number of nodes side by side)."""
@@ -361,7 +420,10 @@ class ProgramBuilder:
     def _add_blocks(self) -> int:
         """Add the blocks; return how many flags of emptied lanes there are."""
         flags = rows = 0
-        for block in self.layout.blocks:
+        watches = self._watches()
+        for number, block in enumerate(self.layout.blocks):
+            begin = len(self._rows["watches"])
+            self._rows["watches"] += watches.get(number, [])
             resets = block.is_broken or any(self._has_resets[node] for node in block.nodes)
             self._rows["blocks"].append(
                 (
@@ -373,23 +435,42 @@ class ProgramBuilder:
                     flags if resets else -1,
                     rows if block.has_rows else -1,
                     self.bounds.order(block.order, is_falling=block.is_falling),
-                    int(block.has_rows and block.strategy is Strategy.ANY),
+                    int(block.has_rows and block.strategy is Strategy.ANY and not block.is_checked),
                     int(block.is_rising or block.is_falling),
                     int(block.strategy is Strategy.NEXT and block.has_rows),
                     int(block.is_broken),
+                    int(block.is_checked),
+                    self._guard(block.closing),
+                    begin,
+                    len(self._rows["watches"]),
                 )
             )
             flags += block.width if resets else 0
             rows += block.has_rows
         return flags
 
-    def _add_bounds(self) -> None:
-        """Number the ranges that events read, before a batch is looked at."""
+    def _watches(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Return for each block where the beginnings of negative matches are found."""
+        watches: dict[int, list[tuple[int, int, int]]] = {}
+        layout = self.layout
+        for negative, ends in enumerate(self.updates.merged.negatives):
+            (places,) = ends.extremes
+            for node, number in places:
+                block = layout.block_of[node]
+                watch = negative, layout.extreme_of(node, number), layout.blocks[block].overlap
+                watches.setdefault(block, []).append(watch)
+        return watches
+
+    def _add_reads(self) -> None:
+        """Number what events read, before a batch is looked at."""
         for node in self.updates.nodes:
             for edge in node.edges:
                 if edge.reads != ALL:
                     reads = self._reads.setdefault(edge.reads, len(self._reads))
-                    self._read(self.layout.block_of[edge.source], reads, 0, 0)
+                    block = NO_BLOCK
+                    if edge.source != START:
+                        block = self.layout.block_of[edge.source]
+                    self._read(block, 0, reads, 0, 0)
 
     def _add_kinds(self) -> None:
         """Add the kinds of windows, with their seeds and what is given out at their end."""
@@ -427,6 +508,7 @@ class ProgramBuilder:
                     len(rows["ends"]),
                     min(of_kind, default=0),
                     max(of_kind, default=-1) + 1,
+                    sum(layout.overlaps[:kind]),
                 )
             )
 

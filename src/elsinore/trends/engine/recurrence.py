@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.trends.engine.tables import BEGINNING as _BEGINNING
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 from elsinore.trends.engine.tables import NO_ADDEND as _NO_ADDEND
 from elsinore.trends.engine.tables import ONE as _ONE
@@ -30,6 +31,7 @@ else:
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
 
+BEGINNING = cython.declare(cython.Py_ssize_t, _BEGINNING)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 NO_ADDEND = cython.declare(cython.Py_ssize_t, _NO_ADDEND)
 ONE = cython.declare(cython.Py_ssize_t, _ONE)
@@ -54,8 +56,9 @@ def act(
         make_scaled(program, store, slot)
     for number in range(program.steps[at].reads, program.steps[at].reads_end):
         read_rows(program, store, batch, event, slot, number, number - program.steps[at].reads)
-        if program.blocks[program.reads[number].block].is_next:
-            touch(store, slot, program.reads[number].block, 0, 1)
+        source: cython.Py_ssize_t = program.reads[number].block
+        if source >= 0 and program.blocks[source].is_next:
+            touch(store, slot, source, 0, 1)
     is_first: cython.bint = store.ranges[slot, block].end == 0
     store.row = -1
     if program.blocks[block].rows >= 0:
@@ -77,6 +80,8 @@ def act(
         rank: cython.longlong = FOREVER
         if program.extremes[number].rank >= 0:
             rank = batch.ranks[event, program.extremes[number].rank]
+        elif program.extremes[number].rank == BEGINNING:
+            rank = ~store.slots[slot].moment
         take_least(program, store, slot, number, begin, lanes, rank, cell)
     if store.row >= 0 and ends_trends(store, lanes):
         keep_row(store, slot, program.blocks[block].rows)

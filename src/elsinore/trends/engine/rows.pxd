@@ -7,4 +7,5 @@ cdef void read_rows(Program program, Store store, Batch batch, Py_ssize_t event,
 cdef void store_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block) noexcept nogil
 cdef void drop_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block) noexcept nogil
 cdef void empty_row_lanes(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t lane, Py_ssize_t lanes, Py_ssize_t step) noexcept nogil
-cdef void forget_rows_before(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, long long time) noexcept nogil
+cdef void forget_rows_before(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, long long moment) noexcept nogil
+cdef void add_up_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t lane, Py_ssize_t step) noexcept nogil

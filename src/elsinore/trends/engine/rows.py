@@ -6,6 +6,9 @@ about one size are merged, so that a row is moved O(log n) times.
 
 Rows that arrived at the latest timestamp are behind those of the leaf and nobody reads them. Under
 NEXT, rows that an event reads are taken: they are gone after its timestamp.
+
+If each earlier event is to be looked at (`is_checked`), all rows stay in the leaf, and have the
+values that conditions read.
 """
 
 from __future__ import annotations
@@ -14,16 +17,21 @@ import cython
 
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 from elsinore.trends.engine.tables import LEAF_ROWS as _LEAF_ROWS
+from elsinore.trends.engine.tables import NO_BLOCK as _NO_BLOCK
 
 if cython.compiled:
+    from cython.cimports.elsinore.operators.conditions.machine import all_hold
     from cython.cimports.elsinore.trends.engine.memory import (
         add_row,
         allocate,
         clear_row,
         copy_row,
+        empty_lane,
         empty_lanes_of,
         free_rows,
     )
+    from cython.cimports.elsinore.trends.engine.negatives import read_beginnings, set_limits
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
     from cython.cimports.elsinore.trends.engine.runs import (
         read_tree,
         rows_of_run,
@@ -33,20 +41,25 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
 else:
+    from elsinore.operators.conditions.machine import all_hold
     from elsinore.trends.engine.memory import (
         add_row,
         allocate,
         clear_row,
         copy_row,
+        empty_lane,
         empty_lanes_of,
         free_rows,
     )
+    from elsinore.trends.engine.negatives import read_beginnings, set_limits
+    from elsinore.trends.engine.numbers import add_lanes
     from elsinore.trends.engine.runs import read_tree, rows_of_run, rows_up_to, sort_leaf
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Batch, Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 LEAF_ROWS = cython.declare(cython.Py_ssize_t, _LEAF_ROWS)
+NO_BLOCK = cython.declare(cython.Py_ssize_t, _NO_BLOCK)
 
 
 def new_row(
@@ -60,6 +73,7 @@ def new_row(
     """Make an empty row for an event of a block, `store.row`, to be kept by `keep_row`."""
     rows: cython.Py_ssize_t = program.blocks[block].rows
     cell: cython.Py_ssize_t
+    column: cython.Py_ssize_t
     if store.leaves[slot, rows].level < 0:
         store.leaves[slot, rows].level = 0
         store.leaves[slot, rows].begin = allocate(store, slot, 0)
@@ -82,7 +96,11 @@ def new_row(
     if order >= 0:
         store.row_ordered[row] = batch.ordered[event, order]
         store.row_orders[row] = batch.orders[event, order]
-    store.row_times[row] = batch.times[event]
+    store.row_moments[row] = store.slots[slot].moment
+    if program.blocks[block].is_checked:
+        for column in range(store.row_doubles.shape[0]):
+            store.row_doubles[column, row] = batch.values.doubles[column, event]
+            store.row_integers[column, row] = batch.values.integers[column, event]
     store.row_taken[row] = 0
     clear_row(program, store, block, row)
 
@@ -125,10 +143,45 @@ def may_follow(
     at: cython.Py_ssize_t,
     row: cython.Py_ssize_t,
 ) -> cython.bint:
-    """Return whether an event may follow that of a row: its value is in some range of the read."""
+    """Return whether an event may follow that of a row.
+
+    The row's value is in some range of the read, its moment is from `low` to before `high`, and all
+    conditions hold.
+    """
+    if store.row_moments[row] < store.low or store.row_moments[row] >= store.high:
+        return False
+    if program.reads[at].part < program.reads[at].parts_end and not is_in_range(
+        program, store, batch, event, at, row
+    ):
+        return False
+    return all_hold(
+        store.conditions,
+        program.reads[at].conditions,
+        program.reads[at].conditions_end,
+        batch.values,
+        event,
+        store.earlier,
+        row,
+        store.registers,
+        0,
+        0,
+    )
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def is_in_range(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    event: cython.Py_ssize_t,
+    at: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+) -> cython.bint:
+    """Return whether a row's value is in some range of a read."""
     part: cython.Py_ssize_t
-    if program.reads[at].part == program.reads[at].parts_end:
-        return True
     if not store.row_ordered[row]:
         return False
     for part in range(program.reads[at].part, program.reads[at].parts_end):
@@ -173,13 +226,17 @@ def read_rows(
 ) -> cython.void:
     """Gather the sums of the rows that an event may follow; `place`: the read's in its step."""
     block: cython.Py_ssize_t = program.reads[at].block
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
     row: cython.Py_ssize_t
     level: cython.Py_ssize_t
     part: cython.Py_ssize_t
+    set_limits(program, store, slot, program.reads[at].guard)
+    if block == NO_BLOCK:
+        read_beginnings(program, store, slot, at, place)
+        return
     is_next: cython.bint = program.blocks[block].is_next
     clear_gathered(program, store, at, place)
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if may_follow(program, store, batch, event, at, row):
             gather(program, store, slot, at, place, row)
@@ -278,9 +335,9 @@ def forget_rows_before(
     store: Store,
     slot: cython.Py_ssize_t,
     block: cython.Py_ssize_t,
-    time: cython.longlong,
+    moment: cython.longlong,
 ) -> cython.void:
-    """Remove rows from before a time, the start of the first open window: their lanes are empty.
+    """Remove rows from before a moment, the first of the open windows: their lanes are empty.
 
     Those of runs with later rows stay.
     """
@@ -292,7 +349,7 @@ def forget_rows_before(
     row: cython.Py_ssize_t
     level: cython.Py_ssize_t
     for row in range(visible + store.leaves[slot, rows].arriving):
-        if row < visible and store.row_times[begin + row] < time:
+        if row < visible and store.row_moments[begin + row] < moment:
             removed += 1
             continue
         if keep < row:
@@ -300,6 +357,68 @@ def forget_rows_before(
         keep += 1
     store.leaves[slot, rows].count -= removed
     for level in range(store.leaves[slot, rows].top):
-        if store.runs[slot, rows, level].count and store.runs[slot, rows, level].newest < time:
+        if store.runs[slot, rows, level].count and store.runs[slot, rows, level].newest < moment:
             free_rows(store, slot, store.runs[slot, rows, level].begin, level)
             store.runs[slot, rows, level].count = 0
+
+
+def add_up_rows(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+    step: cython.Py_ssize_t,
+) -> cython.void:
+    """Let each `step`-th of a block's lanes, from `lane` on, be the sum of its rows.
+
+    Rows from before `low` are left out: a negative match began after them.
+    """
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    row: cython.Py_ssize_t
+    while lane < program.blocks[block].width:
+        empty_lane(program, store, slot, block, lane)
+        for row in range(begin, begin + store.leaves[slot, rows].count):
+            if store.row_moments[row] >= store.low:
+                add_lane_of_row(program, store, slot, block, lane, row)
+        lane += step
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_lane_of_row(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+) -> cython.void:
+    """Add a lane of a row to that of its block."""
+    width: cython.Py_ssize_t = program.blocks[block].width
+    number: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for number in range(program.blocks[block].sums):
+        at: cython.Py_ssize_t = number * width + lane
+        cell = program.blocks[block].cell + at
+        if store.slots[slot].scaled:
+            add_lanes(
+                store.cells,
+                store.powers,
+                slot,
+                cell,
+                store.row_cells,
+                store.row_powers,
+                row,
+                at,
+                0,
+                1,
+            )
+        else:
+            store.cells[slot, cell] += store.row_cells[row, at]
+    for number in range(program.blocks[block].extremes):
+        at = number * width + lane
+        cell = program.blocks[block].extreme + at
+        store.extremes[slot, cell] = min(store.extremes[slot, cell], store.row_extremes[row, at])

@@ -57,7 +57,7 @@ def sort_leaf(
     newest: cython.longlong = NEVER
     for row in range(count):
         copy_row(program, store, block, store.sorted_rows[row], first + row)
-        newest = max(newest, store.row_times[first + row])
+        newest = max(newest, store.row_moments[first + row])
         if row > 0 and program.blocks[block].is_rising:
             add_to_row(program, store, slot, block, first + row - 1, first + row)
     if not program.blocks[block].is_rising:

@@ -1,4 +1,5 @@
 # cython: language_level=3
+from elsinore.operators.conditions.tables cimport Columns, Conditions, Registers
 from elsinore.trends.engine.tables cimport Burst, Counts, Graphlet, Leaf, Part, Range, Record, Run, Slot, Total
 
 cdef class Store:
@@ -19,17 +20,26 @@ cdef class Store:
     cdef public double[:, ::1] work_powers
     cdef public Leaf[:, ::1] leaves
     cdef public Run[:, :, ::1] runs
+    cdef public long long[:, ::1] latest
+    cdef public long long[:, ::1] opened
     cdef public double[:, ::1] gathered
     cdef public double[:, ::1] gathered_powers
     cdef public long long[:, ::1] gathered_extremes
     cdef public long long[::1] row_orders
-    cdef public long long[::1] row_times
+    cdef public long long[::1] row_moments
     cdef public unsigned char[::1] row_ordered
     cdef public unsigned char[::1] row_taken
     cdef public double[:, ::1] row_cells
     cdef public double[:, ::1] row_powers
     cdef public long long[:, ::1] row_extremes
     cdef public int[::1] row_next
+    cdef public double[:, ::1] row_doubles
+    cdef public long long[:, ::1] row_integers
+    cdef public Columns earlier
+    cdef public Conditions conditions
+    cdef public Registers registers
+    cdef public long long low
+    cdef public long long high
     cdef public int[::1] sorted_rows
     cdef public int[::1] free
     cdef public Py_ssize_t row_top

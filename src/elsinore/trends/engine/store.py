@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import cython
 import numpy as np
 
+from elsinore.operators.conditions.code import Program as Code
 from elsinore.trends.engine.tables import (
     BURST,
     COUNTS,
@@ -22,10 +23,20 @@ from elsinore.trends.engine.tables import (
     TOTAL,
 )
 
+if cython.compiled:
+    from cython.cimports.elsinore.operators.conditions.tables import (
+        Columns,
+        Conditions,
+        Registers,
+    )
+else:
+    from elsinore.operators.conditions.tables import Columns, Conditions, Registers
+
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
 LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
+NO_MOMENT = -1
 _ZEROS = ("cells", "powers", "added", "added_powers", "row_powers")  # what an empty slot has there
 _PER_TOTAL = ("totals", "total_cells", "total_powers", "total_extremes")
 
@@ -50,6 +61,9 @@ class StoreShape(NamedTuple):
     parts: int
     weights: int
     leasts: int
+    row_values: int  # columns that conditions read of earlier events
+    negatives: int
+    windows: int  # open at once, of all kinds
 
 
 class Store:
@@ -59,7 +73,9 @@ class Store:
       added up; `added...[slot]`: what those of the latest timestamp add.
     - `touched[slot, :slots[slot].touched]`: the blocks to which they add, in the lanes
       `ranges[slot, block]`; `emptied[slot, lane]`: lanes that they empty.
-    - `first[slot, kind]` to `last[slot, kind]`: the open windows.
+    - `first[slot, kind]` to `last[slot, kind]`: the open windows; `opened[slot, lane]`: the first
+      moment of each.
+    - `latest[slot, negative]`: the latest moment at which a match began that has ended; -1: none.
     - `totals[:total_count]`, with `total_cells` and so on: a row for each (query, group, window);
       `places` is its hash table.
     - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
@@ -102,6 +118,10 @@ class Store:
         self.row = -1
         self.has_powers = False
         self.needs_rows = False
+        self.low = NO_MOMENT
+        self.high = FOREVER
+        self.conditions = Conditions(Code(), ())
+        self.registers = Registers(0, 0, 0)
         self.row_top = 0
         self.free = np.full(LEVELS, -1, np.int32)
         self._take_rows(_empty_rows(shape, FIRST_ROWS if shape.row_blocks else 0))
@@ -131,17 +151,22 @@ class Store:
         self.weights = arrays["weights"]
         self.leasts = arrays["leasts"]
         self.bursts = arrays["bursts"]
+        self.latest = arrays["latest"]
+        self.opened = arrays["opened"]
 
     def _take_rows(self, arrays: dict[str, Any]) -> None:
         self.per_row = arrays
         self.row_orders = arrays["row_orders"]
-        self.row_times = arrays["row_times"]
+        self.row_moments = arrays["row_moments"]
         self.row_ordered = arrays["row_ordered"]
         self.row_taken = arrays["row_taken"]
         self.row_cells = arrays["row_cells"]
         self.row_powers = arrays["row_powers"]
         self.row_extremes = arrays["row_extremes"]
         self.row_next = arrays["row_next"]
+        self.row_doubles = arrays["row_doubles"].T
+        self.row_integers = arrays["row_integers"].T
+        self.earlier = Columns(self.row_doubles, self.row_integers)
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
 
     def set_arrays(self) -> dict[str, Any]:
@@ -286,19 +311,24 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "weights": np.zeros((count, 2, shape.weights)),
         "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
         "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),
+        "latest": np.full((count, shape.negatives), NO_MOMENT, np.int64),
+        "opened": np.zeros((count, shape.windows), np.int64),
     }
 
 
 def _empty_rows(shape: StoreShape, rows: int) -> dict[str, Any]:
     return {
         "row_orders": np.zeros(rows, np.int64),
-        "row_times": np.zeros(rows, np.int64),
+        "row_moments": np.zeros(rows, np.int64),
         "row_ordered": np.zeros(rows, np.uint8),
         "row_taken": np.zeros(rows, np.uint8),
         "row_cells": np.zeros((rows, shape.row_cells)),
         "row_powers": np.zeros((rows, shape.row_cells)),
         "row_extremes": np.zeros((rows, shape.row_extremes), np.int64),
         "row_next": np.zeros(rows, np.int32),
+        # of each column the rows side by side
+        "row_doubles": np.zeros((shape.row_values, rows)).T,
+        "row_integers": np.zeros((shape.row_values, rows), np.int64).T,
     }
 
 

@@ -1,6 +1,8 @@
 # cython: language_level=3
 """The structs of the program and of the state; `tables.py` has their NumPy types."""
 
+from elsinore.operators.conditions.tables cimport Columns
+
 cdef struct Number:
     double mantissa
     double power
@@ -37,10 +39,29 @@ cdef struct Step:
 
 cdef struct Read:
     int block
+    int kind
     int lane
     int lanes
     int part
     int parts_end
+    int conditions
+    int conditions_end
+    int guard
+
+cdef struct Guard:
+    int free
+    int free_end
+    int unless
+    int unless_end
+
+cdef struct Way:
+    int negatives
+    int negatives_end
+
+cdef struct Watch:
+    int negative
+    int extreme
+    int lanes
 
 cdef struct Reset:
     int block
@@ -150,6 +171,10 @@ cdef struct Block:
     int is_rising
     int is_next
     int is_contiguous
+    int is_checked
+    int closing
+    int watches
+    int watches_end
 
 cdef struct WindowKind:
     long long within
@@ -166,6 +191,7 @@ cdef struct WindowKind:
     int ends_end
     int blocks
     int blocks_end
+    int opened
 
 cdef struct QueryEnd:
     int query
@@ -188,6 +214,7 @@ cdef struct Slot:
     int scaled
     long long rows
     int pending
+    long long moment
 
 cdef struct Range:
     int begin
@@ -224,6 +251,10 @@ cdef class Program:
     cdef public Field[::1] fields
     cdef public int[::1] places
     cdef public int[::1] seeds
+    cdef public Guard[::1] guards
+    cdef public Way[::1] ways
+    cdef public int[::1] negatives
+    cdef public Watch[::1] watches
     cdef public int[::1] known
     cdef public SharingSet[::1] sets
     cdef public Cohort[::1] cohorts
@@ -254,3 +285,4 @@ cdef class Batch:
     cdef public const unsigned char[:, ::1] ordered
     cdef public const long long[:, ::1] lows
     cdef public const long long[:, ::1] highs
+    cdef public Columns values

@@ -9,6 +9,9 @@ rows, ordered by a value, it has the sum.
 
 A *section* is what an event of a class does to the states of a sharing set: steps, as *spans* that
 tell the cohort of each node. The spans of a sharing set itself have all its states.
+A *guard* is what NOT asks: some way of `free` has to be free of matches of its negatives that lie
+between two events, and none of `unless`. A *watch* is where the latest beginning of a match of a
+negative is found. Matches are known by *moments*: the number of each timestamp in its slot.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ FOREVER = 2**63 - 1  # after all times; also the least of no ranks
 NEVER = -(2**63)  # before all times
 
 NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; VALUE + 2a: column a, + 1: its presence
-NO_RANK = -1
+NO_RANK, BEGINNING = -1, -2  # ranks of an extreme that are no columns
+NO_BLOCK, NO_GUARD = -1, -1  # a read of what begins; a read that no NOT decides
 LEAF_ROWS = 16  # rows of events in the smallest piece of memory
 UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
 
@@ -60,8 +64,21 @@ STEP = np.dtype(
     ]
 )
 READ = np.dtype(
-    [("block", "i4"), ("lane", "i4"), ("lanes", "i4"), ("part", "i4"), ("parts_end", "i4")]
+    [
+        ("block", "i4"),
+        ("kind", "i4"),
+        ("lane", "i4"),
+        ("lanes", "i4"),
+        ("part", "i4"),
+        ("parts_end", "i4"),
+        ("conditions", "i4"),
+        ("conditions_end", "i4"),
+        ("guard", "i4"),
+    ]
 )
+GUARD = np.dtype([("free", "i4"), ("free_end", "i4"), ("unless", "i4"), ("unless_end", "i4")])
+WAY = np.dtype([("negatives", "i4"), ("negatives_end", "i4")])
+WATCH = np.dtype([("negative", "i4"), ("extreme", "i4"), ("lanes", "i4")])
 RESET = np.dtype([("block", "i4"), ("lane", "i4"), ("lanes", "i4")])
 EVENT_CLASS = np.dtype(
     [
@@ -123,6 +140,10 @@ BLOCK = np.dtype(
         ("is_rising", "i4"),
         ("is_next", "i4"),
         ("is_contiguous", "i4"),
+        ("is_checked", "i4"),
+        ("closing", "i4"),
+        ("watches", "i4"),
+        ("watches_end", "i4"),
     ]
 )
 WINDOW_KIND = np.dtype(
@@ -141,6 +162,7 @@ WINDOW_KIND = np.dtype(
         ("ends_end", "i4"),
         ("blocks", "i4"),
         ("blocks_end", "i4"),
+        ("opened", "i4"),
     ],
     align=True,
 )
@@ -165,6 +187,7 @@ SLOT = np.dtype(
         ("scaled", "i4"),
         ("rows", "i8"),
         ("pending", "i4"),
+        ("moment", "i8"),
     ],
     align=True,
 )
@@ -252,6 +275,10 @@ class Program:
         self.fields = tables["fields"]
         self.places = tables["places"]
         self.seeds = tables["seeds"]
+        self.guards = tables["guards"]
+        self.ways = tables["ways"]
+        self.negatives = tables["negatives"]
+        self.watches = tables["watches"]
         self.known = tables["known"]
         self.sets = tables["sets"]
         self.cohorts = tables["cohorts"]
@@ -276,7 +303,8 @@ class Batch:
     addends: [column, event], and whether there is one in `present`; `has_great`: products with some
     of them may exceed a double. ranks, orders: [event, column]; ordered: whether there is a value
     in `orders`. lows and highs: [event, part] the least and the greatest value in `orders` of
-    earlier events that the event may follow; a low above its high stands for none.
+    earlier events that the event may follow; a low above its high stands for none. values: what
+    conditions read.
     """
 
     def __init__(self, columns: dict[str, Any]) -> None:
@@ -293,3 +321,4 @@ class Batch:
         self.ordered = columns["ordered"]
         self.lows = columns["lows"]
         self.highs = columns["highs"]
+        self.values = columns["values"]

@@ -9,8 +9,8 @@ from elsinore.model.expression import Expression
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Edge, Signature, ancestors, field_index
-from elsinore.plan.template import START, Reads, Reset
-from elsinore.trends.engine.tables import NO_ADDEND, ONE
+from elsinore.plan.template import ALL, START, Reads, Reset
+from elsinore.trends.engine.tables import BEGINNING, NO_ADDEND, NO_RANK, ONE
 from elsinore.trends.nodes.updates import addend_codes
 
 
@@ -33,14 +33,14 @@ class ExtremeUpdate(NamedTuple):
     """What an event compares an extreme of a node with: its sources, and its own rank."""
 
     sources: tuple[Source, ...]
-    rank: int  # a column of ranks, or -1
+    rank: int  # a column of ranks, NO_RANK or BEGINNING
 
 
 class Update(NamedTuple):
     """What one class of events does to one node; `sums[0]` is the number of trends."""
 
     node: int
-    starts: bool
+    starts: Reads | None  # in which windows a trend may begin with the event; None: in none
     sums: tuple[SumUpdate, ...]
     extremes: tuple[ExtremeUpdate, ...]
 
@@ -91,16 +91,18 @@ class Updates:
         """Return what an event that goes along some edges into a node does to it."""
         merged = self.nodes[node]
         before = [edge for edge in edges if edge.source != START]
+        starts = [edge.reads for edge in edges if edge.source == START]
         return Update(
             node,
-            len(before) < len(edges),
+            ALL if ALL in starts else next(iter(starts), None),
             tuple(
                 SumUpdate(self._sources(before, sum_of), self._addend(node, sum_of, edges[0].type))
                 for sum_of in merged.linear
             ),
             tuple(
                 ExtremeUpdate(
-                    self._sources(before, extreme), self._rank(node, extreme, edges[0].type)
+                    self._sources(before, extreme),
+                    self._rank(node, extreme, edges[0].type, starts=bool(starts)),
                 )
                 for extreme in merged.extremes
             ),
@@ -122,7 +124,9 @@ class Updates:
         window = self.nodes[node].window
         return self._addends[Addend.of(signature.kind, signature.attribute, window, signature.turn)]
 
-    def _rank(self, node: int, signature: Signature, type_name: str) -> int:
+    def _rank(self, node: int, signature: Signature, type_name: str, *, starts: bool) -> int:
+        if signature.kind is FieldKind.BEGINNING:
+            return BEGINNING if starts else NO_RANK
         if (node, type_name) not in signature.contributors or signature.attribute is None:
-            return -1
+            return NO_RANK
         return self.ranks.index((signature.kind, signature.attribute))

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
+from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import (
+    MIRRORED,
     Attribute,
     Binary,
     Call,
@@ -27,6 +29,7 @@ from elsinore.model.expression import (
 from elsinore.trends.graph.codes import Order, order_of, plain_of
 
 BOUND = 2**63  # whole numbers of 64 bits are below it
+FITTING = 2.0**63 - 2**10  # the greatest double that is one of these
 GREAT = 2.0**61  # whole numbers that are computed and greater are Python's
 SMALL = 2**60
 LITERAL = 2**53  # so are whole constants below this: doubles tell them apart
@@ -121,6 +124,30 @@ def _computed(operator: Operator, left: Values, right: Values) -> Values:
 def added(left: Values, right: Values) -> Values:
     """Return sums."""
     return _computed(Operator.ADD, left, right)
+
+
+def compared(operator: Operator, left: Values, right: Values) -> NDArray[np.bool_]:
+    """Return whether numbers compare so; whole numbers and doubles are compared exactly.
+
+    >>> there = np.ones(1, np.bool_)
+    >>> one, other = Values(np.array([2**53 + 1]), there), Values(np.array([2.0**53]), there)
+    >>> compared(Operator.GT, one, other).tolist(), compared(Operator.EQ, other, one).tolist()
+    ([True], [False])
+    """
+    if left.are_whole == right.are_whole:
+        return np.asarray(COMPARE[operator](left.numbers, right.numbers), np.bool_)
+    if not left.are_whole:
+        return compared(MIRRORED[operator], right, left)
+    if left.numbers.dtype == object:  # Python compares such numbers exactly
+        pairs = left.numbers, right.numbers.astype(object)
+        return np.asarray(COMPARE[operator](*pairs), np.bool_)
+    doubles = np.where(np.isnan(right.numbers), 0.0, right.numbers)
+    below = np.floor(np.clip(doubles, -(2.0**63), FITTING))
+    floors = below.astype(np.int64)
+    unequal = np.where(left.numbers > floors, 1.0, -1.0)
+    sign = np.where(left.numbers == floors, below - doubles, unequal)
+    sign = np.where(np.abs(doubles) < BOUND, sign, -doubles)
+    return np.asarray(COMPARE[operator](sign, 0.0), np.bool_)
 
 
 def as_codes(values: Values) -> NDArray[np.int64]:

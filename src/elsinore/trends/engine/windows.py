@@ -13,7 +13,9 @@ import cython
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.negatives import set_limits
     from cython.cimports.elsinore.trends.engine.rows import (
+        add_up_rows,
         drop_rows,
         empty_row_lanes,
         forget_rows_before,
@@ -22,7 +24,13 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.tables import Program
     from cython.cimports.elsinore.trends.engine.totals import add_to_totals
 else:
-    from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, forget_rows_before
+    from elsinore.trends.engine.negatives import set_limits
+    from elsinore.trends.engine.rows import (
+        add_up_rows,
+        drop_rows,
+        empty_row_lanes,
+        forget_rows_before,
+    )
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
     from elsinore.trends.engine.totals import add_to_totals
@@ -149,8 +157,27 @@ def close_rows(
             lane: cython.Py_ssize_t = lane_of(window, overlap)
             width: cython.Py_ssize_t = program.blocks[block].width
             empty_row_lanes(program, store, slot, block, lane, width, overlap)
-        start: cython.longlong = end_of(program, kind, end) - program.kinds[kind].within
-        forget_rows_before(program, store, slot, block, start)
+        opened: cython.Py_ssize_t = program.kinds[kind].opened + lane_of(end, overlap)
+        forget_rows_before(program, store, slot, block, store.opened[slot, opened])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def decide_ends(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
+    lane: cython.Py_ssize_t,
+) -> cython.void:
+    """Add up the trends of a window after whose end no negative match began."""
+    block: cython.Py_ssize_t
+    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
+    for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
+        if program.blocks[block].closing >= 0:
+            set_limits(program, store, slot, program.blocks[block].closing)
+            add_up_rows(program, store, slot, block, lane, overlap)
 
 
 def close_windows(
@@ -166,6 +193,7 @@ def close_windows(
     window: cython.longlong
     for window in range(store.first[slot, kind], last + 1):
         lane: cython.Py_ssize_t = lane_of(window, overlap)
+        decide_ends(program, store, slot, kind, lane)
         add_to_totals(program, store, slot, kind, lane, window)
         empty_window(program, store, slot, kind, lane)
     if last >= store.first[slot, kind]:
@@ -191,6 +219,7 @@ def open_windows(
     for window in range(begin, last + 1):
         lane: cython.Py_ssize_t = lane_of(window, overlap)
         store.cells[slot, program.kinds[kind].cell + lane] = 1.0
+        store.opened[slot, program.kinds[kind].opened + lane] = store.slots[slot].moment
         for place in range(program.kinds[kind].seeds, program.kinds[kind].seeds_end):
             store.cells[slot, program.seeds[place] + lane] = 1.0
     store.last[slot, kind] = max(store.last[slot, kind], last)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
-from elsinore.plan.merged import Edge, MergedTemplate
+from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.merged import Edge, MergedTemplate, Node
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine.updates import Update, Updates
 
@@ -106,11 +107,16 @@ def _looping(merged: MergedTemplate) -> list[tuple[str, Reads, list[int]]]:
     """Return the nodes with a loop, by the type of its events and how they are compared."""
     looping: dict[tuple[str, Reads], dict[int, None]] = {}
     for number, node in enumerate(merged.nodes):
-        if node.strategy is Strategy.ANY:
+        if node.strategy is Strategy.ANY and not _is_under_not(node):
             for edge in node.edges:
                 if edge.source == number:
                     looping.setdefault((edge.type, edge.reads), {})[number] = None
     return [(*key, list(nodes)) for key, nodes in looping.items()]
+
+
+def _is_under_not(node: Node) -> bool:
+    """Return whether a negative pattern's trends pass through a node, whose beginnings are kept."""
+    return any(extreme.kind is FieldKind.BEGINNING for extreme in node.extremes)
 
 
 def _predicates(merged: MergedTemplate, node: int, type_name: str) -> Predicates:
@@ -145,6 +151,8 @@ class _Neighbours:
             return None
         if any(edge.reads != ALL for edge in edges) or self._is_reset(node):
             return None
+        if self._nodes[node].rows is not None:
+            return None
         before = {source for source in sources if source not in {START, node}}
         if any(self.edges(source) or self._is_reset(source) for source in before):
             return None
@@ -165,6 +173,7 @@ class _Neighbours:
             Counter(edges) != Counter(own)
             or self._nodes[twin].window != self._nodes[holder].window
             or self._nodes[twin].strategy is not Strategy.ANY
+            or self._nodes[twin].rows is not None
             or self._is_reset(twin)
             or self._targets.get(twin)
         ):

@@ -103,8 +103,10 @@ class SharingCounts:
 
 def in_words(reads: Reads) -> str:
     """Return how an event is compared with the one before it, after a space; "" if it is not."""
-    ranges = [" AND ".join(map(_comparison, cuts)) for cuts in reads]
-    return f" {' OR '.join(ranges)}" if ranges else ""
+    ranges = [" AND ".join(map(_comparison, cuts)) for cuts in reads.ranges]
+    parts = [" OR ".join(ranges)] if ranges else []
+    parts += map(render, reads.conditions)
+    return f" {' AND '.join(parts)}" if parts else ""
 
 
 def _comparison(cut: Cut) -> str:

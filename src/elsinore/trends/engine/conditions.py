@@ -1,0 +1,277 @@
+"""Conditions between an event and one before it, as code and as columns of values.
+
+Numbers are doubles, and integers where they are whole; times and lengths of time are integers of
+one unit. Texts, decimals and integers without a sign are compared by their codes among all values
+that are kept (`elsinore.operators.conditions.ranked`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from elsinore.arrow import to_arrow, to_numpy
+from elsinore.errors import InputError
+from elsinore.expressions.lengths import unit_of
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Expression, Literal, Operator
+from elsinore.numeric.constants import moment
+from elsinore.operators.conditions.code import Code, Moment, Program
+from elsinore.operators.conditions.compiler import Compiler
+from elsinore.operators.conditions.orders import NULL, Order
+from elsinore.operators.conditions.ranked import Ints, RankedValues
+from elsinore.operators.conditions.tables import Columns, Conditions
+from elsinore.plan.between import PREVIOUS
+from elsinore.trends.graph.codes import Order as Codes
+from elsinore.trends.graph.codes import order_of, plain_of, steady_codes, with_nan
+
+_ORDERS = {
+    Codes.WHOLE: Order.WHOLE,
+    Codes.WIDE: Order.NUMBER,
+    Codes.NUMBER: Order.NUMBER,
+    Codes.TEXT: Order.TEXT,
+    Codes.TRUTH: Order.TRUTH,
+    Codes.TIME: Order.TIME,
+    Codes.DURATION: Order.LENGTH,
+    Codes.NONE: Order.NONE,
+}
+_TEXTS, _NUMBERS = 0, 1  # what goes by rank
+FEW = 1024  # ranked values of which none is forgotten
+
+
+class _Column(NamedTuple):
+    """A column of values: of an attribute, or of its codes among all exact numbers."""
+
+    name: str
+    is_ranked: bool = False
+
+
+class _Layout:
+    """The columns of the attributes that conditions read, given out as they are asked for."""
+
+    def __init__(self, types: Mapping[str, pa.DataType]) -> None:
+        plain = {name: plain_of(to_arrow([], kind)).type for name, kind in types.items()}
+        self.orders = {name: order_of(kind) for name, kind in plain.items()}
+        self.unit = unit_of(*plain.values())
+        self.columns: dict[_Column, int] = {}
+
+    def order(self, name: str) -> Order:
+        """Return how an attribute is compared."""
+        return _ORDERS[self.orders[name]]
+
+    def column(self, name: str, *, is_ranked: bool = False) -> int:
+        """Return the column of an attribute."""
+        return self.columns.setdefault(_Column(name, is_ranked), len(self.columns))
+
+    def time(self, text: str) -> int:
+        """Return a time written as text as an integer."""
+        try:
+            return int(moment(text, pa.timestamp(self.unit)).value)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(
+                f"A predicate compares a time with '{text}', which is not a time. Write one as in "
+                "'2024-01-31T12:00:00'."
+            ) from error
+
+    def ticks(self, nanoseconds: int) -> int:
+        """Return a length of time as an integer."""
+        return nanoseconds if self.unit == "ns" else nanoseconds // 1_000
+
+
+class _Compiler(Compiler):
+    """Compiles conditions whose attributes are those of an event and of one before it."""
+
+    layout: _Layout
+
+    def __init__(self, layout: _Layout) -> None:
+        super().__init__(layout)
+        self.ranked: dict[int, Any] = {}  # integer constants that are codes of numbers
+
+    def put_leaf(self, leaf: Attribute) -> None:
+        """Emit what pushes an attribute as a double."""
+        self.emit(Code.DOUBLE, _moment_of(leaf), 0, self.layout.column(leaf.name or ""))
+
+    def put_whole_leaf(self, leaf: Attribute, order: Order | None) -> None:  # noqa: ARG002
+        """Emit what pushes an attribute as an integer."""
+        self.emit(Code.WHOLE, _moment_of(leaf), 0, self.layout.column(leaf.name or ""))
+
+    def compare_numbers(self, operator: Operator, left: Expression, right: Expression) -> None:
+        """Emit a comparison of numbers, exact but for what is computed as doubles."""
+        orders = self.order_of(left), self.order_of(right)
+        is_wide = self._is_wide(left) or self._is_wide(right)
+        if is_wide and _is_plain_number(left) and _is_plain_number(right):
+            self._put_code(left)
+            self._put_code(right)
+            self.emit(Code[f"WHOLE_{operator.name}"])
+            return
+        if Order.WHOLE in orders and Order.NUMBER in orders:
+            if orders[0] is not Order.WHOLE:
+                left, right, operator = right, left, ex.MIRRORED[operator]
+            self.put_whole(left)
+            self.put_value(right)
+            self.emit(Code[f"MIXED_{operator.name}"])
+            return
+        super().compare_numbers(operator, left, right)
+
+    def _is_wide(self, node: Expression) -> bool:
+        return isinstance(node, Attribute) and self.layout.orders[node.name or ""] is Codes.WIDE
+
+    def _put_code(self, node: Expression) -> None:
+        """Emit what pushes the code of a number among all exact numbers."""
+        if isinstance(node, Attribute):
+            place = self.layout.column(node.name or "", is_ranked=True)
+            self.emit(Code.WHOLE, _moment_of(node), 0, place)
+            return
+        assert isinstance(node, Literal)
+        self.program.wholes.append(NULL)
+        self.ranked[len(self.program.wholes) - 1] = node.value
+        self.emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
+
+
+def _moment_of(leaf: Attribute) -> Moment:
+    return Moment.PREVIOUS if leaf.variable == PREVIOUS else Moment.CURRENT
+
+
+def _is_plain_number(node: Expression) -> bool:
+    match node:
+        case Literal(value):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(node, Attribute)
+
+
+class ConditionColumns:
+    """The conditions of an operator, and the columns that they read of batches and rows."""
+
+    def __init__(
+        self,
+        expressions: Sequence[Expression],
+        lists: Sequence[int],
+        types: Mapping[str, pa.DataType],
+    ) -> None:
+        self._layout = _Layout(types)
+        compiler = _Compiler(self._layout)
+        for expression in expressions:
+            compiler.finish(expression)
+        self._program: Program = compiler.program
+        self._ranked_constants = compiler.ranked
+        self.conditions = Conditions(compiler.program, lists)
+        self.values = [RankedValues(), RankedValues()]  # of texts, and of numbers
+        self._kept = FEW  # values of which at least half were in use
+        self._put_constants()
+
+    @property
+    def count(self) -> int:
+        """The number of columns."""
+        return len(self._layout.columns)
+
+    def columns(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Columns:
+        """Return the columns of a batch's events; `rows` [column, row] get the codes of today."""
+        size = (self.count, batch.num_rows)
+        doubles, integers = np.full(size, np.nan), np.full(size, NULL)
+        ranked: list[dict[int, pa.DictionaryArray]] = [{}, {}]
+        for (name, is_ranked), place in self._layout.columns.items():
+            column, order = plain_of(batch.column(f"pair:{name}")), self._layout.orders[name]
+            if is_ranked or order is Codes.TEXT:
+                values = column if order is not Codes.NUMBER else _without_nan(column)
+                which = _TEXTS if order is Codes.TEXT else _NUMBERS
+                ranked[which][place] = values.dictionary_encode()
+            elif order in {Codes.NUMBER, Codes.WIDE}:
+                doubles[place] = with_nan(column.cast(pa.float64(), safe=False))
+            elif order is Codes.NONE:
+                integers[place] = np.where(to_numpy(column.is_valid()), 0, NULL)
+            else:
+                codes = to_numpy(steady_codes(name, column, order, self._layout.unit), 0)
+                known = to_numpy(column.is_valid())
+                if (codes[known] == NULL).any():
+                    raise InputError(
+                        f"'{name}' has the value {NULL}, which conditions between events cannot "
+                        "tell from null. Leave such events out, or cast the attribute to a double."
+                    )
+                integers[place] = np.where(known, codes, NULL)
+                if order in {Codes.WHOLE, Codes.TRUTH}:
+                    doubles[place] = np.where(known, codes.astype(np.float64), np.nan)
+        for which, of_kind in enumerate(ranked):
+            self._learn(which, of_kind, rows)
+            for place, column in of_kind.items():
+                integers[place] = self.values[which].codes(column)
+        return Columns(doubles, integers)
+
+    def _learn(
+        self, which: int, columns: Mapping[int, pa.DictionaryArray], rows: NDArray[np.int64]
+    ) -> None:
+        """Take in the values of columns; the codes of rows and constants change with them."""
+        values, places = self.values[which], list(columns)
+        if not places:
+            return
+        if len(values.values) > 2 * self._kept:
+            _renumber(rows, places, values.keep(rows[places]))
+            self._kept = max(FEW, len(values.values))
+        changed = values.learn(columns.values())
+        if changed is not None:
+            _renumber(rows, places, changed)
+        self._put_constants()
+
+    def _put_constants(self) -> None:
+        """Put in the codes of constants."""
+        wholes = np.asarray(self.conditions.wholes)
+        for place, text in self._program.texts.items():
+            wholes[place] = self.values[_TEXTS].code(text)
+        for place, number in self._ranked_constants.items():
+            wholes[place] = self.values[_NUMBERS].code(number)
+
+    def save(self) -> str:
+        """Return the ranked values as a text."""
+        return json.dumps([list(map(_written, values.values)) for values in self.values])
+
+    def load(self, text: str) -> None:
+        """Take up what `save` returned."""
+        self.values = [RankedValues(map(_read, values)) for values in json.loads(text)]
+        self._put_constants()
+
+    def check(self) -> None:
+        """Raise InputError if an integer went beyond 64 bits since the last call."""
+        if self.conditions.has_overflown:
+            self.conditions.has_overflown = 0
+            raise InputError(
+                "A whole number or a length of time in a condition goes beyond 64 bits. Cast the "
+                "attributes to doubles, or the times to a coarser unit."
+            )
+
+
+def _written(value: str | float | Decimal) -> str | list[str]:
+    """Return a value as JSON has it."""
+    match value:
+        case str():
+            return value
+        case float():
+            return ["double", value.hex()]
+    return ["decimal" if isinstance(value, Decimal) else "whole", str(value)]
+
+
+def _read(written: str | list[str]) -> str | int | float | Decimal:
+    match written:
+        case ["double", str(text)]:
+            return float.fromhex(text)
+        case ["decimal", str(text)]:
+            return Decimal(text)
+        case ["whole", str(text)]:
+            return int(text)
+    return str(written)
+
+
+def _without_nan(column: pa.Array) -> pa.Array:
+    doubles = with_nan(column)
+    return pa.array(doubles, from_pandas=True)
+
+
+def _renumber(rows: NDArray[np.int64], places: Sequence[int], codes: Ints) -> None:
+    """Replace the codes of rows in some columns by new ones."""
+    for place in places:
+        known = rows[place] != NULL
+        rows[place][known] = codes[rows[place][known] >> 1]
