@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -207,13 +207,24 @@ class GivingOut:
         return cls(inner, one_slot=bool(arrays["one_slot"][0]), slots=slots)
 
 
-def _uses_engine(unit: TrendUnit) -> bool:
-    """Return whether `elsinore.trends.engine` runs a unit: if tests ask for it, and it can."""
-    if os.environ.get(ENGINE) != "new":
-        return False
-    from elsinore.trends.engine.units import engine_unit  # noqa: PLC0415 - tests only
+def _operator_class(unit: TrendUnit) -> type[Any]:
+    """Return the class of a unit's operators, by its path; tests may ask for the new engine."""
+    if os.environ.get(ENGINE) == "new":
+        from elsinore.trends.engine.units import engine_unit  # noqa: PLC0415 - tests only
 
-    return engine_unit(unit) is not None
+        if engine_unit(unit) is not None:
+            from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415
+
+            return EngineOperator
+    if unit.exact or unit.path is Path.SETS or os.environ.get(ENGINE) == "new":
+        from elsinore.trends.sets.operator import SetsOperator  # noqa: PLC0415 - few ask for it
+
+        return SetsOperator
+    if unit.path is not Path.COARSE:
+        from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
+
+        return BufferedTrends
+    return TrendOperator
 
 
 def operator_of(
@@ -231,19 +242,10 @@ def operator_of(
     and where there are none it makes no difference. `record`: each burst and what was decided is
     kept.
     """
-    if _uses_engine(unit):
-        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
-
-        return EngineOperator(
-            unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
-        )
-    if unit.path is not Path.COARSE or unit.exact:
-        from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
-
-        return BufferedTrends(
-            unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
-        )
-    return TrendOperator(unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record)
+    operator: TrendsOperator = _operator_class(unit)(
+        unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
+    )
+    return operator
 
 
 def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
@@ -251,15 +253,8 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
 
     Raises StateError where the bytes are damaged or of another version or workload.
     """
-    if _uses_engine(unit):
-        from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415 - tests only
-
-        return EngineOperator.load(unit, blob)
-    if unit.path is not Path.COARSE or unit.exact:
-        from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
-
-        return BufferedTrends.load(unit, blob)
-    return TrendOperator.load(unit, blob)
+    operator: TrendsOperator = _operator_class(unit).load(unit, blob)
+    return operator
 
 
 def bytes_per_key(unit: TrendUnit) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -10,13 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_numpy
-from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
-from elsinore.model.moments import MICROSECOND, Moment, Span
-from elsinore.numeric.exact import encode, extended
 from elsinore.plan import Path, Sharing, TrendUnit
 from elsinore.plan.paths import goes_in_steps
-from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.counted import as_guarded, is_counted
 from elsinore.trends.graph import GraphEvaluator
 from elsinore.trends.graph.columns import ComparedColumns, keeps_codes
@@ -30,7 +24,6 @@ from elsinore.trends.rows.plain import PlainRows
 from elsinore.trends.statistics import SharingStatistics
 from elsinore.trends.values.columns import addends_of
 from elsinore.trends.values.shifts import Shifts
-from elsinore.trends.values.spread import from_means
 
 _DIGITS = 15  # so many digits of a decimal a double tells apart
 
@@ -114,8 +107,6 @@ def evaluator_of(unit: TrendUnit, *, by_time: bool, sharing: Sharing, record: bo
 
     `by_time`: events of one time do not precede one another; else each is its own moment.
     """
-    if unit.path is Path.SETS or unit.exact:
-        return _Sets(unit, by_time)
     if unit.path is Path.GRAPH:
         return _Graph(unit, by_time, share=sharing is not Sharing.NEVER)
     if is_counted(unit, sharing, record=record):
@@ -206,62 +197,6 @@ class _Graph(_Whole):
         return None if self._closing is None else self._closing.close(rows, done, until)
 
 
-class _Sets(_Whole):
-    def __init__(self, unit: TrendUnit, by_time: bool) -> None:
-        from elsinore.trends.sets import SetsEvaluator  # noqa: PLC0415 - a room that few ask
-
-        super().__init__(unit)
-        self._inner = SetsEvaluator(unit, by_time=by_time)
-        self.bytes_held = 0  # of objects, and not of arrays: they are not counted
-
-    def evaluate(self, rows: Rows, due: Due) -> pa.RecordBatch:
-        from elsinore.trends.sets import SetEvents  # noqa: PLC0415
-
-        assert isinstance(rows, PlainRows)
-        unit, table = self.unit, rows.table(due.wanted)
-        values = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}
-        values |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
-        totals = self._inner.evaluate(
-            SetEvents(
-                starts=due.starts,
-                done=due.done,
-                until=due.until,
-                times=to_numpy(table.column("time")),
-                codes=to_numpy(table.column("class")),
-                rows=values,
-                ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
-            )
-        )
-        schema = totals_fields(unit, exact=unit.exact)
-        shifts = np.zeros((0 if unit.exact else len(unit.squared), len(totals)))
-        if not unit.exact:
-            for row, total in enumerate(totals):
-                for place, shift in from_means(unit, total.query, total.cells):
-                    shifts[place, row] = shift
-        linear = max(len(member.aggregation.linear) for member in unit.members)
-        extremes = sum(name.startswith("extreme") for name in schema.names)
-        keys = np.array([total.key for total in totals], dtype=np.int64)
-        columns: dict[str, list[Any]] = {
-            "query": [total.query for total in totals],
-            "group": due.groups[keys].tolist(),
-            "window": [total.window for total in totals],
-        }
-        for f in range(linear):
-            numbers = [total.cells[f] if f < len(total.cells) else 0 for total in totals]
-            if unit.exact:
-                columns[f"digits{f}"] = [encode(number) for number in numbers]
-            else:
-                pairs = [extended(number) for number in numbers]
-                columns[f"cell{f}"] = [mantissa for mantissa, _ in pairs]
-                columns[f"power{f}"] = [power for _, power in pairs]
-        for x in range(extremes):
-            columns[f"extreme{x}"] = [
-                total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in totals
-            ]
-        columns |= {f"shift{k}": of_rows for k, of_rows in enumerate(shifts.tolist())}
-        return pa.RecordBatch.from_pydict(columns, schema=schema)
-
-
 def _keeps_codes(unit: TrendUnit, schema: pa.Schema) -> bool:
     """Return whether what is compared is so as the same numbers in every batch."""
     return keeps_codes(schema.field(f"pair:{name}").type for name in unit.compared)
@@ -291,35 +226,3 @@ def _keyed(unit: TrendUnit, read: Encoded, due: Due, shifts: Shifts) -> KeyedEve
         slots=due.slots,
         occur=read.occur,
     )
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column's values as Python's, NaN as None, whole decimals as integers.
-
-    Lengths of time are whole numbers of ticks (`elsinore.expressions.lengths.unit_of`).
-    """
-    if is_length(column.type):
-        column = ticks(column, unit_of(column.type))
-    if pa.types.is_decimal(column.type) and column.type.scale <= 0:
-        return [None if value is None else int(value) for value in column.to_pylist()]
-    return [
-        None if isinstance(value, float) and math.isnan(value) else value
-        for value in column.to_pylist()
-    ]
-
-
-def _compared(column: pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column that is compared, decimals as doubles where that is exact.
-
-    Other decimals stay: one can compare them with one another, and compute nothing with them.
-    """
-    kind = column.type
-    if is_time(kind) or is_length(kind):
-        unit = unit_of(kind)
-        factor, fine = (1, True) if unit == "ns" else (MICROSECOND, False)
-        make = Moment if is_time(kind) else Span
-        counted = ticks(column, unit).to_pylist()
-        return [None if tick is None else make(tick * factor, fine) for tick in counted]
-    if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= _DIGITS:
-        return [None if value is None else float(value) for value in column.to_pylist()]
-    return _values(column)
