@@ -176,16 +176,25 @@ def _at_edge(parts: Several[Pattern], place: int) -> bool:
 
 
 def _negatives(draw: st.DrawFn, types: Several[str], used: list[str]) -> Pattern:
-    """Draw what must not occur: one event mostly, or two."""
+    """Draw what must not occur: one event mostly, or a pattern of two."""
 
     def event() -> Event:
         used.append(f"n{len(used) + 1}")
         return Event(draw(st.sampled_from((*types, "D", "Z"))), used[-1])
 
-    shape = draw(st.sampled_from("eeesk"))
-    if shape == "e":
-        return event()
-    return Sequence((event(), event())) if shape == "s" else Kleene(event(), 2, None)
+    shape = draw(st.sampled_from("eeeesskkr?n"))
+    match shape:
+        case "s":
+            return Sequence((event(), event()))
+        case "k":
+            return Kleene(event(), 2, None)
+        case "r":
+            return Sequence((event(), Kleene(event(), 1, None)))
+        case "?":
+            return Sequence((Kleene(event(), 0, 1), event()))
+        case "n":
+            return Sequence((event(), Negation(event()), event()))
+    return event()
 
 
 # Predicates
@@ -330,9 +339,25 @@ def _comparisons(draw: st.DrawFn, earlier: Attribute, later: Attribute) -> Expre
     other = replace(later, name="s" if name == "s" else draw(st.sampled_from("vvw")))
     compare = draw(st.sampled_from(LESS_OR_MORE))
     condition: Expression = Binary(compare, one, other)
-    shape = draw(st.integers(0, 5))
+    shape = draw(st.integers(0, 9))
+    if name == "s":
+        shape %= 6
     if shape == 1:
         return Not(condition)
+    if shape == 6:
+        operator = draw(st.sampled_from((Operator.MUL, Operator.MOD, Operator.DIV, Operator.ADD)))
+        return Binary(
+            compare, Binary(operator, one, other), Literal(draw(st.sampled_from(NUMBERS)))
+        )
+    if shape == 7:  # a range, and something to check
+        product = Binary(Operator.MUL, replace(earlier, name="w"), replace(later, name="v"))
+        return Binary(Operator.AND, condition, Binary(Operator.GT, product, Literal(0)))
+    if shape == 8:
+        same = Binary(Operator.NE, replace(earlier, name="s"), replace(later, name="s"))
+        return Binary(draw(st.sampled_from((Operator.AND, Operator.OR))), condition, same)
+    if shape == 9:
+        absolute = Call("ABS", (Binary(Operator.SUB, one, other),))
+        return Binary(compare, absolute, Literal(1))
     if shape == 2:
         return Binary(Operator.OR, condition, IsNull(replace(later, name="v")))
     if shape == 3:
@@ -396,7 +421,8 @@ def trend_queries(
         parts = [_negated(draw, part, types, used) for part in parts]
     pattern = parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
     where = _predicates(draw, pattern)
-    pairs = _pairs(draw(st.sampled_from(parts)), features)
+    negated = [node.pattern for node in pt.walk(pattern) if isinstance(node, Negation)]
+    pairs = _pairs(draw(st.sampled_from((*parts, *parts, *negated))), features)
     for _ in range(draw(st.sampled_from((0, 1, 1, 2))) if pairs else 0):
         where += (_comparisons(draw, *draw(st.sampled_from(pairs))),)
     strategies = tuple(Strategy) if Feature.STRATEGIES in features else (Strategy.ANY,)

@@ -14,6 +14,7 @@ from typing import cast
 import pyarrow as pa
 
 from elsinore.plan import Path, TrendUnit
+from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.stored import Negatives, stored
 from elsinore.plan.template import Cut, Template
@@ -37,13 +38,20 @@ def engine_unit(unit: TrendUnit, types: Types | None = None) -> TrendUnit | None
 def _engine_unit(unit: TrendUnit, types: Types | None) -> TrendUnit | None:
     if unit.exact or unit.path is Path.COARSE:
         return None if unit.exact else unit
-    guarded = as_guarded(unit).guarded if unit.path is Path.SHARED else unit.guarded
     negatives = Negatives()
+    members: list[Template | GuardedTemplate] = list(unit.members)
+    if unit.path is Path.SHARED:
+        for place, guarded in enumerate(as_guarded(unit).guarded):
+            if any(move.adjacent is not None for move in unit.templates[place].transitions):
+                members[place] = guarded
 
     def can_be_ordered(cut: Cut) -> bool:
         return types is None or is_range(cut, types)
 
-    templates = [stored(template, negatives, can_be_ordered) for template in guarded]
+    templates = [
+        member if isinstance(member, Template) else stored(member, negatives, can_be_ordered)
+        for member in members
+    ]
     if any(isinstance(template, str) for template in templates):
         return None
     found = cast("list[Template]", templates)

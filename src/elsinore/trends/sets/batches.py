@@ -60,6 +60,12 @@ def totals_of(unit: TrendUnit, totals: Sequence[SetTotal], keys: Keys) -> pa.Rec
         "group": keys.groups[places].tolist(),
         "window": [total.window for total in totals],
     }
+    if not unit.exact:  # before the sums are read, which change with it
+        shifts = np.zeros((len(unit.squared), len(totals)))
+        for row, total in enumerate(totals):
+            for place, shift in from_means(unit, total.query, total.cells):
+                shifts[place, row] = shift
+        columns |= {f"shift{k}": of_rows for k, of_rows in enumerate(shifts.tolist())}
     for f in range(unit.linear):
         numbers = [total.cells[f] if f < len(total.cells) else 0 for total in totals]
         if unit.exact:
@@ -72,12 +78,6 @@ def totals_of(unit: TrendUnit, totals: Sequence[SetTotal], keys: Keys) -> pa.Rec
         columns[f"extreme{x}"] = [
             total.extremes[x] if x < len(total.extremes) else int(FOREVER) for total in totals
         ]
-    if not unit.exact:
-        shifts = np.zeros((len(unit.squared), len(totals)))
-        for row, total in enumerate(totals):
-            for place, shift in from_means(unit, total.query, total.cells):
-                shifts[place, row] = shift
-        columns |= {f"shift{k}": of_rows for k, of_rows in enumerate(shifts.tolist())}
     return pa.RecordBatch.from_pydict(columns, schema=schema)
 
 

@@ -231,7 +231,8 @@ class SetsOperator:
         operator = cls(unit, one_slot=one_slot, ordered=ordered)
         if "rows" in arrays:
             operator._rows = [table_from_bytes(arrays["rows"].tobytes())]
-        operator._add(*table_from_bytes(arrays["totals"].tobytes()).to_batches())
+        for totals in table_from_bytes(arrays["totals"].tobytes()).to_batches():
+            operator._add(totals)
         operator._last = dict(zip(*arrays["last"].tolist(), strict=True))
         operator._done = dict(zip(*arrays["done"].tolist(), strict=True))
         new, kept, key, group = arrays["counts"].tolist()
