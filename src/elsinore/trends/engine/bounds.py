@@ -29,6 +29,7 @@ from elsinore.trends.engine.values import (
     as_codes,
     compared,
     kind_of,
+    plain_column,
     values_of,
 )
 from elsinore.trends.graph.codes import (
@@ -36,7 +37,6 @@ from elsinore.trends.graph.codes import (
     Order,
     is_fine,
     order_of,
-    plain_of,
     steady_codes,
     with_nan,
 )
@@ -78,13 +78,13 @@ def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
     """
     match cut.previous, cut.current, cut.shift:
         case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
-            orders = {order_of(plain_of(to_arrow([], types[n])).type) for n in (earlier, later)}
+            orders = {order_of(plain_column(to_arrow([], types[n])).type) for n in (earlier, later)}
             if len(orders) == 1:
                 return orders <= STEADY
     shifted = shifted_attribute(cut.current)
     if shifted is not None:
         names = [attribute.name or "" for attribute in (*ex.attributes(cut.previous), shifted)]
-        orders = {order_of(plain_of(to_arrow([], types[name])).type) for name in names}
+        orders = {order_of(plain_column(to_arrow([], types[name])).type) for name in names}
         return orders in ({Order.TIME}, {Order.DURATION})
     computed = (cut.previous, cut.current, *(() if cut.shift is None else (cut.shift,)))
     return all(kind_of(expression, types) is not None for expression in computed)
@@ -153,7 +153,7 @@ class _Codes:
         prefix = "pair:"
         fields = [field for field in batch.schema if field.name.startswith(prefix)]
         self._types = {field.name.removeprefix(prefix): field.type for field in fields}
-        plain = [plain_of(to_arrow([], kind)).type for kind in self._types.values()]
+        plain = [plain_column(to_arrow([], kind)).type for kind in self._types.values()]
         self._unit = "ns" if has_fine_lengths or any(map(is_fine, plain)) else "us"
         self._known: dict[Expression, Codes] = {}
 
@@ -170,7 +170,7 @@ class _Codes:
     def _codes(self, expression: Expression) -> Codes:
         match expression:
             case Attribute(_, str(name)):
-                column = plain_of(self._batch.column(f"pair:{name}"))
+                column = plain_column(self._batch.column(f"pair:{name}"))
                 order = order_of(column.type)
                 if order is Order.NUMBER:
                     return _ranks(with_nan(column))
@@ -195,7 +195,7 @@ class _Codes:
 
     def read(self, name: str) -> Values:
         """Return the values of an attribute of numbers."""
-        column = plain_of(self._batch.column(f"pair:{name}"))
+        column = plain_column(self._batch.column(f"pair:{name}"))
         if order_of(column.type) is Order.NUMBER:
             doubles = with_nan(column)
             return Values(doubles, ~np.isnan(doubles))

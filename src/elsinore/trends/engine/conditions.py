@@ -28,8 +28,9 @@ from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, RankedValues
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import PREVIOUS
+from elsinore.trends.engine.values import plain_column
 from elsinore.trends.graph.codes import Order as Codes
-from elsinore.trends.graph.codes import order_of, plain_of, steady_codes, with_nan
+from elsinore.trends.graph.codes import order_of, steady_codes, with_nan
 
 _ORDERS = {
     Codes.WHOLE: Order.WHOLE,
@@ -56,7 +57,7 @@ class _Layout:
     """The columns of the attributes that conditions read, given out as they are asked for."""
 
     def __init__(self, types: Mapping[str, pa.DataType]) -> None:
-        plain = {name: plain_of(to_arrow([], kind)).type for name, kind in types.items()}
+        plain = {name: plain_column(to_arrow([], kind)).type for name, kind in types.items()}
         self.orders = {name: order_of(kind) for name, kind in plain.items()}
         self.unit = unit_of(*plain.values())
         self.columns: dict[_Column, int] = {}
@@ -176,7 +177,7 @@ class ConditionColumns:
         doubles, integers = np.full(size, np.nan), np.full(size, NULL)
         ranked: list[dict[int, pa.DictionaryArray]] = [{}, {}]
         for (name, is_ranked), place in self._layout.columns.items():
-            column, order = plain_of(batch.column(f"pair:{name}")), self._layout.orders[name]
+            column, order = plain_column(batch.column(f"pair:{name}")), self._layout.orders[name]
             if is_ranked or order is Codes.TEXT:
                 values = column if order is not Codes.NUMBER else _without_nan(column)
                 which = _TEXTS if order is Codes.TEXT else _NUMBERS
@@ -239,8 +240,8 @@ class ConditionColumns:
         if self.conditions.has_overflown:
             self.conditions.has_overflown = 0
             raise InputError(
-                "A whole number or a length of time in a condition goes beyond 64 bits. Cast the "
-                "attributes to doubles, or the times to a coarser unit."
+                "A whole number, a time or a length of time in a condition goes beyond 64 bits. "
+                "Cast the attributes to doubles, or the times to a coarser unit."
             )
 
 

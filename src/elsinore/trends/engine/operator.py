@@ -59,6 +59,11 @@ class EngineOperator:
         self._one_slot = one_slot
         self._sharing = sharing
         self._statistics = TrendStatistics()
+        self._read = (
+            *(f"sum:{name}" for name in unit.summed),
+            *(f"rank:{name}" for name in unit.ranked),
+            *(f"pair:{name}" for name in unit.compared),
+        )
         self._has_begun = False
         self._compared = pa.schema([])  # the attributes that conditions compare
         self._begin(None)
@@ -133,6 +138,9 @@ class EngineOperator:
         slots: of keys; None: a key is its own slot. until: then do as `close` does. Raises
         InputError where a key's rows are not in time order.
         """
+        missing = [name for name in self._read if batch.schema.get_field_index(name) < 0]
+        if missing:
+            raise ValueError(f"A batch of events has no column {' nor '.join(missing)}.")
         if batch.num_rows:
             self._statistics.events += batch.num_rows
             if not self._has_begun:

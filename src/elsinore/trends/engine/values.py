@@ -32,6 +32,7 @@ BOUND = 2**63  # whole numbers of 64 bits are below it
 FITTING = 2.0**63 - 2**10  # the greatest double that is one of these
 GREAT = 2.0**61  # whole numbers that are computed and greater are Python's
 SMALL = 2**60
+DIGITS = 15  # so many digits of a decimal a double tells apart
 LITERAL = 2**53  # so are whole constants below this: doubles tell them apart
 _TOO_GREAT = "A whole number in a condition goes beyond 64 bits. Cast the attribute to a double."
 _COMPUTE: dict[Operator, Callable[[Any, Any], Any]] = {
@@ -57,6 +58,15 @@ class Values(NamedTuple):
         return self.numbers.astype(np.float64)
 
 
+def plain_column(column: pa.Array) -> pa.Array:
+    """Return a column decoded; small floats, and decimals that doubles tell apart, as doubles."""
+    column = plain_of(column)
+    kind = column.type
+    if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= DIGITS:
+        return column.cast(pa.float64())
+    return column
+
+
 def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order | None:
     """Return whether an expression gives whole numbers or doubles; None if it is not computed here.
 
@@ -73,7 +83,7 @@ def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order |
         case Literal(float()):
             return Order.NUMBER
         case Attribute(_, str(name)):
-            order = order_of(plain_of(to_arrow([], types[name])).type)
+            order = order_of(plain_column(to_arrow([], types[name])).type)
             return order if order in {Order.WHOLE, Order.NUMBER} else None
         case Negative(operand) | Call("ABS", (operand,)):
             return kind_of(operand, types)
