@@ -23,6 +23,7 @@ from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Expression, Literal, Operator
 from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.code import Code, Moment, Program
+from elsinore.operators.conditions.comparisons import comparison_of
 from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, RankedValues
@@ -161,7 +162,10 @@ class ConditionColumns:
             compiler.finish(expression)
         self._program: Program = compiler.program
         self._ranked_constants = compiler.ranked
-        self.conditions = Conditions(compiler.program, lists)
+        comparisons = [
+            comparison_of(compiler.program, number) for number in range(len(expressions))
+        ]
+        self.conditions = Conditions(compiler.program, comparisons, lists)
         self.values = [RankedValues(), RankedValues()]  # of texts, and of numbers
         self._kept = FEW  # values of which at least half were in use
         self._put_constants()

@@ -120,7 +120,7 @@ class Store:
         self.needs_rows = False
         self.low = NO_MOMENT
         self.high = FOREVER
-        self.conditions = Conditions(Code(), ())
+        self.conditions = Conditions(Code(), (), ())
         self.registers = Registers(0, 0, 0)
         self.row_top = 0
         self.free = np.full(LEVELS, -1, np.int32)

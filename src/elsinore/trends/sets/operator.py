@@ -57,6 +57,7 @@ class SetsOperator:
         self._last: dict[int, int] = {}  # slot -> the time of its last event
         self._done: dict[int, int] = {}  # slot -> windows that end by then were evaluated
         self._current = (-1, -1)  # with `one_slot`: the key that goes on, and its group
+        self._classes: set[int] = set()  # of events that occurred
         self._nothing = no_rows(totals_fields(unit, exact=unit.exact))
         self._totals: pa.RecordBatch = self._nothing
 
@@ -78,8 +79,11 @@ class SetsOperator:
         self.statistics.events += batch.num_rows
         if slots is not None:
             batch = with_slots(batch, slots_of(batch, slots))
-        wanted = to_numpy(batch.column("class")) >= 0
+        classes = to_numpy(batch.column("class"))
+        wanted = classes >= 0
         self.statistics.matched += int(wanted.sum())
+        self._classes.update(np.unique(classes[wanted]).tolist())
+        self.statistics.classes = len(self._classes)
         if self.unit.keeps_all:
             wanted = to_numpy(batch.column("key")) >= 0
         self._keep(pa.Table.from_batches([batch.filter(to_arrow(wanted))]))
@@ -214,6 +218,7 @@ class SetsOperator:
             "last": np.array([list(self._last), list(self._last.values())], np.int64),
             "done": np.array([list(self._done), list(self._done.values())], np.int64),
             "counts": np.array([self._new, self._kept, *self._current]),
+            "classes": np.array(sorted(self._classes), np.int64),
             "modes": np.array(self._modes),
             "statistics": np.array([getattr(self.statistics, name) for name in _COUNTED]),
         }
@@ -237,6 +242,8 @@ class SetsOperator:
         operator._done = dict(zip(*arrays["done"].tolist(), strict=True))
         new, kept, key, group = arrays["counts"].tolist()
         operator._new, operator._kept, operator._current = new, kept, (key, group)
+        operator._classes = set(arrays["classes"].tolist())
+        operator.statistics.classes = len(operator._classes)
         for name, value in zip(_COUNTED, arrays["statistics"].tolist(), strict=True):
             setattr(operator.statistics, name, value)
         return operator
