@@ -15,9 +15,9 @@ CASES = [
         "'y' stands under NOT: conditions there are about one event or neighbours",
     ),
     (
-        "RETURN a.v PATTERN SEQ(A a, NOT C x, B b) WHERE x.v > a.v",
+        "RETURN a.v PATTERN SEQ(A a, NOT SEQ(C x, D y), B b) WHERE x.v > a.v",
         "x.v > a.v",
-        "one of them stands under NOT",
+        "Only a NOT of a single event can be related to other events",
     ),
     (f"RETURN b.v {PATTERN}", "b.v", "say which is meant, as b[1].v or b[b.LEN].v"),
     (f"RETURN b[i].v {PATTERN}", "b[i].v", "'b' may be bound to several events"),

@@ -297,13 +297,77 @@ class _Part:
             for negated in step.nots:
                 for begin, end in self._spans(negated, around):
                     after = number == 0 or self.later(steps[number - 1].event, begin)
-                    if after and self.later(end, step.event):
+                    if (
+                        after
+                        and self.later(end, step.event)
+                        and self._is_related(negated, begin, steps, number, complete=not extending)
+                    ):
                         return False
         return not any(
             self.later(steps[-1].event, begin)
+            and self._is_related(negated, begin, steps, None, complete=True)
             for negated in ending
             for begin, _ in self._spans(negated, around)
         )
+
+    def _is_related(
+        self,
+        negated: pt.Pattern,
+        event: int,
+        steps: tuple[Bound, ...],
+        number: int | None,
+        *,
+        complete: bool,
+    ) -> bool:
+        """Return whether an event of a NOT fulfils all conditions that relate it to a match.
+
+        `number`: the step after the gap, None at the end. A variable stands for that step, or else
+        for its latest one before the gap; what is bound later is known when the match is complete.
+        """
+        whole = self.query.pattern
+        predicates = [p for p in self.query.where if self._relates(negated, p)]
+        is_late = {
+            (id(p), a): number is not None
+            and (
+                number == 0
+                or a.reference is Reference.LAST
+                or steps[number].variable in self._variables(a.variable, whole)
+                or all(
+                    goes_back(whole, v, steps[number].variable)
+                    for v in self._variables(a.variable, whole)
+                )
+            )
+            for p in predicates
+            for a in ex.attributes(p)
+        }
+        for predicate in predicates:
+            values = {}
+            for a in ex.attributes(predicate):
+                variables = self._variables(a.variable, whole)
+                if not variables:
+                    values[a] = event
+                    continue
+                following = number is not None and steps[number].variable in variables
+                if number is not None and following and a.reference in SINGLE:
+                    values[a] = steps[number].event
+                    continue
+                if is_late[id(predicate), a] and not complete:
+                    return False
+                seen = steps if number is None or is_late[id(predicate), a] else steps[:number]
+                bound = [step.event for step in seen if step.variable in variables]
+                values[a] = bound[0 if a.reference is Reference.FIRST else -1] if bound else None
+            if None not in values.values() and not is_true(
+                predicate, lambda a, v=values: self.events[v[a]].attributes.get(a.name or "")
+            ):
+                return False
+        return True
+
+    def _relates(self, negated: pt.Pattern, predicate: Expression) -> bool:
+        """Return whether a condition is about the event of a NOT and other events."""
+        names = {a.variable for a in ex.attributes(predicate)}
+        own = {event.variable for event in pt.events(negated)}
+        under = {n for n in names if own.issuperset(variables_named(self.query.pattern, n))}
+        return bool(under) and under != names
 
     # --- strategies -----------------------------------------------------------------------------
 

@@ -54,6 +54,29 @@ def condition(drawn: Drawn, scope: Scope) -> str:
     return f"NOT ({text})" if drawn.number(0, 11) == 0 else text
 
 
+def relation(drawn: Drawn, scope: Scope, pattern: pt.Pattern) -> str | None:
+    """Draw a condition that relates the event of a NOT to those of the whole pattern."""
+    negated = [
+        node.pattern.variable
+        for node in pt.walk(pattern)
+        if isinstance(node, pt.Negation) and isinstance(node.pattern, pt.Event)
+    ]
+    if not negated:
+        return None
+    name = drawn.one(negated)
+    other = drawn.one(scope.names)
+    reference = drawn.one(("", "", "", "[1]", f"[{other}.LEN]")) if other in scope.repeated else ""
+    event = f"{other}{reference}"
+    texts = (
+        f"{name}.n = {event}.n",
+        f"{name}.s = {event}.s",
+        f"{name}.v {drawn.one(COMPARISONS)} {event}.v",
+        f"{name}.t - {event}.t {drawn.one(COMPARISONS[:4])} {drawn.one(('1', '2', '3'))} seconds",
+        f"{name}.n + {event}.n > {drawn.one(scope.names)}.n OR {name}.v > 2",
+    )
+    return drawn.one(texts)
+
+
 def _compared(drawn: Drawn, left: str, right: str) -> str:
     return f"{left} {drawn.one(COMPARISONS[:4] if drawn.number(0, 2) else COMPARISONS)} {right}"
 

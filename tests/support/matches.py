@@ -31,7 +31,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.keys import encode_keys
 from oracles.matches import Happening, Match, TooMany, brute_force
 from support.drawn import Drawn
-from support.match_conditions import columns, condition, scopes
+from support.match_conditions import columns, condition, relation, scopes
 from support.match_patterns import patterns, word
 
 ATTRIBUTES = {
@@ -279,7 +279,8 @@ def queries(drawn: Drawn, name: str = "q") -> str:
     conditions = [keys] * bool(keys)
     for _ in range(drawn.one((0, 1, 1, 2, 2, 3))):
         scope = whole if drawn.number(0, 2) else drawn.one(scopes(pattern))
-        more = [*conditions, f"({condition(drawn, scope)})"]
+        related = relation(drawn, whole, pattern) if drawn.number(0, 2) == 0 else None
+        more = [*conditions, f"({related or condition(drawn, scope)})"]
         if can_be_planned(f"{begin} WHERE {' AND '.join(more)} {end}"):
             conditions = more
     return f"{begin} {'WHERE ' * bool(conditions)}{' AND '.join(conditions)} {end}"

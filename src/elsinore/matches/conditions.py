@@ -133,6 +133,10 @@ class Conditions:
                 (late if self._is_late(predicate) else checks)[place] = None
         return tuple(checks), tuple(late)
 
+    def number_of(self, condition: Condition) -> int:
+        """Return the number of a condition; a new one if there is none like it."""
+        return self._conditions.setdefault(condition, len(self._conditions))
+
     def of_match(self) -> tuple[int, ...]:
         """Return the conditions on the whole match."""
         numbers: dict[int, None] = {}
@@ -172,18 +176,10 @@ class Conditions:
     def _is_mine(self, predicate: Expression) -> bool:
         """Return whether all of a condition's variables are of this pattern.
 
-        Raises QuerySemanticError where they are of two: of one under NOT and of one beside it.
+        Those that are of two relate a NOT to the match (`elsinore.matches.relations`).
         """
         names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
-        mine = [bool(self.variables(name)) for name in names]
-        if any(mine) and not all(mine):
-            raise QuerySemanticError(
-                f"{' and '.join(names)} are never in one match: one of them stands under NOT. "
-                "Compare events of one pattern.",
-                span=place_of(predicate),
-                query=self._query.name,
-            )
-        return all(mine)
+        return all(self.variables(name) for name in names)
 
     def _refuse_prefix_under_not(self, predicate: Expression) -> None:
         for attribute in ex.attributes(predicate):

@@ -88,6 +88,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     is_path = all(near[n] for edge in template.edges for n in edge.checks) and not template.final
     is_path = is_path and not any(edge.late for edge in template.edges)
     is_counted = is_path and not (template.begins_with_not or template.ends_with_not)
+    is_counted = is_counted and not template.relates_negatives
     return Tables(
         integers=np.array(table.integers, dtype=np.int64),
         constants=np.array(program.constants, dtype=np.float64), program=program,

@@ -15,6 +15,7 @@ from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import Register
+from elsinore.matches.relations import Relation, Relations
 from elsinore.matches.returns import Column, returned
 from elsinore.matches.uncorrelated import uncorrelated
 from elsinore.model import expression as ex
@@ -33,7 +34,7 @@ from elsinore.plan.guards import (
     guarded_positions,
 )
 from elsinore.plan.modes import HIGH, LAW, Uncertainty
-from elsinore.plan.predicates import contradictions, local_predicates
+from elsinore.plan.predicates import contradictions, local_predicates, place_of
 
 MOST_WINDOWS = 1_000  # that a match may lie in, with SLIDE: each gives a row of its own
 START = -1  # the source of an edge that begins a match
@@ -52,9 +53,9 @@ class State:
 class Edge:
     """An event that fits `target` may follow one in `source`, or begin a match (START).
 
-    Some of `ways` must be free of negative matches, and none of `unless`; `checks` (numbers of
-    conditions) are looked at when the event is selected, `late` for this event when the match is
-    complete.
+    Some of `ways` must be free of negative matches, and none of `unless`; `relations` are those of
+    NOTs in `ways`. `checks` (numbers of conditions) are looked at when the event is selected,
+    `late` for this event when the match is complete.
     """
 
     source: int
@@ -63,6 +64,7 @@ class Edge:
     checks: tuple[int, ...] = ()
     late: tuple[int, ...] = ()
     unless: Ways = NO_WAY
+    relations: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class End:
 
     state: int
     ways: Ways
+    relations: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,12 @@ class MatchTemplate:
     def ends_with_not(self) -> bool:
         """Whether a match may end with NOT."""
         return any(any(way for way in end.ways) for end in self.ends)
+
+    @property
+    def relates_negatives(self) -> bool:
+        """Whether what a NOT forbids depends on the events of the match."""
+        parts: tuple[Edge | End, ...] = (*self.edges, *self.ends)
+        return any(part.relations for part in parts)
 
     @property
     def begins_with_not(self) -> bool:
@@ -216,6 +225,8 @@ def match_template(
     _refuse_unsupported(query)
     local = local_predicates(query)
     template = _template(query, query.pattern, local, aggregates, attributes, is_negative=False)
+    if template.relates_negatives:
+        _refuse_unrelatable(template, is_uncertain=uncertain is not None or is_uncertain(query))
     if uncertain is not None or is_uncertain(query):
         _refuse_certain(query, template)
     if query.collapsed:
@@ -268,6 +279,25 @@ def _inner_negation(pattern: pt.Pattern) -> pt.Pattern:
         for inner in pt.walk(outer.pattern)
         if isinstance(inner, pt.Negation)
     )
+
+
+def _refuse_unrelatable(template: MatchTemplate, *, is_uncertain: bool) -> None:
+    """Refuse NOTs that are related to the match where no engine heeds that."""
+    query = template.query
+    reason = None
+    if query.collapsed:
+        reason = "COLLAPSED: what this NOT forbids is different for each match of a row."
+    elif is_uncertain:
+        reason = "Where times are uncertain, a NOT cannot be related to other events."
+    elif any(edge.unless and edge.relations for edge in template.edges):
+        reason = (
+            "This NOT decides which repetition an event continues: it cannot be related to others."
+        )
+    if reason is not None:
+        parts: tuple[Edge | End, ...] = (*template.edges, *template.ends)
+        relation = next(relation for part in parts for relation in part.relations)
+        source = template.conditions[relation.conditions[0]].source
+        raise UnsupportedError(reason, span=place_of(source), query=query.name)
 
 
 def _refuse_unsupported(query: Query) -> None:
@@ -357,20 +387,24 @@ def _template(
             for entry in entered_at(steps, sites, whole, exactly=exactly)
         ]
     states = tuple(_state(positions, spot, local) for spot in order)
-    ends = tuple(
-        End(number, either(*ending))
+    ending_ways = {
+        number: either(*ending)
         for number, spot in enumerate(order)
         if (ending := [positions.last[p] for p in spot if p in positions.last])
-    )
+    }
     pairs = {(states[p].variable, states[q].variable) for p, q, _ in moves if p != START}
     conditions = Conditions(
         query, whole, frozenset(pairs), is_negative=is_negative, aggregates=aggregates
     )
+    relations = Relations(query, whole, positions.negatives, conditions)
     edges = []
     for source, target, entry in moves:
         before = None if source == START else states[source].variable
-        checks, late = conditions.of_edge(before, states[target].variable)
-        edges.append(Edge(source, target, entry.ways, checks, late, entry.unless))
+        later = states[target].variable
+        checks, late = conditions.of_edge(before, later)
+        related = relations.of_edge(entry.ways, later, begins=source == START)
+        edges.append(Edge(source, target, entry.ways, checks, late, entry.unless, related))
+    ends = tuple(End(number, ways, relations.of_end(ways)) for number, ways in ending_ways.items())
     final = conditions.of_match()
     conditions.refuse_unread()
     columns = () if is_negative else returned(query, conditions.registers, attributes)

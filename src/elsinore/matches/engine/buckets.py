@@ -26,12 +26,12 @@ def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys:
     """Set the buckets of a program's edges; return `Values.buckets`."""
     buckets: dict[tuple[Comparison, int], int] = {}
     pieces: list[Ints] = []
-    for edge, (target, comparison) in lookups.equalities.items():
+    for part, target, comparison in lookups.equalities:
         bucket = comparison, target
         if bucket not in buckets:
             buckets[bucket] = len(buckets)
             pieces.append(_sorted_rows(program, target, comparison, operands, keys))
-        lookups.set_bucket(edge, buckets[bucket])
+        part.bucket = buckets[bucket]
     program.buckets = tb.table(
         tb.BUCKET,
         [
@@ -81,11 +81,14 @@ def _codes(
 
 
 def _may_take(program: tb.Program, target: int, operands: Operands) -> NDArray[np.bool_]:
-    """Return which rows are of a class that a state takes."""
+    """Return which rows are of a class that a state takes, or a NOT (-1 - its number)."""
+    classes = operands.wholes[tb.CLASS]
+    if target < 0:
+        forbids = np.append(np.asarray(program.forbids)[-1 - target], 0)
+        return np.asarray(forbids[np.where(classes < 0, -1, classes)] != 0)
     states = np.asarray(program.class_states)
     spans = np.asarray(program.classes)
     takes = np.zeros(len(spans) + 1, np.bool_)
     for number, (begin, end) in enumerate(spans.tolist()):
         takes[number] = target in states[begin:end]
-    classes = operands.wholes[tb.CLASS]
     return takes[np.where(classes < 0, len(spans), classes)]

@@ -112,6 +112,8 @@ def is_open(
     """Return whether NOT lets row `current` follow `previous`; if not, no later row may either."""
     if program.edges[edge].is_free:
         return True
+    if program.edges[edge].relations < program.edges[edge].relations_end:
+        return True  # what is forbidden for one row may be allowed for another one
     ways: cython.int = program.edges[edge].ways
     ways_end: cython.int = program.edges[edge].ways_end
     moment: cython.longlong = values.integers[MOMENT, previous]

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Lookups:
         self._program = program
         self._comparisons = comparisons
         self._edges = np.asarray(program.edges).view(np.recarray)
+        self._relations = np.asarray(program.relations).view(np.recarray)
         near = [self._of(edge.near, edge.near_end) for edge in self._edges]
         far = [self._of(edge.far, edge.far_end) for edge in self._edges]
         self._ordered = {
@@ -50,39 +51,50 @@ class Lookups:
             and conditions[0].operator != Code.NE
         }
         implied = implied_limits(program, comparisons) if program.strategy == tb.ANY else {}
-        self._limits: dict[int, list[tuple[int, Comparison]]] = {}
+        self._limits: list[tuple[Any, list[tuple[int, Comparison]]]] = []
         self._equalities: dict[int, Comparison] = {}
         for edge, row in enumerate(self._edges):
             if row.source == START:
                 continue
             numbers = [*self._numbers(row.near, row.near_end), *self._numbers(row.far, row.far_end)]
             numbers += implied.get(edge, [])
-            limits = [
-                (number, comparison)
-                for number in dict.fromkeys(numbers)
-                if (comparison := comparisons[number]) is not None and comparison.is_upper_limit
-            ]
-            if limits:
-                self._limits[edge] = limits
+            self._add_limits(row, numbers)
             for comparison in (*near[edge], *far[edge]):
                 if comparison is not None and comparison.operator == Code.EQ:
                     self._equalities.setdefault(edge, comparison)
+        for relation in self._relations:
+            self._add_limits(relation, self._numbers(relation.conditions, relation.conditions_end))
 
     @property
-    def equalities(self) -> dict[int, tuple[int, Comparison]]:
-        """By edge: its target, and the equality by which events that may follow are looked up."""
-        targets = self._edges["target"].tolist()
-        return {edge: (targets[edge], equality) for edge, equality in self._equalities.items()}
+    def equalities(self) -> Iterator[tuple[Any, int, Comparison]]:
+        """Edges and relations with the equality by which their events are looked up.
 
-    def set_bucket(self, edge: int, number: int) -> None:
-        """Let an edge's candidates be those of a bucket."""
-        self._edges[edge].bucket = number
+        And the state that takes these events; for a NOT -1 - its number.
+        """
+        for edge, equality in self._equalities.items():
+            yield self._edges[edge], int(self._edges[edge].target), equality
+        for relation in self._relations:
+            conditions = self._of(relation.conditions, relation.conditions_end)
+            for comparison in conditions:
+                if comparison is not None and comparison.operator == Code.EQ:
+                    yield relation, -1 - int(relation.negative), comparison
+                    break
 
     def _numbers(self, begin: int, end: int) -> list[int]:
         return np.asarray(self._program.conditions.lists)[begin:end].tolist()
 
     def _of(self, begin: int, end: int) -> list[Comparison | None]:
         return [self._comparisons[number] for number in self._numbers(begin, end)]
+
+    def _add_limits(self, part: Any, numbers: Iterable[int]) -> None:
+        """Note the limits among the conditions of an edge or a relation."""
+        limits = [
+            (number, comparison)
+            for number in dict.fromkeys(numbers)
+            if (comparison := self._comparisons[number]) is not None and comparison.is_upper_limit
+        ]
+        if limits:
+            self._limits.append((part, limits))
 
     def _may_be_ordered(self, edge: int) -> bool:
         row = self._edges[edge]
@@ -112,7 +124,7 @@ class Lookups:
         """Set the limits of the program's edges: those on attributes that rise in this batch."""
         limits: list[int] = []
         rises: dict[tuple[bool, int], bool] = {}
-        for edge, conditions in self._limits.items():
+        for part, conditions in self._limits:
             begin = len(limits)
             for number, comparison in conditions:
                 column = comparison.is_whole, comparison.current
@@ -120,15 +132,15 @@ class Lookups:
                     rises[column] = _rises(column_of(operands, *column), keys)
                 if rises[column]:
                     limits.append(number)
-            self._edges[edge].limits = begin
-            self._edges[edge].limits_end = len(limits)
+            part.limits, part.limits_end = begin, len(limits)
         self._program.limits = np.array(limits, dtype=np.int32)
 
     def leave_out(self) -> None:
         """Let the program scan: keys have few events."""
         self._program.orders = tb.empty(tb.ORDER, 0)
-        self._edges["bucket"] = -1
-        self._edges["limits_end"] = self._edges["limits"]
+        for part in (self._edges, self._relations):
+            part["bucket"] = -1
+            part["limits_end"] = part["limits"]
 
 
 def column_of(operands: Operands, is_whole: bool, row: int) -> NDArray[Any]:

@@ -177,6 +177,8 @@ class PatternSearch:
     def _values(self, operands: Operands, keys: Ints, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
         negatives = self.latest_rows(operands, keys, within)
+        if len(self._program.relations):
+            self._put_forbidden()
         longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
         self._put_classes()
         integers, buckets = self._look_up(operands, keys, longest)
@@ -210,6 +212,15 @@ class PatternSearch:
         self._most_states = int(lengths.max(initial=0))
         self._program.classes = classes
         self._program.class_states = states.lists.astype(np.int32)
+
+    def _put_forbidden(self) -> None:
+        """Put in which events each pattern under NOT takes."""
+        classes = [np.asarray(negative._program.classes) for negative in self._negatives]
+        forbids = np.zeros((len(classes), max(map(len, classes))), np.uint8)
+        for number, of_negative in enumerate(classes):
+            takes = of_negative["states"] < of_negative["states_end"]
+            forbids[number, : len(takes)] = takes
+        self._program.forbids = forbids
 
     def _make_room(self, rows: int, all_rows: int) -> None:
         """Make room for the graph of a key with so many events, of so many in all."""

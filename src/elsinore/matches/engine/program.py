@@ -9,6 +9,7 @@ import numpy as np
 
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.registers import RegisterKind
+from elsinore.matches.relations import Relation
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.template import START, End, MatchTemplate
 from elsinore.model.kinds import Strategy
@@ -62,7 +63,7 @@ def build_program(
     conditions, and what states do to registers. `comparisons` are the conditions that are one.
     """
     near = [condition.reads_neighbours_only for condition in template.conditions]
-    lists, ways, updates = _Lists(), _Ways(), _Lists()
+    lists, ways, updates, relations = _Lists(), _Ways(), _Lists(), _Lists()
     ordered = sorted(template.edges, key=lambda edge: edge.source)
     edges = [
         (
@@ -80,6 +81,7 @@ def build_program(
                 and not any(near[c] for c in edge.checks)
             ),
             *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
+            *relations.put(_related(relation, lists) for relation in edge.relations),
         )
         for edge in ordered
     ]
@@ -97,10 +99,12 @@ def build_program(
                 *ways.put(end.ways),
                 *updates.put(_updates(made, state)),
                 int(has_leaves and state in ends and end.ways == FREE and state not in sources),
+                *relations.put(_related(relation, lists) for relation in end.relations),
             )
         )
     is_near = all(near[c] for edge in template.edges for c in edge.checks)
     is_near = is_near and not template.final and not any(edge.late for edge in template.edges)
+    is_near = is_near and not template.relates_negatives
     final = lists.put(template.final)
     aggregates, arguments = _Lists(), _Lists()
     updates.values = [_with_aggregate(made, u, aggregates, arguments) for u in updates.values]
@@ -114,6 +118,7 @@ def build_program(
             "ways": tb.table(tb.WAY, ways.ways),
             "negatives": tb.table(tb.CELL, ways.negatives.values),
             "updates": tb.table(tb.UPDATE, updates.values),
+            "relations": tb.table(tb.RELATION, relations.values),
             "initials": tb.table(tb.INITIAL, _initials(made)),
             "aggregates": tb.table(tb.AGGREGATE, aggregates.values),
             "arguments": tb.table(tb.CELL, arguments.values),
@@ -126,8 +131,24 @@ def build_program(
             "is_deferred": int(template.waits),
             "is_near": int(is_near),
             "has_late": int(any(edge.late for edge in template.edges)),
+            "has_late_relations": int(_has_late_relations(template)),
             "has_duplicates": int(template.duplicates),
         },
+    )
+
+
+def _related(relation: Relation, lists: _Lists) -> tuple[int, ...]:
+    """Return a relation; its bucket and limits: `elsinore.matches.engine.orders`."""
+    return (relation.negative, *lists.put(relation.conditions), int(relation.is_late), -1, 0, 0)
+
+
+def _has_late_relations(template: MatchTemplate) -> bool:
+    """Return whether NOTs between two events are looked at when the match is complete."""
+    return any(
+        relation.is_late
+        for edge in template.edges
+        if edge.source != START
+        for relation in edge.relations
     )
 
 
@@ -137,6 +158,7 @@ def _has_leaves(template: MatchTemplate) -> bool:
         template.strategy is Strategy.ANY
         and not template.final
         and not any(edge.late for edge in template.edges)
+        and not _has_late_relations(template)
         and all(edge.ways == FREE for edge in template.edges if edge.source == START)
         and all(register.aggregate is None for register in template.registers)
     )

@@ -33,7 +33,6 @@ if cython.compiled:
     from cython.cimports.elsinore.matches.engine.graph import (
         build,
         gather,
-        is_free,
         is_open,
         last_before,
         may_begin,
@@ -45,6 +44,7 @@ if cython.compiled:
         give_out_leaf,
         select,
     )
+    from cython.cimports.elsinore.matches.engine.related import is_passable
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
         Match,
@@ -66,13 +66,13 @@ else:
     from elsinore.matches.engine.graph import (
         build,
         gather,
-        is_free,
         is_open,
         last_before,
         may_begin,
         may_follow,
     )
     from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
+    from elsinore.matches.engine.related import is_passable
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
     from elsinore.matches.engine.windows import first_at, leave_key, next_window
     from elsinore.operators.conditions.machine import all_hold
@@ -350,8 +350,47 @@ def follows(
     far: cython.int = program.edges[edge].far
     far_end: cython.int = program.edges[edge].far_end
     step: cython.int = match.depth + 1
-    return all_hold(
+    if not all_hold(
         program.conditions, far, far_end, values, row, values, previous, match, step, step
+    ):
+        return False
+    if program.edges[edge].relations == program.edges[edge].relations_end:
+        return True
+    return is_gap_free(program, values, window, match, edge, row, previous, step, -1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_gap_free(
+    program: Program,
+    values: Values,
+    window: Window,
+    match: Match,
+    edge: cython.int,
+    row: cython.longlong,
+    previous: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether NOTs that are related to the match let a row follow another by an edge.
+
+    `before` and `final` are rows of the registers; -1 if the match is not complete.
+    """
+    return is_passable(
+        program,
+        values,
+        match,
+        program.edges[edge].ways,
+        program.edges[edge].ways_end,
+        program.edges[edge].relations,
+        program.edges[edge].relations_end,
+        values.integers[MOMENT, previous],
+        last_before(values, row, window.first_row),
+        window.first_row,
+        row,
+        before,
+        final,
     )
 
 
@@ -436,17 +475,39 @@ def is_match(
             low: cython.longlong = first_at(values, window.first_row, last, start)
             lowest = values.integers[MOMENT, low]
         before: cython.longlong = last_before(values, match.frames[0].row, window.first_row)
-        ways: cython.int = program.edges[first].ways
-        ways_end: cython.int = program.edges[first].ways_end
-        if not is_free(program, values, ways, ways_end, lowest - 1, before):
+        if not is_passable(
+            program,
+            values,
+            match,
+            program.edges[first].ways,
+            program.edges[first].ways_end,
+            program.edges[first].relations,
+            program.edges[first].relations_end,
+            lowest - 1,
+            before,
+            window.first_row,
+            match.frames[0].row,
+            0,
+            depth + 1,
+        ):
             return False
     state: cython.int = graph.nodes[match.frames[depth].node].state
-    if not program.states[state].is_free:
-        moment: cython.longlong = values.integers[MOMENT, last]
-        ways = program.states[state].ways
-        ways_end = program.states[state].ways_end
-        if not is_free(program, values, ways, ways_end, moment, window.highest):
-            return False
+    if not program.states[state].is_free and not is_passable(
+        program,
+        values,
+        match,
+        program.states[state].ways,
+        program.states[state].ways_end,
+        program.states[state].relations,
+        program.states[state].relations_end,
+        values.integers[MOMENT, last],
+        window.highest,
+        window.first_row,
+        -1,
+        depth + 1,
+        depth + 1,
+    ):
+        return False
     if not all_hold(
         program.conditions,
         program.final,
@@ -460,7 +521,27 @@ def is_match(
         depth + 1,
     ):
         return False
+    if program.has_late_relations and not are_gaps_free(program, values, window, match):
+        return False
     return not program.has_late or late_hold(program, values, match)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def are_gaps_free(program: Program, values: Values, window: Window, match: Match) -> cython.bint:
+    """Return whether NOTs that are related to later events let all events of a match follow."""
+    step: cython.int
+    final: cython.int = match.depth + 1
+    for step in range(1, final):
+        edge: cython.int = match.frames[step].edge
+        row: cython.longlong = match.frames[step].row
+        previous: cython.longlong = match.frames[step - 1].row
+        if program.edges[edge].relations < program.edges[edge].relations_end and not is_gap_free(
+            program, values, window, match, edge, row, previous, step, final
+        ):
+            return False
+    return True
 
 
 @cython.cfunc

@@ -13,6 +13,8 @@ cdef struct State:
     int updates
     int updates_end
     int is_leaf
+    int relations
+    int relations_end
 
 cdef struct Edge:
     int source
@@ -33,6 +35,8 @@ cdef struct Edge:
     int bucket
     int limits
     int limits_end
+    int relations
+    int relations_end
 
 cdef struct Way:
     int negatives
@@ -65,6 +69,15 @@ cdef struct Order:
 cdef struct Bucket:
     int register
     int rows
+
+cdef struct Relation:
+    int negative
+    int conditions
+    int conditions_end
+    int is_late
+    int bucket
+    int limits
+    int limits_end
 
 cdef struct EventClass:
     int states
@@ -115,6 +128,8 @@ cdef class Program:
     cdef public int[::1] arguments
     cdef public Order[::1] orders
     cdef public Bucket[::1] buckets
+    cdef public Relation[::1] relations
+    cdef public const unsigned char[:, ::1] forbids
     cdef public int[::1] limits
     cdef public long long failed_row
     cdef public int first_edges
@@ -124,6 +139,7 @@ cdef class Program:
     cdef public int is_deferred
     cdef public int is_near
     cdef public int has_late
+    cdef public int has_late_relations
     cdef public int has_duplicates
 
 cdef class Values(Columns):

@@ -28,12 +28,13 @@ def _ints(*names: str) -> np.dtype[Any]:
 
 
 STATE = _ints(
-    "edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end", "is_leaf"
+    *("edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end"),
+    *("is_leaf", "relations", "relations_end"),
 )
 EDGE = _ints(
     *("source", "target", "near", "near_end", "far", "far_end", "late", "late_end"),
     *("is_free", "ways", "ways_end", "unless", "unless_end", "is_plain", "order"),
-    *("bucket", "limits", "limits_end"),
+    *("bucket", "limits", "limits_end", "relations", "relations_end"),
 )
 WAY = _ints("negatives", "negatives_end")
 UPDATE = _ints("kind", "register", "column", "is_whole")
@@ -43,6 +44,9 @@ AGGREGATE = np.dtype(
 INITIAL = np.dtype([("value", "f8"), ("register", "i4")], align=True)
 ORDER = _ints("target", "place", "bound", "tree", "places", "is_equality")
 BUCKET = _ints("register", "rows")
+RELATION = _ints(
+    *("negative", "conditions", "conditions_end", "is_late", "bucket", "limits", "limits_end")
+)
 EVENT_CLASS = _ints("states", "states_end")
 KEY = np.dtype([(name, "i8") for name in ("first_row", "end_row", "new_row", "passed", "reached")])
 EVENT = np.dtype(
@@ -92,7 +96,8 @@ class Program:
 
     The states of a class are `class_states` of its range. `is_near`: no condition reads more than
     two neighbours, so that the counts of the graph are those of matches. `initials`: what registers
-    of numbers are before the first event, unless 0. `failed_row` is the event at which an aggregate
+    of numbers are before the first event, unless 0. `forbids` [pattern, class]: whether a pattern
+    under NOT takes events of a class. `failed_row` is the event at which an aggregate
     of the user's failed, -1: none.
     """
 
@@ -108,6 +113,8 @@ class Program:
         self.initials = tables["initials"]
         self.aggregates = tables["aggregates"]
         self.arguments = tables["arguments"]
+        self.relations = tables["relations"]
+        self.forbids = np.zeros((0, 0), np.uint8)
         self.orders = empty(ORDER, 0)
         self.buckets = empty(BUCKET, 0)
         self.limits = np.zeros(0, np.int32)
@@ -119,6 +126,7 @@ class Program:
         self.is_deferred = facts["is_deferred"]
         self.is_near = facts["is_near"]
         self.has_late = facts["has_late"]
+        self.has_late_relations = facts["has_late_relations"]
         self.has_duplicates = facts["has_duplicates"]
 
 

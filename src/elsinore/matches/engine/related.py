@@ -1,0 +1,172 @@
+"""NOTs that are related to the match: whether an event in a gap fulfils the relations.
+
+The conditions of a relation read the event of the NOT as the current one, the event after the gap
+as the previous one (`elsinore.matches.relations`).
+"""
+
+from __future__ import annotations
+
+import cython
+
+from elsinore.matches.engine.tables import CLASS as _CLASS
+from elsinore.matches.engine.tables import MOMENT as _MOMENT
+
+if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.tables import Match, Program, Values
+    from cython.cimports.elsinore.operators.conditions.machine import all_hold, comparison_holds
+else:
+    from elsinore.matches.engine.tables import Match, Program, Values
+    from elsinore.operators.conditions.machine import all_hold, comparison_holds
+
+CLASS = cython.declare(cython.int, _CLASS)
+MOMENT = cython.declare(cython.int, _MOMENT)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_passable(
+    program: Program,
+    values: Values,
+    match: Match,
+    ways: cython.int,
+    ways_end: cython.int,
+    relations: cython.int,
+    relations_end: cython.int,
+    moment: cython.longlong,
+    last_row: cython.longlong,
+    first_row: cython.longlong,
+    following: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether some way is free of what NOT forbids after `moment` up to a row.
+
+    `following` is the row of the event after the gap, `before` and `final` are rows of the
+    registers. `final` is -1 while the match is not complete: late relations then forbid nothing.
+    """
+    if last_row < 0:
+        return True
+    way: cython.int
+    place: cython.int
+    relation: cython.int
+    for way in range(ways, ways_end):
+        free: cython.bint = True
+        for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
+            negative: cython.int = program.negatives[place]
+            if values.negatives[negative, last_row] <= moment:
+                continue
+            relation = relations
+            while relation < relations_end and program.relations[relation].negative != negative:
+                relation += 1
+            if relation < relations_end:
+                if final < 0 and program.relations[relation].is_late:
+                    continue
+                if not is_forbidden(
+                    program,
+                    values,
+                    match,
+                    relation,
+                    moment,
+                    last_row,
+                    first_row,
+                    following,
+                    before,
+                    final,
+                ):
+                    continue
+            free = False
+            break
+        if free:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_forbidden(
+    program: Program,
+    values: Values,
+    match: Match,
+    relation: cython.int,
+    moment: cython.longlong,
+    last_row: cython.longlong,
+    first_row: cython.longlong,
+    following: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether an event after `moment` up to a row fulfils a relation.
+
+    Rows are looked at in a bucket if there is one, and up to the relation's limits.
+    """
+    rows: cython.int = -1
+    begin: cython.longlong = first_row
+    end: cython.longlong = last_row + 1
+    bucket: cython.int = program.relations[relation].bucket
+    if bucket >= 0:
+        reference: cython.longlong = following
+        register: cython.int = program.buckets[bucket].register
+        if register >= 0:
+            reference = match.held[before, register]
+        if reference >= 0:
+            rows = program.buckets[bucket].rows
+            begin = values.buckets[rows + 1, reference]
+            end = values.buckets[rows + 2, reference]
+    last: cython.longlong = end
+    row: cython.longlong
+    while begin < last:  # the first row after the moment
+        middle: cython.longlong = (begin + last) // 2
+        row = middle if rows < 0 else values.buckets[rows, middle]
+        if values.integers[MOMENT, row] <= moment:
+            begin = middle + 1
+        else:
+            last = middle
+    place: cython.longlong
+    for place in range(begin, end):
+        row = place if rows < 0 else values.buckets[rows, place]
+        if row > last_row:
+            return False
+        number: cython.longlong = values.integers[CLASS, row]
+        if number < 0 or not program.forbids[program.relations[relation].negative, number]:
+            continue
+        if all_hold(
+            program.conditions,
+            program.relations[relation].conditions,
+            program.relations[relation].conditions_end,
+            values,
+            row,
+            values,
+            following,
+            match,
+            before,
+            final,
+        ):
+            return True
+        if is_past(program, values, match, relation, row, following, before):
+            return False
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_past(
+    program: Program,
+    values: Values,
+    match: Match,
+    relation: cython.int,
+    row: cython.longlong,
+    following: cython.longlong,
+    before: cython.longlong,
+) -> cython.bint:
+    """Return whether no later row fulfils the limits of a relation."""
+    place: cython.int
+    for place in range(program.relations[relation].limits, program.relations[relation].limits_end):
+        number: cython.int = program.limits[place]
+        if not comparison_holds(
+            program.conditions, number, values, row, values, following, match, before
+        ):
+            return True
+    return False

@@ -1,0 +1,195 @@
+"""What a NOT forbids only in relation to the match: `SEQ(A a, NOT C c) WHERE c.ref = a.id`.
+
+An event between the two neighbours of the gap excludes the match if it fulfils the NOT's own
+conditions and all those that relate it to variables which the match binds. A repeated variable
+stands for its event right after the gap, or else for its latest one. Relations to events that come
+later than the gap are looked at when the match is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from elsinore.errors import QuerySemanticError
+from elsinore.matches.conditions import Condition, Conditions
+from elsinore.matches.registers import RegisterKind, Slot, slot_attribute
+from elsinore.model import expression as ex
+from elsinore.model import pattern as pt
+from elsinore.model.check import variables_named
+from elsinore.model.expression import Attribute, Expression, Reference
+from elsinore.model.query import Query
+from elsinore.operators.conditions.code import Moment
+from elsinore.plan.between import is_local
+from elsinore.plan.guards import Ways
+from elsinore.plan.predicates import place_of, wholes_of
+
+_REFERENCES = frozenset({Reference.PLAIN, Reference.CURRENT, Reference.FIRST, Reference.LAST})
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The conditions that relate the event of a NOT, by its number, to a match.
+
+    They read it as the current event, and the event after the gap as the previous one. `is_late`:
+    they are looked at when the match is complete.
+    """
+
+    negative: int
+    conditions: tuple[int, ...]
+    is_late: bool
+
+
+def is_related(query: Query, predicate: Expression) -> bool:
+    """Return whether a condition relates the event of a NOT to other events of the pattern.
+
+    Raises QuerySemanticError if it relates more than a single event under NOT, or in another way
+    than attribute by attribute.
+    """
+    single, nested = _negated(query.pattern)
+    positive = {event.variable for event in pt.positive_events(query.pattern)}
+    names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
+    kinds = {name: set(variables_named(query.pattern, name)) for name in names}
+    for whole in wholes_of(query.pattern):
+        own = {event.variable for event in pt.positive_events(whole)}
+        if all(variables & own for variables in kinds.values()):
+            return False
+    under_not = [name for name, variables in kinds.items() if not variables & positive]
+    reason = None
+    if len(under_not) != 1 or any(v & positive and not v <= positive for v in kinds.values()):
+        reason = (
+            f"{' and '.join(names)} are never in one match: they stand under different NOTs. "
+            "Relate the event of one NOT to events of the match."
+        )
+    elif not kinds[under_not[0]] <= single:
+        reason = (
+            f"'{under_not[0]}' stands under {'a NOT in a NOT' if nested else 'NOT with others'}. "
+            "Only a NOT of a single event can be related to other events."
+        )
+    elif any(
+        attribute.reference not in _REFERENCES
+        or (attribute.variable == under_not[0] and attribute.reference is not Reference.PLAIN)
+        for attribute in ex.attributes(predicate)
+    ) or any(
+        isinstance(node, ex.Like) or (isinstance(node, ex.Call) and node.name not in ex.SCALARS)
+        for node in ex.walk(predicate)
+    ):
+        reason = (
+            f"'{under_not[0]}' stands under NOT: compare its attributes with those of single "
+            "events, such as a.x, b[1].x or b[b.LEN].x."
+        )
+    if reason is not None:
+        raise QuerySemanticError(reason, span=place_of(predicate), query=query.name)
+    return True
+
+
+def _negated(pattern: pt.Pattern) -> tuple[set[str], bool]:
+    """Return the variables that stand alone under a NOT, and whether some NOT stands in another."""
+    outer = [node for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
+    inner = {
+        id(node)
+        for negation in outer
+        for node in pt.walk(negation.pattern)
+        if isinstance(node, pt.Negation)
+    }
+    single = {
+        node.pattern.variable
+        for node in outer
+        if isinstance(node.pattern, pt.Event) and id(node) not in inner
+    }
+    return single, bool(inner)
+
+
+class Relations:
+    """The relations of a pattern's NOTs, resolved for its edges and ends."""
+
+    def __init__(
+        self, query: Query, whole: pt.Pattern, negatives: Sequence[pt.Pattern], owner: Conditions
+    ) -> None:
+        self._query, self._whole, self._owner = query, whole, owner
+        self._predicates: dict[int, list[Expression]] = {}
+        numbers = {
+            negative.variable: number
+            for number, negative in enumerate(negatives)
+            if isinstance(negative, pt.Event)
+        }
+        for predicate in query.where if whole is query.pattern else ():
+            if not is_local(predicate) and is_related(query, predicate):
+                number = next(
+                    numbers[variable]
+                    for attribute in ex.attributes(predicate)
+                    for variable in variables_named(query.pattern, attribute.variable)
+                    if variable in numbers
+                )
+                self._predicates.setdefault(number, []).append(predicate)
+        self._is_repeated = any(
+            isinstance(node, pt.Negation)
+            for kleene in pt.walk(whole)
+            if isinstance(kleene, pt.Kleene)
+            for node in pt.walk(kleene)
+        )
+
+    def of_edge(self, ways: Ways, later: str, *, begins: bool) -> tuple[Relation, ...]:
+        """Return the relations of the NOTs before an event bound to `later`."""
+        return tuple(
+            self._relation(number, later, begins=begins)
+            for number in sorted({number for way in ways for number in way})
+            if number in self._predicates
+        )
+
+    def of_end(self, ways: Ways) -> tuple[Relation, ...]:
+        """Return the relations of the NOTs at the end of a match."""
+        return tuple(
+            self._relation(number, None, begins=False)
+            for number in sorted({number for way in ways for number in way})
+            if number in self._predicates
+        )
+
+    def _relation(self, number: int, later: str | None, *, begins: bool) -> Relation:
+        conditions = [
+            self._condition(predicate, later, begins=begins)
+            for predicate in self._predicates[number]
+        ]
+        is_late = any(condition.bound_finally for condition in conditions)
+        if is_late and not begins and self._is_repeated:
+            raise QuerySemanticError(
+                "This NOT stands in a repeated group: relate it to events before the gap, or to "
+                "the one right after it.",
+                span=place_of(self._predicates[number][0]),
+                query=self._query.name,
+            )
+        numbers = tuple(self._owner.number_of(condition) for condition in conditions)
+        return Relation(number, numbers, is_late)
+
+    def _condition(self, predicate: Expression, later: str | None, *, begins: bool) -> Condition:
+        """Return a condition for the event of a NOT before one bound to `later`, or at the end.
+
+        What is bound after that event is read when the match is complete.
+        """
+        bound: set[int] = set()
+        bound_finally: set[int] = set()
+        owner = self._owner
+
+        def slot(leaf: Attribute) -> Expression:
+            variables = owner.variables(leaf.variable)
+            if not variables:
+                return slot_attribute(Slot(Moment.CURRENT, attribute=leaf.name))
+            is_first = leaf.reference is Reference.FIRST
+            if later in variables and leaf.reference in {Reference.PLAIN, Reference.CURRENT}:
+                return slot_attribute(Slot(Moment.PREVIOUS, attribute=leaf.name))
+            kind = RegisterKind.FIRST if is_first else RegisterKind.LATEST
+            register = owner.registers.number(kind, variables)
+            is_known = later is None or (
+                not begins
+                and leaf.reference is not Reference.LAST
+                and later not in variables
+                and owner.is_earlier(variables, later)
+            )
+            (bound if is_known else bound_finally).add(register)
+            moment = Moment.BEFORE if is_known else Moment.FINAL
+            return slot_attribute(Slot(moment, register, leaf.name))
+
+        resolved = ex.with_attributes(predicate, slot)
+        return Condition(
+            resolved, tuple(sorted(bound)), (), tuple(sorted(bound_finally)), predicate
+        )
