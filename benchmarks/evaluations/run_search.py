@@ -19,17 +19,11 @@ from elsinore.matches.evaluation import counters as co
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.possible import why_only_paths
 from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.found import Found
 from elsinore.matches.interpret import STACK
 from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import (
-    ANY_NUMBER,
-    GUARD,
-    Found,
-    longest,
-    negative_rows,
-    new_events,
-)
+from elsinore.matches.query import ANY_NUMBER, GUARD, longest, negative_rows, new_events
 from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import PLAIN_STEPS

@@ -48,6 +48,22 @@ PATTERN SEQ(A a, B+ b[])
 GROUP BY g
 WITHIN  4 seconds;
 
+QUERY longest
+RETURN  k, a.n, b[].n
+PATTERN SEQ(A a, B+ b[])
+WHERE   [k]
+STRATEGY SKIP TILL NEXT MATCH
+WITHIN  5 seconds
+AFTER MATCH SKIP PAST LAST EVENT;
+
+QUERY alert
+RETURN  k, a.n, b.n AS m
+PATTERN SEQ(A a, B b)
+WHERE   [k]
+STRATEGY SKIP TILL NEXT MATCH
+WITHIN  5 seconds
+SUPPRESS 4 seconds;
+
 QUERY sliding
 RETURN  a.n, b[].s
 PATTERN SEQ(A a, NOT C x, B+ b[])
@@ -100,7 +116,17 @@ def test_both_drivers_give_the_same_matches(spark: SparkSession) -> None:
     workload = el.Workload.parse(TEXT, aggregates=USERS)
     here = workload.run(events(), time="at")
     there = workload.run(spark.createDataFrame(events()), time="at")
-    for name in ("rising", "own", "whole", "once", "sliding", "sets", "counted"):
+    for name in (
+        "rising",
+        "own",
+        "whole",
+        "once",
+        "longest",
+        "alert",
+        "sliding",
+        "sets",
+        "counted",
+    ):
         rows = here[name].to_pylist()
         assert rows
         assert in_order(there[name].toArrow().to_pylist()) == in_order(rows)

@@ -7,19 +7,12 @@ so with ELSINORE_BOUNDSCHECK=1.
 from __future__ import annotations
 
 import os
-from functools import cache
 from itertools import product
-from types import ModuleType
-from typing import Any
 
 import pytest
-from benchmarks.evaluations import EVALUATIONS, run_kernels, run_search
+from benchmarks.evaluations import EVALUATIONS
 from hypothesis import HealthCheck, given, settings
 
-from elsinore.kernels import uncompiled
-from elsinore.matches import kernel_search, store, texts
-from elsinore.matches.engine import pattern
-from elsinore.matches.evaluation import postponed_search
 from elsinore.plan.modes import Evaluation
 from oracles.matches import brute_force
 from support.drawn import CASES, Drawn
@@ -32,35 +25,12 @@ from support.matches import (
     streams,
     units_of,
 )
+from support.small_rooms import in_small_rooms
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
-KERNELS = (
-    (run_kernels, "scan_runs"),
-    (postponed_search, "scan_main_runs"),
-)
 
 
 SETTINGS = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-
-
-@cache
-def plain(module: ModuleType, name: str) -> Any:
-    return uncompiled(getattr(module, name))
-
-
-def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
-    """Let searches begin with room for a few matches of a few events."""
-    for module, name in KERNELS:
-        patch.setattr(module, name, plain(module, name))
-    for module in (pattern, kernel_search):
-        patch.setattr(module, "STEPS", drawn.number(2, 4))
-        patch.setattr(module, "ROOM", drawn.number(1, 3))
-        patch.setattr(module, "WIDEST", 4)
-    patch.setattr(run_search, "RUNS", drawn.number(2, 4))
-    patch.setattr(store, "FEW", drawn.number(0, 4))
-    patch.setattr(texts, "FEW", drawn.number(0, 2))
-    patch.setattr(texts, "STEP", 1)
-    patch.setattr(texts, "HIGHEST", drawn.number(20, 40))
 
 
 @pytest.mark.parametrize("evaluation", [*(e.value for e in Evaluation), *EVALUATIONS])

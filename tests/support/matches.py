@@ -165,8 +165,11 @@ def engine_rows(
     until: int | None = None,
     last_time: int | None = None,
     one_slot: bool = False,
+    watermarks: bool = False,
 ) -> list[Counter[Any]]:
     """Return for each query of a unit the rows it gives: group, window, values.
+
+    watermarks: with each batch but the last, no event before the next batch comes any more.
 
     The operator is closed at `until`; None: at the end of the stream, which is open if there is a
     `last_time`. With `one_slot`, keys come one after another.
@@ -181,7 +184,10 @@ def engine_rows(
     edges = [0, *(min(cut, batch.num_rows) for cut in sorted(cuts)), batch.num_rows]
     given = []
     for begin, end in itertools.pairwise(edges):
-        given += list(operator.process(batch.slice(begin, end - begin)))
+        reached = batch.column("time")[end].as_py() if watermarks and end < len(batch) else None
+        given += list(operator.process(batch.slice(begin, end - begin), reached))
+        if watermarks:
+            operator.open_keys()
         if saves:
             operator = kind_for(unit).load(unit, operator.save())
     given += list(operator.close(until))

@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from elsinore.model import (
+    AfterMatch,
     Attribute,
     AttributeKind,
     Binary,
@@ -341,14 +342,21 @@ def match_queries(draw: Any) -> Query:
             unique=True,
         )
     )
+    collapsed = draw(st.booleans())
+    window = shared["window"]
+    selects = shared["strategy"] is not Strategy.ANY and not collapsed
+    selects = selects and (window is None or window.slide is None) and draw(st.booleans())
+    lengths = st.integers(1, 10**12).map(lambda length: Window(length, clause="SUPPRESS"))
     return Query(
         returns=_aliased(draw, [first, *more], shared["group_by"]),
         pattern=pattern,
         where=_conditions(draw, pattern, matches=True),
+        after_match=draw(st.sampled_from([None, *AfterMatch])) if selects else None,
+        suppress=draw(st.none() | lengths) if selects else None,
         confidence=draw(
             st.one_of(st.none(), st.floats(0, 1, exclude_min=True, allow_subnormal=False))
         ),
-        collapsed=draw(st.booleans()),
+        collapsed=collapsed,
         limit=draw(st.one_of(st.none(), st.integers(1, 10**9))),
         distinct=draw(st.booleans()),
         **shared,

@@ -18,10 +18,11 @@ from math import isfinite
 
 from elsinore.errors import QuerySemanticError, did_you_mean, kind_of_value
 from elsinore.language.durations import EPOCH, parse_duration, parse_origin
-from elsinore.language.keywords import STRATEGIES, strategy_of
+from elsinore.language.keywords import AFTER_MATCH, STRATEGIES, after_match_of, strategy_of
 from elsinore.language.patterns import EventTerm, PatternTerm, as_pattern
 from elsinore.language.terms import EventReference, Term, as_expression
 from elsinore.model import (
+    AfterMatch,
     Call,
     Column,
     Event,
@@ -162,6 +163,8 @@ class QueryBuilder:
     grouping: tuple[str, ...] = ()
     window: Window | None = None
     selection: Strategy = Strategy.ANY
+    skip: AfterMatch | None = None
+    suppressed: Window | None = None
     options: dict[str, float | int | bool] = field(default_factory=dict)
 
     def from_python(self, target: object, source: str | None = None) -> PythonQuery:
@@ -246,6 +249,38 @@ class QueryBuilder:
             )
         return replace(self, selection=selection)
 
+    def after_match(self, skip: AfterMatch | str) -> QueryBuilder:
+        """Return one match of those that begin with an event, the longest (NEXT, CONTIGUOUS).
+
+        skip: "skip to next event" for each first event, "skip past last event" for those after the
+        match returned before. Raises QuerySemanticError for anything else.
+
+        >>> query("q").after_match("skip past last event").skip.name
+        'LAST_EVENT'
+        """
+        skipped = skip if isinstance(skip, AfterMatch) else after_match_of(skip)
+        if skipped is None:
+            names = tuple(AFTER_MATCH)
+            raise QuerySemanticError(
+                f"after_match takes {' or '.join(known.value for known in AfterMatch)}, not "
+                f"'{skip}'.{did_you_mean(str(skip), names)}",
+                query=self.name,
+                choices=names,
+            )
+        return replace(self, skip=skipped)
+
+    def suppress(self, length: Duration) -> QueryBuilder:
+        """Return no match that ends within this time after a returned match of the same key.
+
+        Lengths are those of `within`.
+
+        >>> query("q").suppress("1 hour").suppressed.within
+        3600000000
+        """
+        value, bare = _microseconds(length)
+        marked = frozenset({"SUPPRESS"} if bare else ())
+        return replace(self, suppressed=Window.of(value, bare=marked, clause="SUPPRESS"))
+
     def confidence(self, at_least: float) -> QueryBuilder:
         """Keep the matches that are at least this probable."""
         return replace(self, options=self.options | {"confidence": float(at_least)})
@@ -280,6 +315,8 @@ class QueryBuilder:
             strategy=self.selection,
             group_by=self.grouping,
             window=self.window,
+            after_match=self.skip,
+            suppress=self.suppressed,
             confidence=self.options.get("confidence"),
             collapsed=bool(self.options.get("collapsed", False)),
             limit=_int_or_none(self.options.get("limit")),

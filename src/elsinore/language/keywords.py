@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-from elsinore.model import Strategy
+from elsinore.model import AfterMatch, Strategy
 
 CLAUSES = {  # token type -> canonical spelling, in canonical order
     "QUERY": "QUERY",
@@ -21,6 +21,8 @@ CLAUSES = {  # token type -> canonical spelling, in canonical order
     "ORIGIN": "ORIGIN",
     "CONFIDENCE": "CONFIDENCE",
     "COLLAPSED": "COLLAPSED",
+    "AFTER_MATCH": "AFTER MATCH",
+    "SUPPRESS": "SUPPRESS",
     "LIMIT": "LIMIT",
 }
 OPERATOR_WORDS = {  # upper-case word -> token type
@@ -50,6 +52,13 @@ STRATEGIES = {
     "PARTITION CONTIGUITY": Strategy.CONTIGUOUS,  # SASE: CONTIGUOUS of a partitioned one
 }
 
+AFTER_MATCH = {
+    "SKIP TO NEXT EVENT": AfterMatch.NEXT_EVENT,
+    "SKIP TO NEXT ROW": AfterMatch.NEXT_EVENT,  # as SQL's MATCH_RECOGNIZE has it
+    "SKIP PAST LAST EVENT": AfterMatch.LAST_EVENT,
+    "SKIP PAST LAST ROW": AfterMatch.LAST_EVENT,
+}
+
 NEAR_ENOUGH = 0.75  # difflib's ratio: one slip in five letters is near, another word is not
 
 
@@ -60,6 +69,15 @@ def strategy_of(spelling: str) -> Strategy | None:
     'SKIP TILL NEXT MATCH'
     """
     return STRATEGIES.get(" ".join(re.split(r"[\s_-]+", spelling.strip())).upper())
+
+
+def after_match_of(spelling: str) -> AfterMatch | None:
+    """Return what follows AFTER MATCH, in any case.
+
+    >>> after_match_of("skip past last event").name
+    'LAST_EVENT'
+    """
+    return AFTER_MATCH.get(" ".join(re.split(r"[\s_-]+", spelling.strip())).upper())
 
 
 def is_bare_name(name: str) -> bool:

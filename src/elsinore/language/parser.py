@@ -261,6 +261,12 @@ def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Leng
     return within if origin is None else origin
 
 
+def _suppressing(length: Length) -> Window:
+    """Return the window after a match in which no other is returned."""
+    bare = frozenset({"SUPPRESS"} if length.bare else ())
+    return Window.of(length.value, bare=bare, span=length.span, clause="SUPPRESS")
+
+
 def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Query:
     """Return a query; `first` is a valid one of the same form."""
     values = clauses.values
@@ -281,6 +287,7 @@ def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Q
             bare=frozenset(name for name, length in given.items() if length and length.bare),
             span=_faulty(within, slide, origin).span,
         )
+    suppress: Length | None = values.get("SUPPRESS")
     places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
     if condition.span is not None:
         places["[ ]"] = condition.span
@@ -294,6 +301,8 @@ def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Q
         strategy=values.get("STRATEGY", Strategy.ANY),
         group_by=values.get("GROUP_BY", ()),
         window=window,
+        after_match=values.get("AFTER_MATCH"),
+        suppress=None if suppress is None else _suppressing(suppress),
         confidence=values.get("CONFIDENCE"),
         collapsed=values.get("COLLAPSED", False),
         limit=values.get("LIMIT"),

@@ -147,6 +147,12 @@ def _query(query: Query) -> str:
         lines.append(f"GROUP BY {_names(query.group_by)}")
     if query.window:
         lines.append(_window(query.window))
+    if query.after_match is not None:
+        lines.append(f"AFTER MATCH {query.after_match.value}")
+    if query.suppress is not None:
+        length, scale = query.suppress.within, query.suppress.per_microsecond
+        bare = bool(query.suppress.bare)
+        lines.append(f"SUPPRESS {render_duration(length, scale, bare=bare)}")
     if query.confidence is not None:
         lines.append(f"CONFIDENCE >= {float(query.confidence)!r}")
     if query.collapsed:

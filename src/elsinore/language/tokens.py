@@ -61,6 +61,7 @@ TOKEN = re.compile(
     | (?P<FLOAT>      [0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?(?![0-9]) | [0-9]+[eE][+-]?[0-9]+ )
     | (?P<INT>        [0-9]+ )
     | (?P<GROUP_BY>   (?i:group(?:-|_|\s+)?by)\b )
+    | (?P<AFTER_MATCH> (?i:after\s+match)\b )
     | (?P<COLLAPSED>  (?i:output\s+collapsed)\b )
     | (?P<WORD>       [^\W\d]\w* )
     | (?P<PARAMETER>  (?<![\w"`]):[^\W\d]\w* )

@@ -19,7 +19,7 @@ from lark import Token
 from elsinore.errors import QuerySyntaxError, Span, did_you_mean
 from elsinore.language.durations import parse_origin
 from elsinore.language.expected import strategy_in_a_condition
-from elsinore.language.keywords import STRATEGIES, strategy_of
+from elsinore.language.keywords import AFTER_MATCH, STRATEGIES, after_match_of, strategy_of
 from elsinore.language.parts import (
     Array,
     Condition,
@@ -39,6 +39,7 @@ from elsinore.language.parts import (
 )
 from elsinore.language.tokens import name_of
 from elsinore.model import (
+    AfterMatch,
     Attribute,
     Binary,
     Call,
@@ -172,6 +173,20 @@ class ToNodes:
         return Length(microseconds_of(items[0]), place, _is_bare(items[0]))
 
     slide_clause = within_clause
+    suppress_clause = within_clause
+
+    def after_match_clause(self, place: Span, items: Items[Token]) -> AfterMatch:
+        spelling = " ".join(item for item in items if item.type == "NAME")
+        skipped = after_match_of(spelling)
+        if skipped is None:
+            names = tuple(AFTER_MATCH)
+            raise QuerySyntaxError(
+                f"AFTER MATCH is followed by {' or '.join(known.value for known in AfterMatch)}."
+                f"{did_you_mean(spelling, names)}",
+                span=place,
+                choices=names,
+            )
+        return skipped
 
     def origin_clause(self, place: Span, items: Items[Any]) -> Length:
         if isinstance(items[0], Token) and items[0].type == "STRING":

@@ -15,8 +15,9 @@ import numpy as np
 
 from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Ints
+from elsinore.matches.found import Found
 from elsinore.matches.operands import Operands
-from elsinore.matches.query import Found, QuerySearch
+from elsinore.matches.query import QuerySearch
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.window import first_window

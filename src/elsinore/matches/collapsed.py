@@ -25,11 +25,12 @@ from elsinore.kernels import enter
 from elsinore.matches import intermediate as im
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.collapsible import needs_paths
+from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, MOMENT, slides, window_ends
 from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
 from elsinore.matches.paths import PathSearch
 from elsinore.matches.program import register_places
-from elsinore.matches.query import Found, are_apart, failure_of
+from elsinore.matches.query import are_apart, failure_of
 from elsinore.matches.registers import Register, RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.tables import ClassStates, Header

@@ -17,9 +17,9 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.clauses import MOST_CASES, Clauses, Times, TooManyCases
 from elsinore.matches.elimination import Chain, Frame, chance_of
+from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import Found
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes

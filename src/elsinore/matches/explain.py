@@ -12,6 +12,7 @@ from elsinore.matches.looked_up import lookup_of
 from elsinore.matches.registers import COMPUTED, Register
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
+from elsinore.model.kinds import AfterMatch
 from elsinore.model.query import Query
 from elsinore.model.window import UNITS
 from elsinore.plan.between import is_local
@@ -134,6 +135,18 @@ def _length(microseconds: int) -> str:
 
 
 def _given_out(template: MatchTemplate) -> str:
+    """Return when a match is returned, and which."""
+    query, which = template.query, ""
+    if query.after_match is not None:
+        which = "; of those that begin with one event, the longest"
+        if query.after_match is AfterMatch.LAST_EVENT:
+            which += ", and no other that begins before its last event has passed"
+    if query.suppress is not None:
+        which += f"; for {_length(query.suppress.within)} after a match, no other of its key"
+    return _returned_when(template) + which
+
+
+def _returned_when(template: MatchTemplate) -> str:
     if template.query.collapsed:
         made = "; the matches are made first" if template.gathers else ""
         return f"one row for all matches that begin with an event, when its window has passed{made}"
@@ -141,6 +154,8 @@ def _given_out(template: MatchTemplate) -> str:
         return "a match is returned when its window has passed: NOT may make it less probable"
     if template.ends_with_not:
         return "a match is returned when its window has passed: it ends with NOT"
+    if template.query.after_match is not None:
+        return "a match is returned when its window has passed: until then it may become longer"
     if template.waits:
         return "a match is returned when its window has passed: NOT inside NOT depends on all of it"
     return "a match is returned with its last event"

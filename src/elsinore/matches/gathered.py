@@ -14,9 +14,10 @@ import numpy as np
 from elsinore.matches import intermediate as im
 from elsinore.matches.arrays import Ints
 from elsinore.matches.collapsed import ROWS, CollapsedSearch
+from elsinore.matches.found import Found
 from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch
+from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.waiting import WaitingSearch
 from elsinore.plan.classes import Classes

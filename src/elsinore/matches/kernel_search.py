@@ -11,8 +11,9 @@ from elsinore.matches import reach as re
 from elsinore.matches import search as se
 from elsinore.matches import select as sl
 from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Rules
+from elsinore.matches.found import Found
 from elsinore.matches.interpret import STACK
-from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch
+from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.work import PLAIN_STEPS

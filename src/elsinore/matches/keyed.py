@@ -3,6 +3,7 @@
 
 `keys` [key] says where a key's events begin and end, which is its first new one, and the times that
 were (`PASSED`) and are (`REACHED`) known to be over: no event at or before them comes any more.
+No match begins before `NEXT_ROW`, and none ends by time `QUIET`, if a query selects matches.
 `integers` [row, event] holds times, classes and moments in the order of keys.
 """
 
@@ -13,8 +14,9 @@ from elsinore.matches.arrays import Bytes, Ints
 from elsinore.model import window
 
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `integers` (`elsinore.matches.operands`)
-FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED = range(5)  # columns of `keys`
-KEY_COLUMNS = 5
+# columns of `keys`
+FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED, NEXT_ROW, QUIET = range(7)
+KEY_COLUMNS = 7
 FOREVER = 2**63 - 1  # reached where a key is over
 
 first_window = kernel(inline=True, borrows=True)(window.first_window)

@@ -17,9 +17,10 @@ from elsinore.matches import unbroken as ub
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.chances import PossibleTimes
 from elsinore.matches.entangled import Entangled
+from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
-from elsinore.matches.query import Found, longest
+from elsinore.matches.query import longest
 from elsinore.matches.tables import ClassStates
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import (

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
+from elsinore.matches.found import Found
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
-from elsinore.matches.query import Found
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.store import Rows
 from elsinore.matches.template import MatchTemplate

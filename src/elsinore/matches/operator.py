@@ -25,6 +25,7 @@ from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED
 from elsinore.matches.numbered import MatchNumbers
 from elsinore.matches.operands import TIME
 from elsinore.matches.searches import ANY_NUMBER, Searches, has_numbers, window_of
+from elsinore.matches.selection import Selection
 from elsinore.matches.spec import MatchUnit, spec_of
 from elsinore.matches.store import FEW, Rows, Store
 from elsinore.matches.template import MatchTemplate
@@ -41,7 +42,7 @@ from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH
 
-SAVED_BY = "matches 3"  # the number is that of the layout of operators' states
+SAVED_BY = "matches 4"  # the number is that of the layout of operators' states
 
 
 class MatchOperator:
@@ -73,6 +74,11 @@ class MatchOperator:
         self._longest = 0  # interval of possible times
         self._left = [_limit(template) for template in self._spec.templates]
         self._numbers = [MatchNumbers(template) for template in self._spec.templates]
+        self._selections = {
+            number: Selection(template)
+            for number, template in enumerate(self._spec.templates)
+            if template.query.after_match is not None or template.query.suppress is not None
+        }
 
     @property
     def open_group(self) -> int:
@@ -118,18 +124,22 @@ class MatchOperator:
 
     def idle_time(self) -> int | None:
         """Return when the last of the kept events can be in no further match."""
+        selected = [time for s in self._selections.values() if (time := s.idle_time()) is not None]
         if self._store is not None:
             self._release_idle(self._store, self._passed)
         if self._store is None or self._store.rows == 0:
-            return None
+            return max(selected, default=None)
         last = int(self._store.last_times().max())
         times = [release_time(template, last, self._longest) for template in self._spec.templates]
         known = [time for time in times if time is not None]
-        return max(known) if len(known) == len(times) else None
+        return max(known + selected) if len(known) == len(times) else None
 
     def open_keys(self) -> NDArray[np.int32]:
         """Return the keys whose events are kept, and those whose matches are numbered."""
         keys = [numbers.keys for numbers in self._numbers]
+        for selection in self._selections.values():
+            selection.forget(self._passed)
+            keys.append(selection.keys)
         if self._store is not None:
             self._release_idle(self._store, self._passed)
             keys.append(self._store.codes())
@@ -137,6 +147,8 @@ class MatchOperator:
 
     def save(self) -> bytes:
         """Return the events that are kept, and the times that have passed."""
+        for selection in self._selections.values():
+            selection.forget(self._passed)
         if self._store is not None:
             self._release_idle(self._store, self._passed)
         counters = {
@@ -145,6 +157,7 @@ class MatchOperator:
             "one_slot": self._options.one_slot,
             "ordered": self._options.ordered,
             "given": [numbers.save() for numbers in self._numbers],
+            "selected": [selection.save() for selection in self._selections.values()],
         }
         kept = None if self._store is None else self._store.table()
         content = json.dumps(counters).encode() + b"\n" + (table_to_bytes(kept) if kept else b"")
@@ -168,6 +181,10 @@ class MatchOperator:
         operator._left = [int(number) for number in counters["left"]]
         for numbers, saved in zip(operator._numbers, counters["given"], strict=True):
             numbers.load(saved)
+        for selection, saved in zip(
+            operator._selections.values(), counters["selected"], strict=True
+        ):
+            selection.load(saved)
         if rows:
             operator._append(table_from_bytes(rows))
         return operator
@@ -278,6 +295,10 @@ class MatchOperator:
         """Yield the matches of a query, up to its LIMIT."""
         searches, template = self._searches, self._spec.templates[number]
         assert searches is not None
+        selection = self._selections.get(number)
+        codes = self._codes_of(rows).tolist() if selection else []
+        if selection:
+            selection.put(rows.keys, codes, rows.operands.wholes[TIME])
         pieces = searches.matches(number, rows, events, self._left[number])
         numbers: Iterator[Ints] | None = None
         if has_numbers(template):
@@ -297,7 +318,11 @@ class MatchOperator:
             given = None if numbers is None else next(numbers)[: len(found)]
             yield searches.batch(number, found, events, given)
             if self._left[number] <= 0:
-                return
+                break
+        if selection:
+            selection.take(rows.keys, codes, rows.operands.wholes[TIME])
+            if self._options.one_slot:  # nothing more comes of the keys before
+                selection.keep(codes[-1])
 
     def _codes_of(self, rows: Rows) -> NDArray[np.int32]:
         """Return the codes of keys."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,10 @@ from elsinore.matches.engine.pattern import (
     pattern_search,
     structs,
 )
+from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.returns import ColumnKind
+from elsinore.matches.selection import unsuppressed
 from elsinore.matches.tables import ClassStates, Header, Tables
 from elsinore.matches.tabulate import build_tables
 from elsinore.matches.template import MatchTemplate
@@ -34,52 +35,6 @@ GUARD = 10**7  # matches of a window beyond which a run stops, unless the query 
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a match are read for
 NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
 _NOWHERE = np.int64(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Matches: their first and last rows, windows and registers; `paths` their events, if asked.
-
-    `events` [match, register] are rows, below 0 where there is none; `numbers` [match, register].
-    `known`: registers that hold the first row (0) or the last (1), which `events` need not have.
-    The path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state.
-    They are what they are until the next ones are asked for.
-    """
-
-    first: Ints
-    last: Ints
-    window: Ints
-    events: Ints
-    numbers: Doubles
-    starts: Ints
-    paths: NDArray[np.int32]
-    known: Mapping[int, int] = field(default_factory=dict)
-
-    def event(self, place: int) -> Ints:
-        """Return the event of each match that a register holds."""
-        if place in self.known:
-            return self.last if self.known[place] else self.first
-        return self.events[:, place]
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def kept(self) -> Found:
-        """Return the matches in arrays of their own: a search makes the next ones in its own."""
-        return Found(
-            self.first.copy(), self.last.copy(), self.window.copy(), self.events.copy("K"),
-            self.numbers.copy("K"), self.starts, self.paths.copy(), self.known,
-        )  # fmt: skip
-
-    def take(self, kept: Ints) -> Found:
-        """Return some of the matches; their paths stay where they are."""
-        lengths = np.diff(self.starts)[kept]
-        rows = np.repeat(self.starts[:-1][kept] - np.cumsum(lengths) + lengths, lengths)
-        paths = self.paths[rows + np.arange(len(rows))] if len(self.paths) else self.paths
-        return Found(
-            self.first[kept], self.last[kept], self.window[kept], self.events[kept],
-            self.numbers[kept], np.concatenate([[0], np.cumsum(lengths)]), paths, self.known,
-        )  # fmt: skip
 
 
 class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
@@ -144,19 +99,24 @@ class QuerySearch:
         `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError where
         a window has more than `GUARD` matches, or they cannot be found in reasonable time.
         """
-        is_limited = limit < ANY_NUMBER
         search = pattern_search(self.template, self.tables)
+        suppress = self.template.query.suppress
+        leaves_out = suppress is not None and not search.selects
+        is_limited = limit < ANY_NUMBER and not leaves_out
         output = search.output(
-            limit=limit,
+            limit=ANY_NUMBER if leaves_out else limit,
             guard=ANY_NUMBER if is_limited else GUARD,
             wants_paths=self.wants_paths,
             counts_exactly=self.tables.counts_exactly and not is_limited,
         )
         self.work.allow(new_events(keys))
+        pieces = search.run(operands, keys, tb.Window(structs(keys), *window), output, self.work)
         try:
-            for piece in search.run(
-                operands, keys, tb.Window(structs(keys), *window), output, self.work
-            ):
+            if leaves_out:
+                every = [self._found(piece).kept() for piece in pieces]
+                yield from unsuppressed(every, self.template, operands, keys)
+                return
+            for piece in pieces:
                 yield self._found(piece)
         except TooLongError:
             raise self.too_long() from None

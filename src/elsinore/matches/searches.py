@@ -14,9 +14,10 @@ from elsinore.matches.arrays import Ints
 from elsinore.matches.evaluation.choice import ListSearch, search_of
 from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.events import Events, repeated
+from elsinore.matches.found import Found
 from elsinore.matches.merged import goes_back
 from elsinore.matches.operands import CLASS, Layout
-from elsinore.matches.query import AggregateFailure, Found, QuerySearch, are_apart
+from elsinore.matches.query import AggregateFailure, QuerySearch, are_apart
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows as ReturnedRows
@@ -189,7 +190,9 @@ def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
     mergeable: list[tuple[int, MatchTemplate, Tables]] = [
         (place, template, search.tables)
         for place, (template, search) in enumerate(zip(spec.templates, searches, strict=True))
-        if type(search) is QuerySearch and goes_back(template, search.tables)
+        if type(search) is QuerySearch
+        and not (template.query.after_match or template.query.suppress)
+        and goes_back(template, search.tables)
     ]
     return [
         Together(mergeable[at : at + MOST_QUERIES]) for at in range(0, len(mergeable), MOST_QUERIES)

@@ -152,7 +152,8 @@ class MatchTemplate:
         """Whether a match is returned only when its window has passed."""
         searches_by_window = self.depends_on_window and self.query.window is not None
         is_open = self.depends_on_later or searches_by_window
-        return is_open or self.query.collapsed or self.is_unsure
+        is_longest = self.query.after_match is not None
+        return is_open or self.query.collapsed or self.is_unsure or is_longest
 
     @property
     def is_unsure(self) -> bool:
@@ -231,6 +232,14 @@ def match_template(
         _refuse_certain(query, template)
     if query.collapsed:
         _refuse_uncollapsible(template)
+    if template.depends_on_window and (query.after_match or query.suppress):
+        clause = "AFTER MATCH" if query.after_match else "SUPPRESS"
+        raise UnsupportedError(
+            f"{clause} is not supported beside a pattern under NOT that begins or ends with NOT "
+            "itself. Put the inner NOT between two events.",
+            span=query.places.get(clause, query.span),
+            query=query.name,
+        )
     warnings = contradictions(query, local, ())
     sets = uncorrelated(query) if uncertain is not None and uncertain.sets else ()
     return replace(template, warnings=warnings, uncertain=uncertain, sets=sets)

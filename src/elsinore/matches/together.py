@@ -11,10 +11,11 @@ import numpy as np
 from elsinore.kernels import enter
 from elsinore.matches import backwards as bw
 from elsinore.matches.arrays import Ints, Shorts
+from elsinore.matches.found import Found
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.merged import Program, Query, written
 from elsinore.matches.operands import Operands
-from elsinore.matches.query import GUARD, Found, longest
+from elsinore.matches.query import GUARD, longest
 from elsinore.matches.tables import Tables
 from elsinore.matches.template import MatchTemplate
 

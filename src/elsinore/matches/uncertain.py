@@ -14,10 +14,11 @@ from elsinore.matches import search as se
 from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.chances import PossibleTimes, sum_up
+from elsinore.matches.found import Found
 from elsinore.matches.kernel_search import KernelSearch, patience
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
-from elsinore.matches.query import ANY_NUMBER, Found
+from elsinore.matches.query import ANY_NUMBER
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from elsinore.matches.arrays import Ints
+from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, Found
+from elsinore.matches.query import ANY_NUMBER
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes

@@ -17,7 +17,7 @@ from elsinore.model.expression import (
     Operator,
     Reference,
 )
-from elsinore.model.kinds import Kind, Strategy
+from elsinore.model.kinds import AfterMatch, Kind, Strategy
 from elsinore.model.pattern import (
     Conjunction,
     Disjunction,
@@ -32,6 +32,7 @@ from elsinore.model.schema import AttributeKind, Schema
 from elsinore.model.window import Window
 
 __all__ = [
+    "AfterMatch",
     "Attribute",
     "AttributeKind",
     "Binary",

@@ -22,7 +22,7 @@ from elsinore.model.expression import (
     Column,
     Reference,
 )
-from elsinore.model.kinds import Kind
+from elsinore.model.kinds import Kind, Strategy
 from elsinore.model.schema import AttributeKind
 from elsinore.model.types import mistakes
 
@@ -648,11 +648,13 @@ def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
 
 
 def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
-    """CONFIDENCE, COLLAPSED, LIMIT and DISTINCT are for matches; their numbers are in range."""
+    """Clauses for matches alone are not in trend queries; their numbers are in range."""
     if query_kind(query) is Kind.TRENDS:
         given = {
             "CONFIDENCE": query.confidence is not None,
             "COLLAPSED": query.collapsed,
+            "AFTER MATCH": query.after_match is not None,
+            "SUPPRESS": query.suppress is not None,
             "LIMIT": query.limit is not None,
             "DISTINCT": query.distinct,
         }
@@ -665,6 +667,30 @@ def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
         yield _error(query, message, query.places.get("CONFIDENCE"))
     if query.limit is not None and query.limit < 1:
         yield _error(query, "LIMIT must be at least 1.", query.places.get("LIMIT"))
+
+
+def matches_are_selected_from_runs(query: Clauses) -> Iterator[QueryError]:
+    """AFTER MATCH and SUPPRESS select from runs of NEXT or CONTIGUOUS, and from single matches."""
+    given = {"AFTER MATCH": query.after_match, "SUPPRESS": query.suppress}
+    clause = next((name for name, value in given.items() if value is not None), None)
+    if clause is None or query_kind(query) is Kind.TRENDS:
+        return
+    place = query.places.get(clause)
+    if query.strategy is Strategy.ANY:
+        message = (
+            f"{clause} selects among the runs of a pattern, and SKIP TILL ANY MATCH has one for "
+            "each choice of events. Add STRATEGY SKIP TILL NEXT MATCH, or CONTIGUOUS."
+        )
+        yield _error(query, message, place)
+    elif query.collapsed:
+        message = f"COLLAPSED returns sets of events, and {clause} selects single matches."
+        yield _error(query, f"{message} Leave one of them out.", place)
+    if query.window is not None and query.window.slide is not None:
+        message = (
+            f"{clause} selects each match once, and SLIDE returns it for each window that has it. "
+            "Leave SLIDE out: then the window begins with the match."
+        )
+        yield _error(query, message, query.places.get("SLIDE", place))
 
 
 def attributes_are_named_once(query: Clauses) -> Iterator[QueryError]:
@@ -690,5 +716,6 @@ RULES: tuple[Callable[[Clauses], Iterator[QueryError]], ...] = (
     expressions_have_types,
     trend_predicates_can_be_aggregated,
     clauses_fit_the_kind,
+    matches_are_selected_from_runs,
     attributes_are_named_once,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from elsinore.errors import Span
 from elsinore.model.expression import Expression
-from elsinore.model.kinds import Strategy
+from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.model.pattern import Pattern
 from elsinore.model.window import Window
 
@@ -26,6 +26,8 @@ class Clauses:
 
     `where` holds the conjuncts of the WHERE clause, `equivalence` the attributes in `[ ]`; `places`
     says where clauses stand in the text, by their words. `distinct`: equal rows are given once.
+    `after_match`: which matches are returned, None for all. `suppress`: for how long after a match
+    no other of its key is returned.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Clauses:
     strategy: Strategy = Strategy.ANY
     group_by: tuple[str, ...] = ()
     window: Window | None = None
+    after_match: AfterMatch | None = None
+    suppress: Window | None = None
     confidence: float | None = None
     collapsed: bool = False
     limit: int | None = None

@@ -72,11 +72,10 @@ def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
     if errors:
         raise_errors(
             [
-                QuerySemanticError(
-                    errors[query.window].message, span=query.window.span, query=query.name
-                )
+                QuerySemanticError(errors[length].message, span=length.span, query=query.name)
                 for query in queries
-                if query.window in errors
+                for length in (query.window, query.suppress)
+                if length in errors
             ]
         )
     return by_window
@@ -93,9 +92,14 @@ def set_to(queries: Workload, clock: Clock) -> Workload:
     set_queries: list[Query] = []
     for query in queries:
         query = with_numbers_for_lengths(query, units)  # noqa: PLW2901
-        if query.window is not None and ticks[query.window] != query.window:
-            tick = replace(ticks[query.window], span=query.window.span)
-            query = replace(query, window=tick, is_valid=True, of_form=query.alike)  # noqa: PLW2901
+        window, suppress = (
+            None if length is None else replace(ticks[length], span=length.span)
+            for length in (query.window, query.suppress)
+        )
+        if (window, suppress) != (query.window, query.suppress):
+            query = replace(  # noqa: PLW2901
+                query, window=window, suppress=suppress, is_valid=True, of_form=query.alike
+            )
         set_queries.append(query)
     if all(one is other for one, other in zip(set_queries, queries, strict=True)):
         return queries
@@ -111,8 +115,12 @@ def with_units(queries: Workload, units: Mapping[str, int]) -> Workload:
 
 
 def _windows(queries: Workload) -> Iterable[Window]:
-    """Return the windows of queries, each once; those of many queries are often one object."""
+    """Return the windows of queries, each once; those of many queries are often one object.
+
+    The lengths of SUPPRESS are among them.
+    """
     apart = {id(query.window): query.window for query in queries}
+    apart |= {id(query.suppress): query.suppress for query in queries}
     return dict.fromkeys(window for window in apart.values() if window is not None)
 
 
@@ -138,7 +146,7 @@ def _set_window(window: Window, clock: Clock) -> Window:
     within, slide, origin = _lengths(window, clock)
     if any(length.denominator != 1 for length in (within, slide, origin)):
         raise QuerySemanticError(
-            "Times are whole nanoseconds: WITHIN, SLIDE or ORIGIN is a fraction of one.",
+            f"Times are whole nanoseconds: {window.clause}, SLIDE or ORIGIN is a fraction of one.",
             span=window.span,
         )
     return Window(
@@ -147,6 +155,7 @@ def _set_window(window: Window, clock: Clock) -> Window:
         origin=origin.numerator % slide.numerator if origin else 0,
         span=window.span,
         per_microsecond=clock.per_microsecond,
+        clause=window.clause,
     )
 
 
@@ -160,9 +169,9 @@ def _lengths(window: Window, clock: Clock) -> tuple[Fraction, Fraction, Fraction
             microseconds *= Fraction(clock.number or NANOSECONDS["s"], NANOSECONDS["s"])
         return microseconds * clock.per_microsecond
 
-    slide = "WITHIN" if window.slide is None else "SLIDE"
+    slide = window.clause if window.slide is None else "SLIDE"
     return (
-        ticks(window.within, "WITHIN"),
+        ticks(window.within, window.clause),
         ticks(window.step, slide),
         ticks(window.origin, "ORIGIN"),
     )

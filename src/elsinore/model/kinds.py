@@ -13,6 +13,17 @@ class Strategy(Enum):
     CONTIGUOUS = "CONTIGUOUS"
 
 
+class AfterMatch(Enum):
+    """Which match of those that begin with one event is returned; the value is the spelling.
+
+    The longest of them: with NEXT_EVENT of each event, with LAST_EVENT of each that is after the
+    last event of the match returned before.
+    """
+
+    NEXT_EVENT = "SKIP TO NEXT EVENT"
+    LAST_EVENT = "SKIP PAST LAST EVENT"
+
+
 class Kind(Enum):
     """Which engine answers a query."""
 

@@ -66,8 +66,9 @@ class Window:
     All in ticks, of which `per_microsecond` (1 or 1000) make a microsecond. Clauses named in `bare`
     ("WITHIN", "SLIDE", "ORIGIN") are numbers without a unit, taken as seconds until the clock of a
     run says what they count (`elsinore.model.clock`). `slide` None is a window that tumbles
-    (trends) or is relative to the match (matches). Raises QuerySemanticError where a length is not
-    positive or beyond `LONGEST`, and where one moment lies in more than `MOST_WINDOWS`.
+    (trends) or is relative to the match (matches). `clause` is the one that has the length:
+    SUPPRESS has a window, too, which follows a match. Raises QuerySemanticError if a length is not
+    positive or beyond `LONGEST`, and if one moment lies in more than `MOST_WINDOWS`.
     """
 
     within: int
@@ -76,11 +77,13 @@ class Window:
     span: Span | None = field(default=None, compare=False, repr=False)
     per_microsecond: int = 1
     bare: frozenset[str] = frozenset()
+    clause: str = "WITHIN"
 
     def __post_init__(self) -> None:
         if self.within <= 0:
             raise QuerySemanticError(
-                "WITHIN must be longer than 0: an empty window holds no event.", span=self.span
+                f"{self.clause} must be longer than 0: an empty window holds no event.",
+                span=self.span,
             )
         if self.slide is not None and self.slide <= 0:
             raise QuerySemanticError(
@@ -90,8 +93,8 @@ class Window:
             years = LONGEST // (366 * UNITS["day"] * self.per_microsecond)
             counted = " in nanoseconds" if self.per_microsecond > 1 else ""
             raise QuerySemanticError(
-                f"WITHIN, SLIDE and ORIGIN go up to {years:,} years, which is what times of 64 "
-                f"bits can tell{counted}.",
+                f"WITHIN, SLIDE, ORIGIN and SUPPRESS go up to {years:,} years, which is what times "
+                f"of 64 bits can tell{counted}.",
                 span=self.span,
             )
         if self.overlap > MOST_WINDOWS:
@@ -110,6 +113,7 @@ class Window:
         *,
         bare: frozenset[str] = frozenset(),
         span: Span | None = None,
+        clause: str = "WITHIN",
     ) -> Window:
         """Return the window of lengths in microseconds, which may have a fraction of nanoseconds.
 
@@ -129,6 +133,7 @@ class Window:
             span=span,
             per_microsecond=scale,
             bare=bare,
+            clause=clause,
         )
 
     @property

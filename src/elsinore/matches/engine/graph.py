@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.tables import ALL as _ALL
 from elsinore.matches.engine.tables import ANY as _ANY
 from elsinore.matches.engine.tables import CLASS as _CLASS
 from elsinore.matches.engine.tables import CONTIGUOUS as _CONTIGUOUS
@@ -47,6 +48,7 @@ else:
     from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
     from elsinore.operators.conditions.machine import all_hold
 
+ALL = cython.declare(cython.int, _ALL)
 ANY = cython.declare(cython.int, _ANY)
 CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
 TIME = cython.declare(cython.int, _TIME)
@@ -171,6 +173,12 @@ def gather(program: Program, values: Values, graph: Graph, window: Window) -> cy
     window.first_row = window.keys[window.key].first_row
     window.fresh = 0 if program.is_deferred else window.keys[window.key].new_row
     end_row: cython.longlong = window.keys[window.key].end_row
+    if program.suppress >= 0 and program.selection == ALL:
+        while (
+            window.fresh < end_row
+            and values.integers[TIME, window.fresh] <= window.keys[window.key].quiet
+        ):
+            window.fresh += 1
     if window.fresh >= end_row:
         return
     has_buckets: cython.bint = program.buckets.shape[0] > 0
@@ -287,6 +295,7 @@ def complete(
         until = graph.events[event].moment + 1
     elif program.strategy != ANY and program.is_near:
         until = first_follower(program, values, match, graph, window, node)
+    graph.nodes[node].until = until
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
         target: cython.int = program.edges[edge].target

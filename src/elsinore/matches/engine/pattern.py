@@ -15,6 +15,7 @@ from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.program import build_program
 from elsinore.matches.engine.search import scan
+from elsinore.matches.engine.suppressed import scan_suppressed
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, MOMENT, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Operands
 from elsinore.matches.tables import Header, Tables
@@ -50,12 +51,14 @@ class AggregateError(Exception):
 class PatternSearch:
     """The search for the matches of one template."""
 
-    def __init__(self, template: MatchTemplate, tables: Tables) -> None:
+    def __init__(
+        self, template: MatchTemplate, tables: Tables, *, is_negative: bool = False
+    ) -> None:
         self.template = template
         self.tables = tables
         code = tables.program
         comparisons = [comparison_of(code, number) for number in range(len(code.starts) - 1)]
-        self._program = build_program(template, tables, comparisons)
+        self._program = build_program(template, tables, comparisons, is_negative=is_negative)
         self._lookups = Lookups(self._program, comparisons)
         self._graph = tb.Graph(len(template.states))
         self._lists: Any = None  # of the states of classes, as the program has them
@@ -65,9 +68,29 @@ class PatternSearch:
         spans = [_span_of(template, state) for state in range(len(template.states))]
         self._degree = max(spans, default=0)
         self._negatives = [
-            PatternSearch(negative, inner)
+            PatternSearch(negative, inner, is_negative=True)
             for negative, inner in zip(template.negatives, tables.negatives, strict=True)
         ]
+
+    @property
+    def suppresses(self) -> bool:
+        """Whether matches that SUPPRESS leaves out are never made (`scan_suppressed`).
+
+        Otherwise they are left out afterwards (`elsinore.matches.selection`).
+        """
+        program = self._program
+        return (
+            program.suppress >= 0
+            and program.selection == tb.ALL
+            and bool(program.is_near)
+            and not program.is_deferred
+            and bool(np.asarray(program.edges)["is_free"][: program.first_edges].all())
+        )
+
+    @property
+    def selects(self) -> bool:
+        """Whether the search itself leaves out what SUPPRESS does."""
+        return self.suppresses or self._program.selection != tb.ALL
 
     def output(
         self, *, limit: int, guard: int, wants_paths: bool, counts_exactly: bool
@@ -101,7 +124,10 @@ class PatternSearch:
             output.steps, output.pause, output.budget = 0, min(PAUSE_STEPS, left), left
             output.count = output.filled = 0
             output.status = tb.DONE
-            scan(program, values, graph, window, match, output)
+            if self.suppresses:
+                scan_suppressed(program, values, graph, window, match, output)
+            else:
+                scan(program, values, graph, window, match, output)
             self._match = match
             if program.conditions.has_overflown:
                 self.tables.integers[Header.OVERFLOWED] = 1
@@ -232,6 +258,12 @@ class PatternSearch:
             graph.events = tb.empty(tb.EVENT, rows)
             graph.nodes = tb.empty(tb.NODE, nodes)
             graph.links = np.zeros(nodes * self._degree, np.int32)
+            if self._program.selection != tb.ALL:
+                graph.seen_from = np.zeros(nodes, np.int32)
+                graph.seen_depth = np.zeros(nodes, np.int32)
+            if self.suppresses:
+                graph.began = np.zeros(nodes, np.int64)
+                graph.came = np.zeros(nodes, np.int32)
 
     @property
     def _registers(self) -> tuple[int, int]:
@@ -250,6 +282,9 @@ class PatternSearch:
         np.asarray(deeper.numbers)[: depth + 1] = np.asarray(match.numbers)
         deeper.depth, deeper.first_edge = match.depth, match.first_edge
         deeper.is_made = match.is_made
+        np.asarray(deeper.best)[:depth] = np.asarray(match.best)
+        deeper.best_depth, deeper.best_event = match.best_depth, match.best_event
+        deeper.is_kept, deeper.start = match.is_kept, match.start
         return deeper
 
     def _widen(self, output: tb.Output) -> None:

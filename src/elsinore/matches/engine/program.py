@@ -12,7 +12,7 @@ from elsinore.matches.registers import RegisterKind
 from elsinore.matches.relations import Relation
 from elsinore.matches.tables import Header, Tables
 from elsinore.matches.template import START, End, MatchTemplate
-from elsinore.model.kinds import Strategy
+from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.operators.conditions.comparisons import Comparison
 from elsinore.operators.conditions.tables import Conditions
 from elsinore.plan.guards import FREE, Ways
@@ -21,6 +21,11 @@ STRATEGIES = {
     Strategy.ANY: tb.ANY,
     Strategy.NEXT: tb.NEXT,
     Strategy.CONTIGUOUS: tb.CONTIGUOUS,
+}
+SELECTIONS = {
+    None: tb.ALL,
+    AfterMatch.NEXT_EVENT: tb.NEXT_EVENT,
+    AfterMatch.LAST_EVENT: tb.LAST_EVENT,
 }
 SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
 
@@ -55,9 +60,15 @@ class _Ways:
 
 
 def build_program(
-    template: MatchTemplate, made: Tables, comparisons: Sequence[Comparison | None]
+    template: MatchTemplate,
+    made: Tables,
+    comparisons: Sequence[Comparison | None],
+    *,
+    is_negative: bool,
 ) -> tb.Program:
     """Return the program of a template; classes and texts are put in later.
+
+    All matches of patterns under NOT count (`is_negative`).
 
     `made` are the template's tables of the engine that this one is to replace: the code of its
     conditions, and what states do to registers. `comparisons` are the conditions that are one.
@@ -106,6 +117,8 @@ def build_program(
     is_near = is_near and not template.final and not any(edge.late for edge in template.edges)
     is_near = is_near and not template.relates_negatives
     final = lists.put(template.final)
+    selection = tb.ALL if is_negative else SELECTIONS[template.query.after_match]
+    suppress = template.query.suppress
     aggregates, arguments = _Lists(), _Lists()
     updates.values = [_with_aggregate(made, u, aggregates, arguments) for u in updates.values]
     return tb.Program(
@@ -132,7 +145,9 @@ def build_program(
             "is_near": int(is_near),
             "has_late": int(any(edge.late for edge in template.edges)),
             "has_late_relations": int(_has_late_relations(template)),
-            "has_duplicates": int(template.duplicates),
+            "has_duplicates": int(template.duplicates and selection == tb.ALL),
+            "selection": selection,
+            "suppress": -1 if suppress is None or is_negative else suppress.within,
         },
     )
 

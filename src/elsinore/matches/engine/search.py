@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.tables import ALL as _ALL
 from elsinore.matches.engine.tables import ANY as _ANY
-from elsinore.matches.engine.tables import CONTIGUOUS as _CONTIGUOUS
 from elsinore.matches.engine.tables import DEEP as _DEEP
 from elsinore.matches.engine.tables import DONE as _DONE
 from elsinore.matches.engine.tables import FAILED as _FAILED
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import LIMITED as _LIMITED
 from elsinore.matches.engine.tables import MOMENT as _MOMENT
+from elsinore.matches.engine.tables import NEXT as _NEXT
 from elsinore.matches.engine.tables import PAUSED as _PAUSED
 from elsinore.matches.engine.tables import TIME as _TIME
 from elsinore.matches.engine.tables import TOO_LONG as _TOO_LONG
@@ -37,6 +38,12 @@ if cython.compiled:
         last_before,
         may_begin,
         may_follow,
+    )
+    from cython.cimports.elsinore.matches.engine.longest import (
+        give_best,
+        keep_best,
+        note_best,
+        was_seen,
     )
     from cython.cimports.elsinore.matches.engine.registers import (
         begin_registers,
@@ -71,6 +78,7 @@ else:
         may_begin,
         may_follow,
     )
+    from elsinore.matches.engine.longest import give_best, keep_best, note_best, was_seen
     from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
     from elsinore.matches.engine.related import is_passable
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
@@ -78,7 +86,8 @@ else:
     from elsinore.operators.conditions.machine import all_hold
 
 ANY = cython.declare(cython.int, _ANY)
-CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
+NEXT = cython.declare(cython.int, _NEXT)
+ALL = cython.declare(cython.int, _ALL)
 DONE = cython.declare(cython.int, _DONE)
 TOO_MANY = cython.declare(cython.int, _TOO_MANY)
 LIMITED = cython.declare(cython.int, _LIMITED)
@@ -131,11 +140,22 @@ def search_window(
 ) -> cython.void:
     """Return the matches from the beginnings of a window that are left."""
     while window.begin < window.begin_end:
-        if match.depth >= 0 or may_begin(program, graph, window.begin):
+        row: cython.longlong = graph.events[window.begin].row
+        is_under_way: cython.bint = match.depth >= 0 or match.first_edge > 0
+        if not is_under_way:
+            match.best_depth = -1
+            match.is_kept = 0
+            match.start += 1
+        if is_under_way or (
+            may_begin(program, graph, window.begin)
+            and (program.selection == ALL or row >= window.keys[window.key].next_row)
+        ):
             count: cython.int = output.count
             filled: cython.int = output.filled
             in_window: cython.longlong = output.in_window
             matches_from(program, values, graph, window, match, output)
+            if output.status == DONE and match.best_depth >= 0:
+                give_best(program, values, graph, window, match, output)
             if output.status != DONE:
                 if program.has_duplicates and output.status != LIMITED:
                     # matches of one event are returned together: all of them another time
@@ -217,7 +237,10 @@ def matches_from(
                 and row >= window.fresh
                 and is_match(program, values, graph, window, match)
             ):
-                give_out(graph, match, output, window.number)
+                if program.selection:
+                    note_best(graph, match)
+                else:
+                    give_out(graph, match, output, window.number)
                 if output.status != DONE:
                     if output.status == LIMITED:
                         match.is_made = 1
@@ -260,6 +283,8 @@ def begins(
             far: cython.int = program.edges[edge].far
             far_end: cython.int = program.edges[edge].far_end
             if all_hold(program.conditions, far, far_end, values, row, values, -1, match, 0, 0):
+                if program.selection:
+                    keep_best(match, -1)
                 match.depth = 0
                 enter(graph, match, node, edge)
                 return True
@@ -287,11 +312,8 @@ def look_ahead(
     node: cython.int = match.frames[match.depth].node
     match.frames[match.depth].trying = program.states[graph.nodes[node].state].edges
     match.frames[match.depth].candidate = UNTRIED
-    if program.strategy == ANY:
-        match.frames[match.depth].until = FOREVER
-    elif program.strategy == CONTIGUOUS:
-        moment: cython.longlong = graph.events[graph.nodes[node].event].moment
-        match.frames[match.depth].until = moment + 1
+    if program.is_near or program.strategy != NEXT:
+        match.frames[match.depth].until = graph.nodes[node].until
     else:
         match.frames[match.depth].until = first_moment(program, values, graph, window, match)
 
@@ -435,6 +457,8 @@ def extend(
             if graph.nodes[candidate].soonest > window.last:
                 continue
             if follows(program, values, window, match, edge, row):
+                if program.selection and was_seen(program, graph, match, candidate, depth + 1):
+                    continue
                 if program.states[program.edges[edge].target].is_leaf:
                     if row >= window.fresh:
                         give_out_leaf(
@@ -447,6 +471,8 @@ def extend(
                         return False
                     continue
                 match.frames[depth].candidate = place
+                if program.selection:
+                    keep_best(match, depth)
                 match.depth = depth + 1
                 enter(graph, match, candidate, edge)
                 return True

@@ -89,6 +89,8 @@ cdef struct Key:
     long long new_row
     long long passed
     long long reached
+    long long next_row
+    long long quiet
 
 cdef struct Event:
     long long time
@@ -99,6 +101,7 @@ cdef struct Event:
 
 cdef struct Node:
     double count
+    long long until
     int event
     int state
     int soonest
@@ -141,6 +144,8 @@ cdef class Program:
     cdef public int has_late
     cdef public int has_late_relations
     cdef public int has_duplicates
+    cdef public int selection
+    cdef public long long suppress
 
 cdef class Values(Columns):
     cdef public const long long[:, ::1] negatives
@@ -160,6 +165,10 @@ cdef class Graph:
     cdef public int event_count
     cdef public int node_count
     cdef public int built
+    cdef public int[::1] seen_from
+    cdef public int[::1] seen_depth
+    cdef public long long[::1] began
+    cdef public int[::1] came
 
 cdef class Window:
     cdef public Key[::1] keys
@@ -184,6 +193,11 @@ cdef class Match(Registers):
     cdef public int depth
     cdef public int first_edge
     cdef public int is_made
+    cdef public Frame[::1] best
+    cdef public int best_depth
+    cdef public int best_event
+    cdef public int is_kept
+    cdef public int start
 
 cdef class Output:
     cdef public long long[:, ::1] found

@@ -18,6 +18,7 @@ if not cython.compiled:  # else `tables.pxd` has them
 IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1
 ANY, NEXT, CONTIGUOUS = 0, 1, 2  # strategies
+ALL, NEXT_EVENT, LAST_EVENT = 0, 1, 2  # selections: AFTER MATCH
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `Values.integers`
 DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, PAUSED, FAILED = range(8)  # statuses
 FIRST_ROW, LAST_ROW, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Output.found`
@@ -48,7 +49,12 @@ RELATION = _ints(
     *("negative", "conditions", "conditions_end", "is_late", "bucket", "limits", "limits_end")
 )
 EVENT_CLASS = _ints("states", "states_end")
-KEY = np.dtype([(name, "i8") for name in ("first_row", "end_row", "new_row", "passed", "reached")])
+KEY = np.dtype(
+    [
+        (name, "i8")
+        for name in ("first_row", "end_row", "new_row", "passed", "reached", "next_row", "quiet")
+    ]
+)
 EVENT = np.dtype(
     [("time", "i8"), ("row", "i8"), ("moment", "i8"), ("node", "i4"), ("node_end", "i4")],
     align=True,
@@ -56,6 +62,7 @@ EVENT = np.dtype(
 NODE = np.dtype(
     [
         ("count", "f8"),
+        ("until", "i8"),
         ("event", "i4"),
         ("state", "i4"),
         ("soonest", "i4"),
@@ -97,8 +104,9 @@ class Program:
     The states of a class are `class_states` of its range. `is_near`: no condition reads more than
     two neighbours, so that the counts of the graph are those of matches. `initials`: what registers
     of numbers are before the first event, unless 0. `forbids` [pattern, class]: whether a pattern
-    under NOT takes events of a class. `failed_row` is the event at which an aggregate
-    of the user's failed, -1: none.
+    under NOT takes events of a class. `failed_row` is the event at which an aggregate of the user's
+    failed, -1: none. `selection` is what AFTER MATCH asks for; for `suppress` after a match no
+    other of its key is returned, -1: each is.
     """
 
     def __init__(self, tables: dict[str, Any], facts: dict[str, int]) -> None:
@@ -128,6 +136,8 @@ class Program:
         self.has_late = facts["has_late"]
         self.has_late_relations = facts["has_late_relations"]
         self.has_duplicates = facts["has_duplicates"]
+        self.selection = facts["selection"]
+        self.suppress = facts["suppress"]
 
 
 class Values(Columns):
@@ -149,7 +159,10 @@ class Graph:
     Nodes of one state are linked to the next later one (`later`); a node is linked to the first
     node of each state that may follow (`links`, one for each edge of its state). `heads`, `sums`
     and `soonest` are those of each state's nodes so far, from the end. The graph is built up to
-    event `built`; -1: not yet. `event_of` [row] is the event of a row, -1 if it is not relevant.
+    event `built`; -1: not yet. `event_of` [row] is the event of a row, -1 if it is not relevant. A
+    node's `until` is the moment at which the next event must follow. `seen_from` and `seen_depth`
+    say from which start, and how late in a match, the search of the longest match came to a node;
+    `began` and `came` in which row a match to a node began last, and which node came before.
     """
 
     def __init__(self, states: int) -> None:
@@ -166,6 +179,10 @@ class Graph:
         self.event_count = 0
         self.node_count = 0
         self.built = -1
+        self.seen_from = np.zeros(0, np.int32)
+        self.seen_depth = np.zeros(0, np.int32)
+        self.began = np.zeros(0, np.int64)
+        self.came = np.zeros(0, np.int32)
 
 
 class Window:
@@ -196,7 +213,11 @@ class Window:
 
 
 class Match(Registers):
-    """The partial match that is extended: a frame for each event; registers in row depth + 1."""
+    """The partial match that is extended: a frame for each event; registers in row depth + 1.
+
+    The longest match from an event, the `start`-th one, has the first `best_depth` + 1 frames, as
+    long as they are not `is_kept` in `best`; it ends with event `best_event`.
+    """
 
     def __init__(self, depth: int, events: int, numbers: int) -> None:
         super().__init__(depth + 1, events, numbers)
@@ -204,6 +225,11 @@ class Match(Registers):
         self.depth = -1
         self.first_edge = 0
         self.is_made = 0
+        self.best = empty(FRAME, depth)
+        self.best_depth = -1
+        self.best_event = -1
+        self.is_kept = 0
+        self.start = 0
 
 
 class Output:

@@ -19,10 +19,11 @@ from elsinore.matches.evaluation import expected as xp
 from elsinore.matches.evaluation.possible import ON_THE_FLY, PATHS
 from elsinore.matches.evaluation.postponed_search import PostponedSearch
 from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.found import Found
 from elsinore.matches.interpret import STACK
 from elsinore.matches.kernel_search import EVENT_SECONDS
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, Found, QuerySearch
+from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 

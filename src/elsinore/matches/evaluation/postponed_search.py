@@ -17,16 +17,10 @@ from elsinore.matches.evaluation.filters import early_filters, read_by
 from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE, MainRun
 from elsinore.matches.evaluation.marked import MarkedSearch, Marks
 from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.found import Found
 from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import (
-    ANY_NUMBER,
-    GUARD,
-    Found,
-    longest,
-    negative_rows,
-    new_events,
-)
+from elsinore.matches.query import ANY_NUMBER, GUARD, longest, negative_rows, new_events
 from elsinore.matches.reach import EVENT_COLUMNS
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import PLAIN_STEPS

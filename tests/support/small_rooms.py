@@ -1,0 +1,41 @@
+"""Searches whose arrays are full after every few events."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import pytest
+from benchmarks.evaluations import run_kernels, run_search
+
+from elsinore.kernels import uncompiled
+from elsinore.matches import kernel_search, store, texts
+from elsinore.matches.engine import pattern
+from elsinore.matches.evaluation import postponed_search
+from support.drawn import Drawn
+
+KERNELS = (
+    (run_kernels, "scan_runs"),
+    (postponed_search, "scan_main_runs"),
+)
+
+
+@cache
+def plain(module: ModuleType, name: str) -> Any:
+    return uncompiled(getattr(module, name))
+
+
+def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
+    """Let searches begin with room for a few matches of a few events."""
+    for module, name in KERNELS:
+        patch.setattr(module, name, plain(module, name))
+    for module in (pattern, kernel_search):
+        patch.setattr(module, "STEPS", drawn.number(2, 4))
+        patch.setattr(module, "ROOM", drawn.number(1, 3))
+        patch.setattr(module, "WIDEST", 4)
+    patch.setattr(run_search, "RUNS", drawn.number(2, 4))
+    patch.setattr(store, "FEW", drawn.number(0, 4))
+    patch.setattr(texts, "FEW", drawn.number(0, 2))
+    patch.setattr(texts, "STEP", 1)
+    patch.setattr(texts, "HIGHEST", drawn.number(20, 40))
