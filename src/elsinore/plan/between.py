@@ -19,6 +19,7 @@ from elsinore.model.expression import MIRRORED, Attribute, Expression, Operator,
 from elsinore.model.query import Query
 
 PREVIOUS, CURRENT = "previous", "current"  # what a condition's attributes are read from
+ANCHOR = "anchor"  # or, in templates of the engine that stores what events add
 # comparisons that may be looked up in an order, and what they are from the other side
 TURNED: dict[Operator, Operator] = {
     one: turned for one, turned in MIRRORED.items() if one is not Operator.NE

@@ -5,6 +5,8 @@
 - A NOT of single events empties states, as in `elsinore.plan.accumulators`. For any other NOT, the
   engine knows the moment at which the latest negative match began, and compares that of the earlier
   event with it.
+- Where events are compared with one far before them, their *anchor*, the engine keeps trends with
+  different anchors apart.
 - Under NEXT and CONTIGUOUS an event removes what it extends.
 - AND is the templates of its two patterns and of both, side by side.
 """
@@ -16,9 +18,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from elsinore.automata.nfa import closure
+from elsinore.model import expression as ex
+from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan.accumulators import kept_label
 from elsinore.plan.aggregates import TRENDS, Aggregation, Field, FieldKind
+from elsinore.plan.between import ANCHOR, PREVIOUS
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.indexed import MOST_RANGES, axis, both, ranges_of
@@ -88,8 +94,8 @@ def stored(
 def _refusal(guarded: GuardedTemplate) -> str | None:
     if guarded.ambiguous:
         return "the pattern is ambiguous"
-    if guarded.anchors or any(negative.anchors for negative in guarded.negatives):
-        return "events are compared with one that need not precede them directly"
+    if len(guarded.anchors) > 1 or any(negative.anchors for negative in guarded.negatives):
+        return "events are compared with several that need not precede them directly"
     if any(negative.negatives for negative in guarded.negatives):
         return "a pattern under NOT has a NOT"
     return None
@@ -155,6 +161,9 @@ class _Storing:
             for number, negative in enumerate(guarded.negatives)
             if self._is_any and not negative.moves
         )
+        asking = {move.source for move in guarded.moves if move.checks}
+        backward = [(move.target, move.source) for move in guarded.moves]
+        self._anchored = closure(asking, backward)  # states whose trends are looked at by anchors
         self._steps: list[tuple[_Kept, int, Reads]] = []
         self._order: dict[_Kept, None] = {}
 
@@ -219,7 +228,9 @@ class _Storing:
                     ranges = together
                     continue
             conditions.append(condition)
-        reads = Reads(tuple(map(tuple, ranges)) if ranges != [[]] else (), tuple(conditions))
+        checks = tuple(_of_anchor(self._guarded.conditions[n]) for _, n in sorted(move.checks))
+        found_ranges = tuple(map(tuple, ranges)) if ranges != [[]] else ()
+        reads = Reads(found_ranges, tuple(conditions), checks=checks)
         if self._since(move.ways, move.unless) is not None:
             return reads
         free, unless = self._numbered(move.ways), self._numbered(move.unless)
@@ -229,9 +240,13 @@ class _Storing:
         """Add what goes on from a state: under ANY it is kept once for each order that is read."""
         reads = [self._reads(move, has_ranges=True) for move in moves]
         rows = list(map(_rows_of, reads))
-        if not self._is_any and len(set(rows) - {None}) > 1:
+        is_held = state in self._anchored
+        if is_held or (not self._is_any and len(set(rows) - {None}) > 1):
             reads = [self._reads(move, has_ranges=False) for move in moves]
             rows = list(map(_rows_of, reads))
+        if is_held:
+            is_anchor = self._guarded.states[state].anchor is not None
+            rows = [Rows(None, is_checked=True, holds_anchor=True, is_anchor=is_anchor)] * len(rows)
         first = next((of_move for of_move in rows if of_move is not None), None)
         for move, of_move, read in zip(moves, rows, reads, strict=True):
             kept = _Kept(state, since, of_move or first)
@@ -261,7 +276,7 @@ class _Storing:
                 guarded.states[target].needs,
                 frozenset(),
                 frozenset({guarded.states[target].variable}),
-                reads=reads,
+                reads=reads._replace(carries=_carries(source, order[place])),
             )
             for source, target, reads in self._steps
             for place in places.get(target, ())
@@ -287,6 +302,21 @@ class _Storing:
             closing=tuple(kept.closing for kept in order),
         )
         return template if self._is_any else _emptied(template)
+
+
+def _of_anchor(condition: Expression) -> Expression:
+    """Return a condition on the event before as one on the anchor."""
+    return ex.with_attributes(
+        condition,
+        lambda read: replace(read, variable=ANCHOR) if read.variable == PREVIOUS else read,
+    )
+
+
+def _carries(source: _Kept, target: _Kept) -> bool:
+    """Return whether trends keep their anchor on the way from one state to another."""
+    if source.rows is None or target.rows is None or target.rows.is_anchor:
+        return False
+    return source.rows.holds_anchor and target.rows.holds_anchor
 
 
 def _rows_of(reads: Reads) -> Rows | None:

@@ -47,13 +47,16 @@ class Reads(NamedTuple):
 
     All cuts of one of `ranges` hold, if there are any, and all `conditions` between the two events.
     Between them, some way in `free` is free of negative matches, and none of `unless` is; a way
-    consists of numbers of negatives (`elsinore.plan.guards`).
+    consists of numbers of negatives (`elsinore.plan.guards`). `checks` hold between the event and
+    the ANCHOR of the trend, if it has one; with `carries`, the trend keeps its anchor.
     """
 
     ranges: tuple[tuple[Cut, ...], ...] = ()
     conditions: tuple[Expression, ...] = ()
     free: Ways = FREE
     unless: Ways = NO_WAY
+    checks: tuple[Expression, ...] = ()
+    carries: bool = False
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
@@ -63,17 +66,23 @@ class Reads(NamedTuple):
     @property
     def is_checked(self) -> bool:
         """Whether each earlier event is to be looked at by itself."""
-        return bool(self.conditions or self.unless) or self.free != FREE
+        return bool(self.conditions or self.unless or self.checks) or self.free != FREE
 
 
 ALL = Reads()
 
 
 class Rows(NamedTuple):
-    """How a state's events are kept one by one: in an order, or checked one by one."""
+    """How a state's events are kept one by one: in an order, or checked one by one.
+
+    `holds_anchor`: for each event and anchor of its trends by itself; `is_anchor`: each event is
+    the anchor of its trends from then on.
+    """
 
     order: Expression | None
     is_checked: bool
+    holds_anchor: bool = False
+    is_anchor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

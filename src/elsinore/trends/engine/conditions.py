@@ -28,7 +28,7 @@ from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, RankedValues
 from elsinore.operators.conditions.tables import Columns, Conditions
-from elsinore.plan.between import PREVIOUS
+from elsinore.plan.between import ANCHOR, CURRENT
 from elsinore.trends.engine.values import plain_column
 from elsinore.trends.graph.codes import Order as Codes
 from elsinore.trends.graph.codes import order_of, steady_codes, with_nan
@@ -48,10 +48,14 @@ FEW = 1024  # ranked values of which none is forgotten
 
 
 class _Column(NamedTuple):
-    """A column of values: of an attribute, or of its codes among all exact numbers."""
+    """A column of values: of an attribute, or of its codes among all exact numbers.
+
+    is_of_anchor: of earlier events, the value of their trends' anchor.
+    """
 
     name: str
     is_ranked: bool = False
+    is_of_anchor: bool = False
 
 
 class _Layout:
@@ -67,9 +71,10 @@ class _Layout:
         """Return how an attribute is compared."""
         return _ORDERS[self.orders[name]]
 
-    def column(self, name: str, *, is_ranked: bool = False) -> int:
+    def column(self, leaf: Attribute, *, is_ranked: bool = False) -> int:
         """Return the column of an attribute."""
-        return self.columns.setdefault(_Column(name, is_ranked), len(self.columns))
+        column = _Column(leaf.name or "", is_ranked, leaf.variable == ANCHOR)
+        return self.columns.setdefault(column, len(self.columns))
 
     def time(self, text: str) -> int:
         """Return a time written as text as an integer."""
@@ -97,11 +102,11 @@ class _Compiler(Compiler):
 
     def put_leaf(self, leaf: Attribute) -> None:
         """Emit what pushes an attribute as a double."""
-        self.emit(Code.DOUBLE, _moment_of(leaf), 0, self.layout.column(leaf.name or ""))
+        self.emit(Code.DOUBLE, _moment_of(leaf), 0, self.layout.column(leaf))
 
     def put_whole_leaf(self, leaf: Attribute, order: Order | None) -> None:  # noqa: ARG002
         """Emit what pushes an attribute as an integer."""
-        self.emit(Code.WHOLE, _moment_of(leaf), 0, self.layout.column(leaf.name or ""))
+        self.emit(Code.WHOLE, _moment_of(leaf), 0, self.layout.column(leaf))
 
     def compare_numbers(self, operator: Operator, left: Expression, right: Expression) -> None:
         """Emit a comparison of numbers, exact but for what is computed as doubles."""
@@ -127,7 +132,7 @@ class _Compiler(Compiler):
     def _put_code(self, node: Expression) -> None:
         """Emit what pushes the code of a number among all exact numbers."""
         if isinstance(node, Attribute):
-            place = self.layout.column(node.name or "", is_ranked=True)
+            place = self.layout.column(node, is_ranked=True)
             self.emit(Code.WHOLE, _moment_of(node), 0, place)
             return
         assert isinstance(node, Literal)
@@ -137,7 +142,7 @@ class _Compiler(Compiler):
 
 
 def _moment_of(leaf: Attribute) -> Moment:
-    return Moment.PREVIOUS if leaf.variable == PREVIOUS else Moment.CURRENT
+    return Moment.CURRENT if leaf.variable == CURRENT else Moment.PREVIOUS
 
 
 def _is_plain_number(node: Expression) -> bool:
@@ -175,12 +180,17 @@ class ConditionColumns:
         """The number of columns."""
         return len(self._layout.columns)
 
+    @property
+    def of_anchor(self) -> NDArray[np.uint8]:
+        """Which columns have the values of anchors."""
+        return np.array([c.is_of_anchor for c in self._layout.columns], np.uint8)
+
     def columns(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Columns:
         """Return the columns of a batch's events; `rows` [column, row] get the codes of today."""
         size = (self.count, batch.num_rows)
         doubles, integers = np.full(size, np.nan), np.full(size, NULL)
         ranked: list[dict[int, pa.DictionaryArray]] = [{}, {}]
-        for (name, is_ranked), place in self._layout.columns.items():
+        for (name, is_ranked, _), place in self._layout.columns.items():
             column, order = plain_column(batch.column(f"pair:{name}")), self._layout.orders[name]
             if is_ranked or order is Codes.TEXT:
                 values = column if order is not Codes.NUMBER else _without_nan(column)

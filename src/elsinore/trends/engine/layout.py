@@ -9,6 +9,7 @@ them is one step. Nodes whose events are read one by one, in a range of an attri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
@@ -16,7 +17,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.indexed import sides
-from elsinore.plan.merged import Edge
+from elsinore.plan.merged import Edge, Node
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
 from elsinore.trends.lane_order import lane_order
@@ -41,6 +42,8 @@ class Block:
     is_broken: bool = False  # whether each event ends what is there, as it is CONTIGUOUS
     has_rows: bool = False
     is_checked: bool = False  # whether each row is looked at, as what may follow is no range
+    is_anchor: bool = False  # whether its events are anchors
+    merges: bool = False  # whether rows of one anchor are one row: nothing asks for their events
     closing: Ways = FREE
     order: Expression | None = None
     is_rising: bool = False  # whether all reads are of the events up to some value
@@ -92,6 +95,8 @@ class Layout:
                     strategy=first.strategy,
                     has_rows=first.rows is not None,
                     is_checked=is_checked,
+                    is_anchor=first.rows is not None and first.rows.is_anchor,
+                    merges=first.rows is not None and _merges(first, onward[several[0]]),
                     closing=first.closing,
                     is_broken=first.strategy is Strategy.CONTIGUOUS and leads,
                     order=order,
@@ -134,6 +139,22 @@ def _edges_from(updates: Updates) -> list[list[Edge]]:
     return onward
 
 
+def _merges(node: Node, onward: Sequence[Edge]) -> bool:
+    """Return whether only anchors are looked at in a node's rows."""
+    return (
+        node.rows is not None
+        and node.rows.holds_anchor
+        and not node.rows.is_anchor
+        and node.strategy is Strategy.ANY
+        and all(e.reads._replace(checks=(), carries=False) == ALL for e in onward)
+    )
+
+
+def _is_alone(node: Node) -> bool:
+    """Return whether a node's rows are its own: they are taken, or kept apart by their anchors."""
+    return node.rows is not None and (node.strategy is Strategy.NEXT or node.rows.holds_anchor)
+
+
 def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
     """Return whether cuts bound ranges from above, whether from below."""
     return {is_high for cut in cuts for _, is_high in sides(cut, order)}
@@ -161,7 +182,7 @@ def _shapes(updates: Updates) -> list[int]:
                 bool(node.resets),
                 node.strategy,
                 node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
-                number if node.strategy is Strategy.NEXT and node.rows is not None else -1,
+                number if _is_alone(node) else -1,
                 node.rows,
                 node.closing,
                 frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),

@@ -26,6 +26,8 @@ ROOM = cython.declare(
 def has_row_room(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.bint:
     """Return whether an event, and the end of its timestamp, find room for rows."""
     needed: cython.longlong = ROOM * store.slots[slot].rows
+    if program.has_anchors:  # a step makes as many rows as there are anchors
+        needed *= 1 + program.most_steps
     needed += 4 * LEAF_ROWS * (program.row_blocks + program.most_steps)
     return store.row_top + needed <= store.row_orders.shape[0]
 
@@ -67,6 +69,7 @@ def copy_row(
             store.row_integers[column, to] = store.row_integers[column, row]
     store.row_orders[to] = store.row_orders[row]
     store.row_moments[to] = store.row_moments[row]
+    store.row_anchors[to] = store.row_anchors[row]
     store.row_ordered[to] = store.row_ordered[row]
     store.row_taken[to] = store.row_taken[row]
     for cell in range(program.blocks[block].sums * program.blocks[block].width):

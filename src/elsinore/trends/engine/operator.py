@@ -100,6 +100,7 @@ class EngineOperator:
         shape = builder.shape(self._conditions.count)
         self._store = Store(shape, ordered, self._one_slot, mode[self._sharing])
         self._store.conditions = self._conditions.conditions
+        self._store.of_anchor = self._conditions.of_anchor
         self._take_tables()
         if self._one_slot:
             self._store.grow_slots(1)
@@ -211,7 +212,7 @@ class EngineOperator:
         if self._builder.is_numbered:  # classes were numbered anew
             self._take_tables()
         while (event := process(self._program, store, batch, event)) < len(codes):
-            if self._program.known[codes[event]] == UNKNOWN:
+            if codes[event] >= 0 and self._program.known[codes[event]] == UNKNOWN:
                 seen = np.unique(codes[event : event + AHEAD])
                 self._builder.add_classes(seen[seen >= 0].tolist())
                 self._take_tables()

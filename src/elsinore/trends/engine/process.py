@@ -14,6 +14,7 @@ from elsinore.trends.engine.tables import NEVER as _NEVER
 from elsinore.trends.engine.tables import UNKNOWN as _UNKNOWN
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.anchors import carry
     from cython.cimports.elsinore.trends.engine.memory import has_row_room
     from cython.cimports.elsinore.trends.engine.moments import empty, store_moment
     from cython.cimports.elsinore.trends.engine.recurrence import act
@@ -32,6 +33,7 @@ if cython.compiled:
         move_windows,
     )
 else:
+    from elsinore.trends.engine.anchors import carry
     from elsinore.trends.engine.memory import has_row_room
     from elsinore.trends.engine.moments import empty, store_moment
     from elsinore.trends.engine.recurrence import act
@@ -132,7 +134,10 @@ def let_act(
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
         empty(program, store, slot, at)
     for at in range(program.classes[known].steps, program.classes[known].steps_end):
-        act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
+        if program.steps[at].carries:
+            carry(program, store, batch, event, slot, at)
+        else:
+            act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
     for at in range(program.classes[known].sections, program.classes[known].sections_end):
         note_event(program, store, slot, at, batch.has_great)
         let_section_act(program, store, batch, event, slot, at)

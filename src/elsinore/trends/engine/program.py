@@ -38,6 +38,7 @@ from elsinore.trends.engine.updates import (
     SumUpdate,
     Update,
     Updates,
+    by_anchor,
 )
 
 _KINDS = {
@@ -240,7 +241,7 @@ class ProgramBuilder:
     ) -> list[tuple[int, list[int]]]:
         """Add the steps of updates; return each with its nodes in the order of their lanes."""
         steps = []
-        for run in self._runs(updates):
+        for run in self._runs([part for update in updates for part in by_anchor(update)]):
             self._add_step(run, weights)
             steps.append((len(self._rows["steps"]) - 1, [update.node for update in run.updates]))
         return steps
@@ -338,6 +339,7 @@ class ProgramBuilder:
                 len(rows["extremes"]),
                 begin,
                 len(rows["reads"]),
+                int(any(s.reads.carries for part in first.sums for s in part.sources)),
             )
         )
 
@@ -374,7 +376,8 @@ class ProgramBuilder:
                 is_whole=block.is_rising or block.is_falling,
             )
         guard = self._guard(asked.free, asked.unless)
-        return (number, kind, lane, lanes, *parts, *self._listed(asked.conditions), guard)
+        listed = *self._listed(asked.conditions), *self._listed(asked.checks)
+        return (number, kind, lane, lanes, *parts, *listed, guard)
 
     def _listed(self, conditions: tuple[Expression, ...]) -> tuple[int, int]:
         """Return the range of `lists` with the numbers of conditions."""
@@ -440,6 +443,8 @@ class ProgramBuilder:
                     int(block.strategy is Strategy.NEXT and block.has_rows),
                     int(block.is_broken),
                     int(block.is_checked),
+                    int(block.is_anchor),
+                    int(block.merges),
                     self._guard(block.closing),
                     begin,
                     len(self._rows["watches"]),

@@ -9,3 +9,5 @@ cdef void drop_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t bl
 cdef void empty_row_lanes(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t lane, Py_ssize_t lanes, Py_ssize_t step) noexcept nogil
 cdef void forget_rows_before(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, long long moment) noexcept nogil
 cdef void add_up_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t lane, Py_ssize_t step) noexcept nogil
+cdef bint may_follow(Program program, Store store, Batch batch, Py_ssize_t event, Py_ssize_t at, Py_ssize_t row) noexcept nogil
+cdef Py_ssize_t place_of_anchor(Store store, Py_ssize_t begin, Py_ssize_t count, Py_ssize_t near, long long anchor) noexcept nogil

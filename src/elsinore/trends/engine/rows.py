@@ -23,6 +23,7 @@ if cython.compiled:
     from cython.cimports.elsinore.operators.conditions.machine import all_hold
     from cython.cimports.elsinore.trends.engine.memory import (
         add_row,
+        add_to_row,
         allocate,
         clear_row,
         copy_row,
@@ -44,6 +45,7 @@ else:
     from elsinore.operators.conditions.machine import all_hold
     from elsinore.trends.engine.memory import (
         add_row,
+        add_to_row,
         allocate,
         clear_row,
         copy_row,
@@ -97,6 +99,10 @@ def new_row(
         store.row_ordered[row] = batch.ordered[event, order]
         store.row_orders[row] = batch.orders[event, order]
     store.row_moments[row] = store.slots[slot].moment
+    store.row_anchors[row] = 0
+    if program.blocks[block].is_anchor:
+        store.slots[slot].anchors += 1
+        store.row_anchors[row] = store.slots[slot].anchors
     if program.blocks[block].is_checked:
         for column in range(store.row_doubles.shape[0]):
             store.row_doubles[column, row] = batch.values.doubles[column, event]
@@ -132,9 +138,6 @@ def clear_gathered(
             store.gathered_extremes[place, cell] = FOREVER
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def may_follow(
     program: Program,
     store: Store,
@@ -146,12 +149,25 @@ def may_follow(
     """Return whether an event may follow that of a row.
 
     The row's value is in some range of the read, its moment is from `low` to before `high`, and all
-    conditions hold.
+    conditions hold, those on the trends' anchor included.
     """
     if store.row_moments[row] < store.low or store.row_moments[row] >= store.high:
         return False
     if program.reads[at].part < program.reads[at].parts_end and not is_in_range(
         program, store, batch, event, at, row
+    ):
+        return False
+    if store.row_anchors[row] != 0 and not all_hold(
+        store.conditions,
+        program.reads[at].checks,
+        program.reads[at].checks_end,
+        batch.values,
+        event,
+        store.earlier,
+        row,
+        store.registers,
+        0,
+        0,
     ):
         return False
     return all_hold(
@@ -278,10 +294,59 @@ def store_rows(
                     copy_row(program, store, block, begin + row, begin + keep)
                 keep += 1
         store.leaves[slot, rows].count = keep - store.leaves[slot, rows].arriving
+    if program.blocks[block].merges:
+        merge_arriving(program, store, slot, block)
     store.leaves[slot, rows].count += store.leaves[slot, rows].arriving
     store.leaves[slot, rows].arriving = 0
     if program.blocks[block].has_runs and store.leaves[slot, rows].count >= LEAF_ROWS:
         sort_leaf(program, store, slot, block)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def merge_arriving(
+    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
+) -> cython.void:
+    """Add rows that arrived to those of the same anchor, where nothing asks for single events."""
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    visible: cython.Py_ssize_t = store.leaves[slot, rows].count
+    keep: cython.Py_ssize_t = visible
+    near: cython.Py_ssize_t = 0
+    place: cython.Py_ssize_t
+    for place in range(visible, visible + store.leaves[slot, rows].arriving):
+        row: cython.Py_ssize_t = begin + place
+        near = place_of_anchor(store, begin, keep, near, store.row_anchors[row])
+        if near < keep:
+            add_to_row(program, store, slot, block, row, begin + near)
+            store.row_moments[begin + near] = store.row_moments[row]
+            continue
+        if keep < place:
+            copy_row(program, store, block, row, begin + keep)
+        keep += 1
+    store.leaves[slot, rows].arriving = keep - visible
+
+
+def place_of_anchor(
+    store: Store,
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    near: cython.Py_ssize_t,
+    anchor: cython.longlong,
+) -> cython.Py_ssize_t:
+    """Return the place of an anchor's row among `count` rows from `begin` on, or `count`.
+
+    near: where the last one was found; rows of all states are in about the same order of anchors.
+    """
+    step: cython.Py_ssize_t
+    for step in range(count):
+        place: cython.Py_ssize_t = near + step
+        if place >= count:
+            place -= count
+        if store.row_anchors[begin + place] == anchor:
+            return place
+    return count
 
 
 def drop_rows(

@@ -33,6 +33,8 @@ cdef class Store:
     cdef public double[:, ::1] row_powers
     cdef public long long[:, ::1] row_extremes
     cdef public int[::1] row_next
+    cdef public long long[::1] row_anchors
+    cdef public unsigned char[::1] of_anchor
     cdef public double[:, ::1] row_doubles
     cdef public long long[:, ::1] row_integers
     cdef public Columns earlier

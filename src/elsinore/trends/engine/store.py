@@ -122,6 +122,7 @@ class Store:
         self.high = FOREVER
         self.conditions = Conditions(Code(), (), ())
         self.registers = Registers(0, 0, 0)
+        self.of_anchor = np.zeros(shape.row_values, np.uint8)
         self.row_top = 0
         self.free = np.full(LEVELS, -1, np.int32)
         self._take_rows(_empty_rows(shape, FIRST_ROWS if shape.row_blocks else 0))
@@ -164,6 +165,7 @@ class Store:
         self.row_powers = arrays["row_powers"]
         self.row_extremes = arrays["row_extremes"]
         self.row_next = arrays["row_next"]
+        self.row_anchors = arrays["row_anchors"]
         self.row_doubles = arrays["row_doubles"].T
         self.row_integers = arrays["row_integers"].T
         self.earlier = Columns(self.row_doubles, self.row_integers)
@@ -320,6 +322,7 @@ def _empty_rows(shape: StoreShape, rows: int) -> dict[str, Any]:
     return {
         "row_orders": np.zeros(rows, np.int64),
         "row_moments": np.zeros(rows, np.int64),
+        "row_anchors": np.zeros(rows, np.int64),
         "row_ordered": np.zeros(rows, np.uint8),
         "row_taken": np.zeros(rows, np.uint8),
         "row_cells": np.zeros((rows, shape.row_cells)),

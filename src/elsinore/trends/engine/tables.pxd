@@ -36,6 +36,7 @@ cdef struct Step:
     int extremes_end
     int reads
     int reads_end
+    int carries
 
 cdef struct Read:
     int block
@@ -46,6 +47,8 @@ cdef struct Read:
     int parts_end
     int conditions
     int conditions_end
+    int checks
+    int checks_end
     int guard
 
 cdef struct Guard:
@@ -172,6 +175,8 @@ cdef struct Block:
     int is_next
     int is_contiguous
     int is_checked
+    int is_anchor
+    int merges
     int closing
     int watches
     int watches_end
@@ -215,6 +220,7 @@ cdef struct Slot:
     long long rows
     int pending
     long long moment
+    long long anchors
 
 cdef struct Range:
     int begin
@@ -268,6 +274,7 @@ cdef class Program:
     cdef public int[::1] shared_addends
     cdef public int[::1] shared_ranks
     cdef public int row_blocks
+    cdef public bint has_anchors
     cdef public int contiguous_blocks
     cdef public int most_steps
 

@@ -61,6 +61,7 @@ STEP = np.dtype(
         ("extremes_end", "i4"),
         ("reads", "i4"),
         ("reads_end", "i4"),
+        ("carries", "i4"),
     ]
 )
 READ = np.dtype(
@@ -73,6 +74,8 @@ READ = np.dtype(
         ("parts_end", "i4"),
         ("conditions", "i4"),
         ("conditions_end", "i4"),
+        ("checks", "i4"),
+        ("checks_end", "i4"),
         ("guard", "i4"),
     ]
 )
@@ -141,6 +144,8 @@ BLOCK = np.dtype(
         ("is_next", "i4"),
         ("is_contiguous", "i4"),
         ("is_checked", "i4"),
+        ("is_anchor", "i4"),
+        ("merges", "i4"),
         ("closing", "i4"),
         ("watches", "i4"),
         ("watches_end", "i4"),
@@ -188,6 +193,7 @@ SLOT = np.dtype(
         ("rows", "i8"),
         ("pending", "i4"),
         ("moment", "i8"),
+        ("anchors", "i8"),
     ],
     align=True,
 )
@@ -292,6 +298,7 @@ class Program:
         self.shared_addends = tables["shared_addends"]
         self.shared_ranks = tables["shared_ranks"]
         self.row_blocks = sum(block.rows >= 0 for block in self.blocks)
+        self.has_anchors = any(step.carries for step in self.steps)
         self.contiguous_blocks = sum(block.is_contiguous for block in self.blocks)
         counts = [event_class.steps_end - event_class.steps for event_class in self.classes]
         self.most_steps = max(counts, default=0)

@@ -45,6 +45,30 @@ class Update(NamedTuple):
     extremes: tuple[ExtremeUpdate, ...]
 
 
+def by_anchor(update: Update) -> list[Update]:
+    """Return an update as two if trends keep their anchors from some sources and not from others.
+
+    >>> apart = Source(0, 0, ALL._replace(carries=True))
+    >>> both = Update(1, None, (SumUpdate((apart, Source(2, 0, ALL)), NO_ADDEND),), ())
+    >>> [[source.node for source in one.sums[0].sources] for one in by_anchor(both)]
+    [[2], [0]]
+    """
+    if not any(source.reads.carries for source in update.sums[0].sources):
+        return [update]
+    parts = []
+    for carries in (False, True):
+        sums = tuple(s._replace(sources=_some(s.sources, carries)) for s in update.sums)
+        extremes = tuple(e._replace(sources=_some(e.sources, carries)) for e in update.extremes)
+        starts = None if carries else update.starts
+        if starts is not None or sums[0].sources:
+            parts.append(Update(update.node, starts, sums, extremes))
+    return parts
+
+
+def _some(sources: Sequence[Source], carries: bool) -> tuple[Source, ...]:
+    return tuple(source for source in sources if source.reads.carries == carries)
+
+
 class Updates:
     """The updates and resets of all classes of a unit whose queries have templates."""
 
