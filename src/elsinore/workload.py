@@ -585,7 +585,7 @@ class Workload:
     def _run(self, data: Any, request: RunRequest, *, in_pieces: bool) -> Any:
         """Do what `run` describes; if in pieces, return a generator of them."""
         options = request.options()
-        data = _bare(data)
+        data = _joined(_bare(data))
         if request.spark is not None and isinstance(data, str | Path):
             data, options = _read_place(data, request, options)
         if options.uncertain is None:
@@ -756,15 +756,16 @@ def _read_place(
     """Return the events of a file, a folder or a pattern, and options with the rows left out."""
     ragged_rows: list[str] = []
     reject = ragged_rows.append if request.rejects else None
+    type_from: Literal["auto"] | None = "auto" if options.type == "type" else None
     data: Any
     if request.spark is not None:
         from elsinore.spark.files import read_place  # noqa: PLC0415 - an extra
 
-        data = read_place(request.spark, place, reject)
+        data = read_place(request.spark, place, reject, type_from)
     else:
         from elsinore.runtime.files import read_events  # noqa: PLC0415 - readers load on first use
 
-        data = read_events(place, reject=reject)
+        data = read_events(place, reject=reject, type_from=type_from)
     return data, replace(options, ragged_rows=tuple(ragged_rows))
 
 
@@ -840,6 +841,19 @@ def _bare(data: Any) -> Any:
             simplefilter("ignore")  # advice to keep the index, which no query reads
             return data.to_spark()
     return data
+
+
+def _joined(data: Any) -> Any:
+    """Return events that are given as a table or a Spark DataFrame for each type as one."""
+    if not isinstance(data, dict) or not data:
+        return data
+    if all(map(is_spark_frame, data.values())):
+        from elsinore.spark.frames import joined as joined_on_spark  # noqa: PLC0415 - an extra
+
+        return joined_on_spark(data)
+    from elsinore.runtime.frames import are_by_type, joined  # noqa: PLC0415 - as above
+
+    return joined(data) if are_by_type(data) else data
 
 
 def is_spark_frame(data: object) -> bool:

@@ -84,6 +84,14 @@ class ScanMode(StrEnum):
     arrow = "arrow"
 
 
+class TypeSource(StrEnum):
+    """Where the types of events are taken from."""
+
+    file = "file"
+    folder = "folder"
+    zeek = "zeek"
+
+
 class GranularityMode(StrEnum):
     """Whether sums of events are kept, or every event."""
 
@@ -169,6 +177,15 @@ TimeOption = Annotated[
 ]
 TypeOption = Annotated[
     str, typer.Option("--type", metavar="EXPR", help="The type: a column or SQL expression.")
+]
+TypeFromOption = Annotated[
+    TypeSource | None,
+    typer.Option(
+        "--type-from",
+        help="Give events a column type: the name of their file or folder, or #path of Zeek's "
+        "logs. (Default: #path, or the names of several files, if there is no such column.)",
+        **one_of(TypeSource),
+    ),
 ]
 TimeUnitOption = Annotated[
     Unit,
@@ -512,14 +529,19 @@ def source_of(
     texts: Sequence[str] | None = None,
     workload: Path | None = None,
     reject: Callable[[str], None] | None = None,
+    type_from: TypeSource | None = None,
+    type: str = "type",  # noqa: A002 - the option's name
 ) -> Source:
     """Return where events are read from; see `Reading` for `reject`.
+
+    Types are taken from `type_from`, or found if neither it nor `type` is given.
 
     Raises ArgumentError where nothing is there (naming the nearest there is), for formats that are
     unknown or several, and where the standard input is to be the queries too.
     """
-    from elsinore.runtime.sources import find_source  # noqa: PLC0415
+    from elsinore.runtime.sources import TypeFrom, find_source  # noqa: PLC0415
 
+    found_types = TypeFrom.AUTO if type == "type" else None
     if list(events).count("-") + (str(workload) == "-") > 1:
         raise ArgumentError("There is one standard input: name - once.")
     try:
@@ -530,6 +552,7 @@ def source_of(
             texts=texts or (),
             tell=warn,
             reject=reject,
+            type_from=found_types if type_from is None else TypeFrom(type_from.value),
         )
     except InputError as error:
         raise ArgumentError(str(error)) from error

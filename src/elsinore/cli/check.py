@@ -25,6 +25,7 @@ from elsinore.cli.arguments import (
     TimeSetsOption,
     TimeStepOption,
     TimeUnitOption,
+    TypeFromOption,
     TypeOption,
     Unit,
     is_named_as_events,
@@ -54,6 +55,7 @@ def check(
     events: OptionalEvents = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
+    type_from: TypeFromOption = None,
     time_unit: TimeUnitOption = Unit.s,
     time_interval: TimeIntervalOption = None,
     time_granularity: TimeGranularityOption = None,
@@ -101,7 +103,7 @@ def check(
         )
         job = Job(
             workload=queries,
-            source=source_of(events, delimiter, null, text, workload),
+            source=source_of(events, delimiter, null, text, workload, None, type_from, type),
             times=times,
             type=type,
             order_by=tuple(order_by or ()),

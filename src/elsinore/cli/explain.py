@@ -29,6 +29,7 @@ from elsinore.cli.arguments import (
     TimeSetsOption,
     TimeStepOption,
     TimeUnitOption,
+    TypeFromOption,
     TypeOption,
     Unit,
     WorkloadFile,
@@ -79,6 +80,7 @@ def explain(
     ] = SAMPLE,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
+    type_from: TypeFromOption = None,
     time_unit: TimeUnitOption = Unit.s,
     time_interval: TimeIntervalOption = None,
     time_granularity: TimeGranularityOption = None,
@@ -117,7 +119,7 @@ def explain(
         )
         job = Job(
             workload=queries,
-            source=source_of(events, delimiter, null, text, workload),
+            source=source_of(events, delimiter, null, text, workload, None, type_from, type),
             times=times,
             type=type,
             order_by=tuple(order_by or ()),

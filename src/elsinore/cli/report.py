@@ -24,6 +24,7 @@ from elsinore.cli.arguments import (
     TextOption,
     TimeOption,
     TimeUnitOption,
+    TypeFromOption,
     TypeOption,
     Unit,
     WorkloadFile,
@@ -67,6 +68,7 @@ def report(
     param: ParamOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
+    type_from: TypeFromOption = None,
     time_unit: TimeUnitOption = Unit.s,
     order_by: OrderByOption = None,
     delimiter: DelimiterOption = None,
@@ -88,7 +90,7 @@ def report(
     check_folder(out)
     job = Job(
         workload=queries,
-        source=source_of(events, delimiter, null, text, workload),
+        source=source_of(events, delimiter, null, text, workload, None, type_from, type),
         times=Times(time=time, unit=time_unit.value),
         type=type,
         order_by=tuple(order_by or ()),

@@ -36,6 +36,7 @@ from elsinore.cli.arguments import (
     TimeSetsOption,
     TimeStepOption,
     TimeUnitOption,
+    TypeFromOption,
     TypeOption,
     Unit,
     WorkloadFile,
@@ -66,6 +67,7 @@ def run(
     param: ParamOption = None,
     time: TimeOption = "time",
     type: TypeOption = "type",  # noqa: A002 - the option's name
+    type_from: TypeFromOption = None,
     time_unit: TimeUnitOption = Unit.s,
     time_interval: TimeIntervalOption = None,
     time_granularity: TimeGranularityOption = None,
@@ -212,7 +214,7 @@ def run(
     reject = None if rejects is None else ragged_rows.append
     job = Job(
         workload=queries,
-        source=source_of(events, delimiter, null, text, workload, reject),
+        source=source_of(events, delimiter, null, text, workload, reject, type_from, type),
         ragged_rows=ragged_rows,
         times=times,
         type=type,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +27,7 @@ from elsinore.runtime.sources import (
 from elsinore.runtime.tables import check_names
 from elsinore.runtime.text_files import READERS
 from elsinore.runtime.text_orders import meant_as_text
+from elsinore.runtime.type_from import type_column, type_from_named
 
 __all__ = ["FileFormat", "format_of", "read_events", "read_source", "unknown_format"]
 
@@ -36,16 +38,21 @@ def read_events(
     null: str | Sequence[str] = (),
     text: str | Sequence[str] = (),
     reject: Callable[[str], None] | None = None,
+    type_from: Literal["file", "folder", "zeek", "auto"] | None = None,
 ) -> pa.Table:
     """Return the events of files and folders, in the order of their names.
 
     A name may be a pattern (`logs/*.csv`) or `-`, the standard input. The suffix tells the format:
     .parquet or .pq, .csv or .tsv, .json, .jsonl or .ndjson (an object a line, or an array), .log
-    (of Zeek), all but the first two also with .gz behind. All files have one format and the same
-    columns; in folders, names that begin with `_` or `.` are passed over, and folders named
-    `column=value` give a text column. In CSV the first line names the columns, an empty cell is
-    null, as are those that `null` names, and types are found from all the values, but for columns
-    that `text` names.
+    (of Zeek), all but the first two also with .gz behind. All files have one format; a column that
+    a file lacks is null there. In folders, names that begin with `_` or `.` are passed over, and
+    folders named `column=value` give a text column. In CSV the first line names the columns, an
+    empty cell is null, as are those that `null` names, and types are found from all the values,
+    but for columns that `text` names.
+
+    `type_from` gives the events a column `type`: the name of their file without its suffix
+    ("file"), the name of its folder ("folder") or what `#path` says in a log of Zeek ("zeek").
+    "auto" takes `#path`, or the names of several files, where there is no such column.
 
     A row of CSV with too few or too many cells is an error; with `reject` it is left out, and
     `reject` is called with the reason and the place. A column that is text in some of several CSV
@@ -61,7 +68,14 @@ def read_events(
     """
     nulls = (null,) if isinstance(null, str) else tuple(null)
     texts = (text,) if isinstance(text, str) else tuple(text)
-    source = find_source(names, delimiter=delimiter, nulls=nulls, texts=texts, reject=reject)
+    source = find_source(
+        names,
+        delimiter=delimiter,
+        nulls=nulls,
+        texts=texts,
+        reject=reject,
+        type_from=None if type_from is None else type_from_named(type_from),
+    )
     table = read_source(source)
     if reject is None:
         refuse_misfits(table)
@@ -105,7 +119,7 @@ def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
             if name not in table.column_names:
                 column = to_arrow([value] * table.num_rows, pa.string())
                 table = table.append_column(name, column)
-        yield file, table
+        yield file, type_column(source, file.path, table)
 
 
 def misfits_of(source: Source, schemas: Sequence[pa.Schema]) -> dict[str, str]:
@@ -145,10 +159,10 @@ def as_text(source: Source, names: Iterable[str]) -> Source:
 def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
     """Return the schema that the files of a source have in common.
 
-    Columns are in the order of the first file. In text, whose types are guessed from the values,
-    whole numbers beside others become doubles, and a column without values takes any type; in JSON
-    a column may be absent. Raise InputError, naming two files and the column, for all other
-    differences.
+    Columns are in the order of the first file, then of those that have more; a column that a file
+    lacks is null there. In text, whose types are guessed from the values, whole numbers beside
+    others become doubles, and a column without values takes any type. Raise InputError, naming two
+    files and the column, for all other differences.
     """
     known: dict[str, tuple[pa.DataType, Path]] = {}
     for file, schema in zip(source.files, schemas, strict=True):
@@ -160,16 +174,6 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
                     _misfit(source, column.name, (kind, first), (column.type, file.path))
                 )
             known[column.name] = (both, first if both == kind else file.path)
-    if source.format != "json":
-        for file, schema in zip(source.files, schemas, strict=True):
-            names = set(schema.names)
-            for name in known:
-                if name not in names:
-                    raise InputError(
-                        f"The files do not fit together: column '{name}' is in "
-                        f"'{known[name][1]}' and not in '{file.path}'. Give all files the same "
-                        "columns, empty where nothing is known, or run over those that have them."
-                    )
     return pa.schema([(name, kind) for name, (kind, _) in known.items()])
 
 

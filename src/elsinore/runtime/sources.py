@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
@@ -57,6 +58,15 @@ def tell_by_warning(sentence: str) -> None:
     warnings.warn(sentence, ReadingWarning, stacklevel=2)
 
 
+class TypeFrom(StrEnum):
+    """Where the types of events are taken from."""
+
+    FILE = "file"  # the file's name without its suffix: conn.csv has events of type conn
+    FOLDER = "folder"  # the name of the folder that it is in
+    ZEEK = "zeek"  # the #path of a log of Zeek
+    AUTO = "auto"  # #path, or if there are several files their names; unless there is a column
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How text is read: what stands between the cells of CSV, and which cells are null.
@@ -86,7 +96,8 @@ class Source:
     """Files of one format that hold a run's events.
 
     `given` are the files and folders that were named; `streamed` says that one of these was
-    written by a Spark stream, whose log only Spark reads.
+    written by a Spark stream, whose log only Spark reads. `type_from` says where a column `type`
+    is taken from; None: there is none but the events' own.
     """
 
     files: tuple[DataFile, ...]
@@ -94,6 +105,7 @@ class Source:
     given: tuple[Path, ...]
     reading: Reading = field(default=Reading())
     streamed: bool = False
+    type_from: TypeFrom | None = None
 
     @property
     def name(self) -> str:
@@ -110,6 +122,7 @@ def find_source(
     texts: Sequence[str] = (),
     tell: Callable[[str], None] = tell_by_warning,
     reject: Callable[[str], None] | None = None,
+    type_from: TypeFrom | None = None,
 ) -> Source:
     """Return the source of names: files, folders, patterns with `*`, or `-` for standard input.
 
@@ -140,6 +153,7 @@ def find_source(
         given=tuple(given),
         reading=reading,
         streamed=streamed,
+        type_from=type_from,
     )
 
 

@@ -11,9 +11,10 @@ import atexit
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,7 +38,8 @@ from elsinore.runtime.files import (
 )
 from elsinore.runtime.outputs import OutputFormat, part_name, write_table
 from elsinore.runtime.result import Result
-from elsinore.runtime.sources import URL, Source, find_source
+from elsinore.runtime.sources import URL, Source, TypeFrom, find_source
+from elsinore.runtime.type_from import COLUMN, type_of
 from elsinore.spark.answers import Answer
 from elsinore.spark.expressions import quoted
 from elsinore.spark.guessed import mark_guessed
@@ -55,7 +57,8 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     if source.streamed:
         return spark.read.parquet(*(_place(path) for path in source.given))
-    schema = common_schema(source, [parquet_schema(file.path) for file in source.files])
+    schemas = [parquet_schema(file.path) for file in source.files]
+    schema = common_schema(source, schemas)
     reader = spark.read
     if any(file.partition for file in source.files):
         if len(source.given) > 1:
@@ -69,14 +72,40 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
             )
     try:
         with silenced():
-            frame = reader.parquet(*(_place(file.path) for file in source.files))
+            frames = [
+                _with_type(reader.parquet(*map(_place, paths)), name)
+                for (name, _), paths in _alike(source, schemas).items()
+            ]
+            frame = frames[0]
+            for further in frames[1:]:
+                frame = frame.unionByName(further, allowMissingColumns=True)
     except AnalysisException as error:
         raise InputError(f"Spark cannot read {source.name}: {first_line(error)}") from None
     return _marked(frame, schema)
 
 
+def _alike(
+    source: Source, schemas: Sequence[pa.Schema]
+) -> dict[tuple[str | None, tuple[str, ...]], list[Path]]:
+    """Return the Parquet files by the type of their events, None: as they say, and by columns."""
+    alike: dict[tuple[str | None, tuple[str, ...]], list[Path]] = {}
+    for file, schema in zip(source.files, schemas, strict=True):
+        names = schema.names
+        is_given = source.type_from is TypeFrom.AUTO and COLUMN in names
+        name = None if source.type_from is None or is_given else type_of(source, file.path)
+        alike.setdefault((name, tuple(sorted(names))), []).append(file.path)
+    return alike
+
+
+def _with_type(frame: DataFrame, name: str | None) -> DataFrame:
+    return frame if name is None else frame.withColumn(COLUMN, F.lit(name))
+
+
 def read_place(
-    spark: SparkSession, place: str | Path, reject: Callable[[str], None] | None = None
+    spark: SparkSession,
+    place: str | Path,
+    reject: Callable[[str], None] | None = None,
+    type_from: Literal["auto"] | None = None,
 ) -> DataFrame:
     """Return the events of a file, a folder or a pattern, in a session that is the user's.
 
@@ -85,9 +114,14 @@ def read_place(
     """
     local = str(spark.conf.get("spark.master", "local")).startswith("local")
     if local and not URL.match(str(place)):
-        source = find_source((place,), reject=reject)
+        how = None if type_from is None else TypeFrom(type_from)
+        source = find_source((place,), reject=reject, type_from=how)
         if source.format != "parquet":
             return _staged(spark, source)
+        if not source.streamed and len(source.files) > 1:
+            schemas = [parquet_schema(file.path) for file in source.files]
+            if len(_alike(source, schemas)) > 1:
+                return read_frame(spark, source)
     try:
         with silenced():
             return spark.read.parquet(str(place))
