@@ -60,13 +60,13 @@ def test_queries_for_which_no_snapshot_is_created_share_as_in_example_8() -> Non
 
 
 def test_example_9_shares_query_2_and_leaves_query_4_alone() -> None:
-    separate, values = prices([40, 60, 40, 1])
+    separate, values = prices([80, 160, 80, 1])
     created = np.array([0.0, 1.0, 0.0, 6.0])
     chosen, saved = choose(2.0, separate, values, created)
     assert chosen.tolist() == [1, 1, 1, 0]
     by_plan = costs(2.0, separate, values, created)
     assert by_plan[1, 1, 1, 0] == min(by_plan.values())
-    assert saved == by_plan[0, 0, 0, 0] - by_plan[1, 1, 1, 0] > 10.0
+    assert saved == by_plan[0, 0, 0, 0] - by_plan[1, 1, 1, 0] > 100.0
 
 
 @pytest.mark.parametrize("queries", [1, 2, 5, 40])

@@ -24,7 +24,7 @@ if cython.compiled:
         end_bursts,
         note_event,
     )
-    from cython.cimports.elsinore.trends.engine.sharing.graphlets import take
+    from cython.cimports.elsinore.trends.engine.sharing.graphlets import take, take_row
     from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
     from cython.cimports.elsinore.trends.engine.windows import (
@@ -39,7 +39,7 @@ else:
     from elsinore.trends.engine.recurrence import act
     from elsinore.trends.engine.rows import drop_rows
     from elsinore.trends.engine.sharing.bursts import break_bursts, end_bursts, note_event
-    from elsinore.trends.engine.sharing.graphlets import take
+    from elsinore.trends.engine.sharing.graphlets import take, take_row
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
     from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
@@ -66,9 +66,10 @@ def run(
     program: Program, store: Store, batch: Batch, begin: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """Do what `process` does."""
-    event: cython.Py_ssize_t
+    event: cython.Py_ssize_t = begin - 1
     with cython.nogil:
-        for event in range(begin, batch.codes.shape[0]):
+        while event + 1 < batch.codes.shape[0]:
+            event += 1
             code: cython.longlong = batch.codes[event]
             known: cython.Py_ssize_t = -1 if code < 0 else program.known[code]
             if known == UNKNOWN:
@@ -103,6 +104,8 @@ def run(
             if known >= 0:
                 store.matched += 1
                 let_act(program, store, batch, event, slot, known)
+                if store.slots[slot].pending and program.contiguous_blocks == 0:
+                    event = take_row(program, store, batch, event, slot, known)
         return batch.codes.shape[0]
 
 

@@ -143,6 +143,7 @@ cdef struct Counts:
     double length
     double observed
     double taken
+    double changes
     long long bursts
     long long considered
     long long graphlets

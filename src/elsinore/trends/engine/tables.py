@@ -232,6 +232,7 @@ COUNTS = np.dtype(
         ("length", "f8"),
         ("observed", "f8"),
         ("taken", "f8"),
+        ("changes", "f8"),
         ("bursts", "i8"),
         ("considered", "i8"),
         ("graphlets", "i8"),

@@ -26,6 +26,7 @@ GRAPHLET = cython.declare(cython.double, 40.0)  # a shared graphlet begins and e
 VALUE = cython.declare(cython.double, 1.2)  # the snapshot's value is put into a cell
 PART = cython.declare(cython.double, 6.0)  # an event moves the total of a part
 CUT = cython.declare(cython.double, 30.0)  # a snapshot is created at an event
+LOOK_UP = cython.declare(cython.double, 0.5)  # the part of a cohort, where events differ
 SCALED = cython.declare(cython.double, 6.0)  # times what the first four cost, of great numbers
 
 
@@ -53,11 +54,15 @@ def cost_of_plan(
     >>> cost_of_plan(10.0, one, one, one, np.zeros(1, np.uint8))
     170.0
     """
-    return plan_cost(events, 1.0, separate, values, created, chosen, 0, len(chosen), most_parts)
+    changes = min(events, float(sum(created)))
+    return plan_cost(
+        events, changes, 1.0, separate, values, created, chosen, 0, len(chosen), most_parts
+    )
 
 
 def plan_cost(
     events: cython.double,
+    changes: cython.double,
     scale: cython.double,
     separate: cython.double[::1],
     values: cython.double[::1],
@@ -69,33 +74,35 @@ def plan_cost(
 ) -> cython.double:
     """Return the cost of a burst if the `chosen` ones of cohorts `begin` to before `end` share it.
 
-    events: b; scale: SCALED if numbers are so great that they have powers, else 1. A snapshot that
-    is created at an event is a part more, which later events propagate. A cohort leaves the others
-    once; but if the parts are too many, their values are put in, and it may leave them again.
+    events: b, of which so many `changes` are taken by other cohorts than the one before; scale:
+    SCALED if numbers are so great that they have powers, else 1. A snapshot that is created at an
+    event is a part more, which later events propagate. A cohort leaves the others once; but if the
+    parts are too many, their values are put in, and it may leave them again.
     """
     shared: cython.double = 0.0
     alone: cython.double = 0.0
-    snapshots: cython.double = 0.0
     parts: cython.double = 1.0
     sharing: cython.Py_ssize_t = 0
     cohort: cython.Py_ssize_t
     for cohort in range(begin, end):
         if chosen[cohort]:
             sharing += 1
-            snapshots += created[cohort]
             parts += min(1.0, created[cohort])
             shared += values[cohort]
         else:
             alone += separate[cohort]
     cost: cython.double = 0.0
     if sharing > 0:
-        graphlets: cython.double = 1.0
         cuts: cython.double = parts - 1.0
+        graphlets: cython.double = 1.0
         if parts > most_parts:
             parts = most_parts
-            cuts = min(events, snapshots)
+            cuts = changes
             graphlets += cuts / most_parts
-        cost += graphlets * scale * (GRAPHLET + shared) + CUT * cuts + events * PART * parts
+        cost += (
+            graphlets * scale * (GRAPHLET * (1.0 + parts) / 2.0 + shared) + events * PART * parts
+        )
+        cost += CUT * cuts + LOOK_UP * changes * sharing
     if sharing < end - begin:
         cost += events * scale * (EVENT + alone)
     return cost

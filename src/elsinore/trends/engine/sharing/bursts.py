@@ -96,12 +96,14 @@ def observe(
     store.counts[number].taken += program.sections[section].taken
     if store.bursts[slot, number].section == section:
         return
+    store.counts[number].changes += store.bursts[slot, number].section >= 0
     store.bursts[slot, number].section = cython.cast(cython.int, section)
     for place in range(program.sections[section].minority, program.sections[section].minority_end):
         store.differing[program.takers[place]] += 1.0
     if store.counts[number].observed > FORGET:
         store.counts[number].observed /= 2.0
         store.counts[number].taken /= 2.0
+        store.counts[number].changes /= 2.0
         for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
             store.differing[cohort] /= 2.0
 

@@ -37,7 +37,8 @@ else:
     from elsinore.trends.engine.tables import Batch, Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-GREAT = cython.declare(cython.double, 2.0**200)  # products with numbers below 2**512 are doubles
+GREAT = cython.declare(cython.double, 2.0**100)  # products with numbers below 2**512 are doubles
+LONGEST = cython.declare(cython.Py_ssize_t, 64)  # events in a row, which double a total each
 STORED = cython.declare(cython.Py_ssize_t, 0)
 ARRIVING = cython.declare(cython.Py_ssize_t, 1)
 NO_SECTION = cython.declare(cython.Py_ssize_t, -1)
@@ -117,6 +118,99 @@ def take(
             )
     store.graphlets[slot, number].pending = 1
     store.slots[slot].pending = 1
+
+
+def take_row(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    event: cython.Py_ssize_t,
+    slot: cython.Py_ssize_t,
+    known: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Let the events after one that joined a graphlet join it, too; return the last one.
+
+    These are of the same key and class, one after another at times of their own in the same
+    windows, and do nothing else. This is three times as fast as event by event.
+    """
+    section: cython.Py_ssize_t = program.classes[known].sections
+    number: cython.Py_ssize_t = program.sections[section].number
+    if (
+        program.classes[known].sections_end != section + 1
+        or program.classes[known].steps_end != program.classes[known].steps
+        or program.classes[known].resets_end != program.classes[known].resets
+        or store.graphlets[slot, number].parts == 0
+        or store.graphlets[slot, number].alone > 0
+        or store.graphlets[slot, number].left == store.slots[slot].time
+        or store.bursts[slot, number].is_observed
+    ):
+        return event
+    last: cython.Py_ssize_t = event
+    time: cython.longlong = store.slots[slot].time
+    end: cython.Py_ssize_t = min(batch.codes.shape[0], event + LONGEST)
+    while (
+        last + 1 < end
+        and batch.codes[last + 1] == batch.codes[event]
+        and batch.keys[last + 1] == batch.keys[event]
+        and (batch.times[last + 1] > time or (store.ordered and batch.times[last + 1] == time))
+        and batch.times[last + 1] < store.slots[slot].edge
+    ):
+        last += 1
+        time = batch.times[last]
+    if last == event:
+        return event
+    store_graphlets(program, store, slot)
+    first: cython.Py_ssize_t = program.sets[number].parts
+    part: cython.Py_ssize_t
+    for part in range(first, first + store.graphlets[slot, number].parts):
+        if store.parts[slot, part].takes:
+            fold_row(program, store, batch, slot, number, part, event + 1, last)
+    store.slots[slot].time = time
+    store.matched += last - event
+    store.bursts[slot, number].events += last - event
+    place: cython.Py_ssize_t
+    for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
+        store.graphlets[slot, program.breaks[place]].left = time
+    take(program, store, batch, last, slot, section)
+    return last
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fold_row(
+    program: Program,
+    store: Store,
+    batch: Batch,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    part: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.void:
+    """Store events `begin` to before `end` in a part, each of a timestamp of its own."""
+    event: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    addends: cython.Py_ssize_t = program.sets[number].addends
+    ranks: cython.Py_ssize_t = program.sets[number].ranks
+    total: cython.double = store.parts[slot, part].total
+    for place in range(addends, program.sets[number].addends_end):
+        factor: cython.double = 1.0 + total
+        at: cython.Py_ssize_t = first_weight(program, number, part) + place - addends
+        weight: cython.double = store.weights[slot, STORED, at]
+        for event in range(begin, end):
+            weight += weight + factor * addend_of(batch, event, program.shared_addends[place])
+            factor += factor
+        store.weights[slot, STORED, at] = weight
+    for place in range(ranks, program.sets[number].ranks_end):
+        at = first_least(program, number, part) + place - ranks
+        for event in range(begin, end):
+            store.leasts[slot, STORED, at] = min(
+                store.leasts[slot, STORED, at], batch.ranks[event, program.shared_ranks[place]]
+            )
+    for _ in range(begin, end):
+        total += 1.0 + total
+    store.parts[slot, part].total = total
 
 
 def store_graphlets(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:

@@ -68,13 +68,16 @@ def choose(
     [1, 1]
     """
     chosen = np.zeros(len(separate), np.uint8)
-    end = len(separate)
-    saved = choose_cohorts(events, 1.0, separate, values, created, chosen, 0, end, most_parts)
+    changes, end = min(events, float(sum(created))), len(separate)
+    saved = choose_cohorts(
+        events, changes, 1.0, separate, values, created, chosen, 0, end, most_parts
+    )
     return chosen, saved
 
 
 def choose_cohorts(
     events: cython.double,
+    changes: cython.double,
     scale: cython.double,
     separate: cython.double[::1],
     values: cython.double[::1],
@@ -94,7 +97,7 @@ def choose_cohorts(
         for cohort in range(begin, end):
             chosen[cohort] = shares(plan, events, scale, separate, values, created, cohort)
         cost: cython.double = plan_cost(
-            events, scale, separate, values, created, chosen, begin, end, most_parts
+            events, changes, scale, separate, values, created, chosen, begin, end, most_parts
         )
         if plan == ALONE:
             nothing = cost
@@ -158,6 +161,7 @@ def decide(
             store.separate[cohort] = taken * program.separate[cohort]
         saved = choose_cohorts(
             events,
+            events * store.counts[number].changes / observed,
             scale,
             store.separate,
             program.values,
