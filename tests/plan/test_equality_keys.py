@@ -111,6 +111,17 @@ def test_numbers_of_matches_are_not_counted_by_such_a_key() -> None:
     assert table["n"].to_pylist() == [1, 2]
 
 
+@pytest.mark.parametrize("clause", ["AFTER MATCH SKIP PAST LAST EVENT", "SUPPRESS 10 seconds"])
+def test_clauses_that_work_key_by_key_are_about_the_whole_stream(clause: str) -> None:
+    text = "RETURN a.k AS k PATTERN SEQ(A a, B b) WHERE {} STRATEGY SKIP TILL NEXT MATCH {}"
+    events = [{"time": t, "type": "AABB"[t], "k": t % 2} for t in range(4)]
+    found = []
+    for where in ("b.k = a.k", "[k]"):
+        (table,) = el.Workload.parse(text.format(where, clause)).run(events).values()
+        found.append(table["k"].to_pylist())
+    assert found == [[0], [0, 1]]
+
+
 def test_explain_shows_the_key() -> None:
     text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE b.k = a.k"
     explained = el.Workload.parse(text).explain()
