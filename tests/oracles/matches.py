@@ -23,9 +23,9 @@ from elsinore.model.query import Query
 State = tuple[pt.Pattern, ...]
 Site = tuple[int, ...]
 LIMIT = 20_000  # assignments of one part; drawn cases with more are given up
-INDEXED = {Reference.CURRENT, Reference.PREVIOUS, Reference.EARLIER}
+INDEXED = {Reference.CURRENT, Reference.PREVIOUS, Reference.BACK, Reference.EARLIER}
 SINGLE = {Reference.PLAIN, Reference.CURRENT}
-LATE = {Reference.LAST, Reference.ALL}
+LATE = {Reference.LAST, Reference.ALL, Reference.NTH, Reference.FROM_LAST}
 
 
 class TooMany(Exception):  # noqa: N818
@@ -560,6 +560,16 @@ class _Part:
             match a.reference:
                 case Reference.LAST:
                     found = events_of(name, len(steps))[-1:]
+                case Reference.NTH:
+                    found = events_of(name, len(steps))[a.position - 1 : a.position]
+                case Reference.FROM_LAST:
+                    found = events_of(name, len(steps))[-a.position - 1 :][:1]
+                    found = found if len(events_of(name, len(steps))) > a.position else []
+                case Reference.BACK:
+                    found = []
+                    before = events_of(name, place)
+                    if is_current(name) and place and steps[place - 1] in before[-1:]:
+                        found = before[-a.position :][:1] if len(before) >= a.position else []
                 case Reference.FIRST if late:
                     found = events_of(name, len(steps))[:1]
                 case Reference.FIRST if is_current(name) and not iterates:
@@ -658,6 +668,10 @@ class _Part:
                     return Literal(self._aggregate(node, bound(over.variable)))
                 case Attribute(name, attribute, reference):
                     events = bound(name)
+                    if reference is Reference.NTH:
+                        events = events[node.position - 1 : node.position]
+                    elif reference is Reference.FROM_LAST:
+                        events = events[: len(events) - node.position]
                     place = 0 if reference is Reference.FIRST else -1
                     return Literal(self._value(events[place], attribute) if events else None)
                 case ex.Column(name):

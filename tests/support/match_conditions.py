@@ -93,7 +93,9 @@ def _read(drawn: Drawn, scope: Scope, name: str | None = None) -> str:
         return f"{name}.{attribute}"
     if scope.is_negative:
         return f"{name}{drawn.one(('', '', '[1]'))}.{attribute}"
-    return f"{name}{drawn.one(('', '', '[i]', '[1]', f'[{name}.LEN]'))}.{attribute}"
+    near = ("", "", "[i]", "[1]", f"[{name}.LEN]")
+    far = (f"[{name}.LEN-1]", f"[{name}.LEN-2]", "[2]", "[3]", "[i-2]", "[i-3]")
+    return f"{name}{drawn.one(far if drawn.number(0, 3) == 0 else near)}.{attribute}"
 
 
 def _local(drawn: Drawn, scope: Scope) -> str:
@@ -123,7 +125,8 @@ def _neighbours(drawn: Drawn, scope: Scope) -> str:
     if name is None:
         return _local(drawn, scope)
     attribute = drawn.one((*NUMBERS, "s"))
-    return f"{name}[i].{attribute} {drawn.one(COMPARISONS[:4])} {name}[i-1].{attribute}"
+    back = "i-2" if not scope.is_negative and drawn.number(0, 3) == 0 else "i-1"
+    return f"{name}[i].{attribute} {drawn.one(COMPARISONS[:4])} {name}[{back}].{attribute}"
 
 
 def _aggregate(drawn: Drawn, scope: Scope, events: str = "") -> str:
@@ -263,5 +266,7 @@ def columns(drawn: Drawn, scope: Scope) -> list[str]:
             f"WEIGHTED({name}[].v, {name}[].n) AS {name}weighted",
             f"{name}[1].s AS {name}first",
             f"{name}[{name}.LEN].v - 1 AS {name}last",
+            f"{name}[2].v AS {name}second",
+            f"{name}[{name}.LEN-1].n AS {name}before",
         ]
     return drawn.some(items, least=1, most=5)

@@ -58,6 +58,7 @@ ARITHMETIC_OPERATORS = [operator for operator in Operator if operator.is_arithme
 COMPARISON_OPERATORS = [operator for operator in Operator if operator.is_comparison]
 LIKE_PATTERNS = ("", "%", "_", "a%", "it's", "50\\%", "\\\\", "\n_", "速%")
 PREFIX = (Reference.ALL, Reference.EARLIER, Reference.LAST)
+POSITIONED = (Reference.NTH, Reference.FROM_LAST, Reference.BACK)
 
 names = st.one_of(
     st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True),
@@ -189,10 +190,15 @@ def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[E
     )
 
 
+def _at(variable: str, name: str | None, reference: Reference, position: int) -> Attribute:
+    is_positioned = reference in POSITIONED
+    return Attribute(variable, name, reference, position=position if is_positioned else 0)
+
+
 def _attributes(
     variables: st.SearchStrategy[str], references: tuple[Reference, ...]
 ) -> st.SearchStrategy[Attribute]:
-    return st.builds(Attribute, variables, names, st.sampled_from(references))
+    return st.builds(_at, variables, names, st.sampled_from(references), st.integers(2, 100))
 
 
 def _aggregates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[Call]:
@@ -233,7 +239,7 @@ def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expressi
         kleene = st.sampled_from(sorted(repeated))
         leaves.append(_attributes(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
         if matches:
-            leaves += [_attributes(kleene, PREFIX), _aggregates(kleene)]
+            leaves += [_attributes(kleene, (*PREFIX, *POSITIONED)), _aggregates(kleene)]
     drawn = _true_or_false(st.one_of(leaves)).filter(lambda item: _has_type(item, TRUTH))
     found: list[Expression] = draw(st.lists(drawn, max_size=3))
     return tuple(found)
@@ -314,10 +320,11 @@ def match_queries(draw: Any) -> Query:
     shared = _shared(draw)
     variables = st.sampled_from([event.variable for event in pt.positive_events(pattern)])
     events = st.builds(
-        Attribute,
+        _at,
         variables,
         st.none(),
         st.sampled_from([known for known in Reference if known is not Reference.PLAIN]),
+        st.integers(2, 100),
     )
     values = st.one_of(_attributes(variables, tuple(Reference)), events, _aggregates(variables))
     of_match = st.sampled_from(

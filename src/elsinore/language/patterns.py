@@ -8,6 +8,7 @@ from elsinore.errors import QuerySemanticError, kind_of_value
 from elsinore.language.terms import EventReference, Term
 from elsinore.model import Attribute, Call, Conjunction, Disjunction, Event, Kleene, Pattern
 from elsinore.model import Reference as At
+from elsinore.model.expression import MOST_POSITIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,18 @@ class EventTerm(PatternTerm):
         """The last event: `b[b.LEN]`."""
         return EventReference(self._variable, At.LAST)
 
+    def at(self, position: int) -> EventReference:
+        """Return the event at a position, counted from 1: `b[2]`."""
+        return _at(self._variable, At.FIRST, At.NTH, position, 1)
+
+    def before_last(self, count: int) -> EventReference:
+        """Return the event so many before the last one: `b[b.LEN-1]`."""
+        return _at(self._variable, At.LAST, At.FROM_LAST, count, 0)
+
+    def back(self, count: int) -> EventReference:
+        """Return the event selected so many before the current one: `b[i-2]`."""
+        return _at(self._variable, At.PREVIOUS, At.BACK, count, 1)
+
     @property
     def all(self) -> EventReference:
         """All events: `b[]`."""
@@ -131,6 +144,15 @@ class EventTerm(PatternTerm):
     def count(self) -> Term:
         """Return the number of the variable's events over all trends: `COUNT(T)`."""
         return Term(Call("COUNT", (Attribute(self._variable, None),)))
+
+
+def _at(variable: str, near: At, far: At, position: int, least: int) -> EventReference:
+    """Return a reference by position; that at the least one has a name of its own."""
+    if not least <= position <= MOST_POSITIONS:
+        raise ValueError(f"A position is from {least} to {MOST_POSITIONS}, not {position}.")
+    if position == least:
+        return EventReference(variable, near)
+    return EventReference(variable, far, position)
 
 
 def as_pattern(item: object) -> Pattern:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from enum import IntEnum
 
 from elsinore.language.durations import render_duration, render_origin
@@ -31,7 +32,6 @@ from elsinore.model import (
     Pattern,
     PythonQuery,
     Query,
-    Reference,
     ReturnItem,
     Sequence,
     Strategy,
@@ -231,8 +231,8 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
             return level, render_duration(nanoseconds, 1_000)
         case Column(name):
             return Level.ATOM, render_name(name)
-        case Attribute(variable, attribute, reference):
-            return Level.ATOM, _attribute(variable, attribute, reference)
+        case Attribute():
+            return Level.ATOM, _attribute(node)
         case Call(name, arguments):
             inside = ", ".join(_expression(argument, Level.OR, case) for argument in arguments)
             star = "*" if name == "COUNT" and not arguments else ""
@@ -273,10 +273,10 @@ def _in(
     return f"{_expression(operand, Level.SUM, case)} {word} ({listed})"
 
 
-def _attribute(variable: str, name: str | None, reference: Reference) -> str:
-    bound = render_name(variable)
-    index = f"[{bound}.LEN]" if reference is Reference.LAST else reference.value
-    return f"{bound}{index}{'' if name is None else '.' + render_name(name)}"
+def _attribute(node: Attribute) -> str:
+    bound = render_name(node.variable)
+    index = replace(node, variable=bound).index
+    return f"{bound}{index}{'' if node.name is None else '.' + render_name(node.name)}"
 
 
 def _quoted(name: str) -> str:

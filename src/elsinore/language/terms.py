@@ -223,14 +223,15 @@ class EventReference:
 
     _variable: str
     _reference: Reference
+    _position: int = 0
 
     def __getattr__(self, name: str) -> Term:
-        if name.startswith("__") or name in {"_variable", "_reference"}:
+        if name.startswith("__") or name in {"_variable", "_reference", "_position"}:
             raise AttributeError(name)
         return self[name]
 
     def __getitem__(self, name: str) -> Term:
-        return Term(Attribute(self._variable, name, self._reference))
+        return Term(Attribute(self._variable, name, self._reference, None, self._position))
 
     def count(self) -> Term:
         """Return the number of these events: `COUNT(b[])`."""
@@ -246,7 +247,7 @@ def as_expression(item: object) -> Expression:
     if isinstance(item, Term):
         return item.node
     if isinstance(item, EventReference):
-        return Attribute(item._variable, None, item._reference)
+        return Attribute(item._variable, None, item._reference, None, item._position)
     return constant_for(item)
 
 

@@ -64,7 +64,7 @@ from elsinore.model import (
     Sequence,
     Strategy,
 )
-from elsinore.model.expression import AGGREGATES, conjuncts, like_regex
+from elsinore.model.expression import AGGREGATES, MOST_POSITIONS, conjuncts, like_regex
 
 INDEXES = {
     "": Reference.ALL,
@@ -75,6 +75,7 @@ INDEXES = {
     ".. i - 1": Reference.EARLIER,
     "1 .. i - 1": Reference.EARLIER,
 }
+POSITIONS = {"": Reference.NTH, "len -": Reference.FROM_LAST, "i -": Reference.BACK}
 OPERATORS = {  # token type -> operator
     "EQ": Operator.EQ,
     "NE": Operator.NE,
@@ -337,19 +338,20 @@ class ToNodes:
     def indexed(self, place: Span, items: Items[Any]) -> Attribute:
         variable, (pieces, span) = items[0].text, items[1]
         texts = [str(piece).lower() for piece in pieces]
-        if [name_of(piece) for piece in pieces[:1]] == [variable] and texts[1:] == ["len"]:
-            texts = ["len"]  # b[b.LEN]
-        reference = INDEXES.get(" ".join(texts))
+        if [name_of(piece) for piece in pieces[:1]] == [variable] and texts[1:2] == ["len"]:
+            texts = texts[1:]  # b[b.LEN]
+        reference, position = _positioned(texts)
         if reference is None:
             raise QuerySyntaxError(
                 f"{variable}[ ] holds i for the current event, i-1 for the previous, 1 for the "
                 f"first, {variable}.LEN for the last, 1..i-1 for the earlier ones, or nothing for "
-                "all.",
+                f"all. Positions go up to {MOST_POSITIONS}, from the first event ({variable}[2]), "
+                f"the current one ({variable}[i-2]) or the last ({variable}[{variable}.LEN-1]).",
                 span=span or place,
                 choices=("i", "i-1", "1", f"{variable}.LEN", "1..i-1", ""),
             )
         name = items[2].text if len(items) > 2 else None
-        return Attribute(variable, name, reference, place)
+        return Attribute(variable, name, reference, place, position)
 
     def call(self, place: Span, items: Items[Any]) -> Call:
         called = items[0]
@@ -412,3 +414,19 @@ def _repeated(pattern: Pattern, quantifiers: Items[Quantifier], span: Span) -> P
 
 def _is_bare(number: Number) -> bool:
     return all(unit is None for _, unit in number.parts)
+
+
+def _positioned(texts: list[str]) -> tuple[Reference | None, int]:
+    """Return what the words between [ ] refer to, and the position; None if it is nothing.
+
+    >>> _positioned(["i", "-", "2"]), _positioned(["len"])
+    ((<Reference.BACK: '[i-n]'>, 2), (<Reference.LAST: '[LEN]'>, 0))
+    """
+    known = INDEXES.get(" ".join(texts))
+    if known is not None:
+        return known, 0
+    *before, last = texts
+    if not last.isdecimal() or not 1 <= int(last) <= MOST_POSITIONS:
+        return None, 0
+    reference = POSITIONS.get(" ".join(before))
+    return reference, int(last)

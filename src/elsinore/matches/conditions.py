@@ -45,9 +45,9 @@ from elsinore.operators.conditions.code import Moment
 from elsinore.plan.between import goes_back, is_local
 from elsinore.plan.predicates import place_of
 
-LATE = frozenset({Reference.LAST, Reference.ALL})
+LATE = frozenset({Reference.LAST, Reference.ALL, Reference.NTH, Reference.FROM_LAST})
 SINGLE = frozenset({Reference.PLAIN, Reference.CURRENT})
-INDEXED = frozenset({Reference.CURRENT, Reference.PREVIOUS, Reference.EARLIER})
+INDEXED = frozenset({Reference.CURRENT, Reference.PREVIOUS, Reference.BACK, Reference.EARLIER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Conditions:
 
     def _refuse_prefix_under_not(self, predicate: Expression) -> None:
         for attribute in ex.attributes(predicate):
-            if attribute.reference in LATE | {Reference.EARLIER}:
+            if attribute.reference in LATE | {Reference.EARLIER, Reference.BACK}:
                 raise QuerySemanticError(
                     f"'{attribute.variable}' stands under NOT: conditions there are about one "
                     "event or neighbours, not about aggregates of what was selected so far.",
@@ -387,6 +387,16 @@ class _Resolved:
                 register = number(RegisterKind.LATEST, variables)
                 self._finally.add(register)
                 return Slot(Moment.FINAL, register, name)
+            case Reference.NTH | Reference.FROM_LAST:
+                register = owner.registers.at(leaf, variables)
+                self._finally.add(register)
+                return Slot(Moment.FINAL, register, name)
+            case Reference.BACK:
+                if later not in variables or self._before not in variables:
+                    raise _NotAboutIt
+                register = owner.registers.at(leaf, variables)
+                self._bound.add(register)
+                return Slot(Moment.BEFORE, register, name)
             case Reference.FIRST:
                 register = number(RegisterKind.FIRST, variables)
                 if self._late:

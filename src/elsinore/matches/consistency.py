@@ -42,7 +42,7 @@ class Trend(Enum):
 
 MONOTONE = {"increasing": Trend.DOWN, "decreasing": Trend.UP}
 _OPPOSITE = {Trend.DOWN: Trend.UP, Trend.UP: Trend.DOWN}
-_SELECTED = {At.PREVIOUS, At.FIRST, At.LAST}
+_SELECTED = {At.PREVIOUS, At.FIRST, At.LAST, At.NTH, At.FROM_LAST, At.BACK}
 Leaf = Callable[[Expression], Trend | None]  # the trend of an operand; None for what has operands
 
 

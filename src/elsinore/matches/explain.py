@@ -9,7 +9,7 @@ from elsinore.language import render
 from elsinore.matches.collapsible import postponed
 from elsinore.matches.consistency import consistency
 from elsinore.matches.looked_up import lookup_of
-from elsinore.matches.registers import COMPUTED, Register
+from elsinore.matches.registers import COMPUTED, Register, RegisterKind
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.kinds import AfterMatch
@@ -49,6 +49,10 @@ def _remembered(register: Register) -> str:
     """Return what a register is called in a list of them."""
     called = register.kind.name if register.aggregate is None else register.aggregate.name
     of = ", ".join(register.variables)
+    if register.kind is RegisterKind.NTH:
+        return f"event {register.position} of {of}"
+    if register.kind is RegisterKind.LAG:
+        return f"the event {register.position} before the latest {of}"
     read = [name.removeprefix(COMPUTED) for name in register.attributes]
     if any(name.startswith(COMPUTED) for name in register.attributes):
         return f"{called.lower()} of {', '.join(read)}, e any of {of}"

@@ -30,12 +30,19 @@ class RegisterKind(IntEnum):
     SUM = 6  # the sum of the values; null while there is none
     CONFIDENCE = 8  # how probable the match is, where times are uncertain
     SUM_HIGH = 9  # of integers of 64 bits: the sum of their upper halves, SUM has the lower ones
+    NTH = 10  # the event at a position, counted from 1
+    LAG = 11  # the event so many before the latest one
     USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property
     def holds_event(self) -> bool:
         """Whether it holds an event, and not a number."""
-        return self <= RegisterKind.GREATEST
+        return self <= RegisterKind.GREATEST or self.is_at_position
+
+    @property
+    def is_at_position(self) -> bool:
+        """Whether it holds the event at a position."""
+        return self in {RegisterKind.NTH, RegisterKind.LAG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,17 @@ class Register:
     attribute: str | None = None
     aggregate: UserAggregate | None = None
     arguments: tuple[str, ...] = ()
+    position: int = 0
+
+    @property
+    def neighbour(self) -> Register:
+        """The register of the position that it takes over from when an event is selected."""
+        position = self.position - 1
+        if self.kind is RegisterKind.NTH and position == 1:
+            return Register(RegisterKind.FIRST, self.variables)
+        if self.kind is RegisterKind.LAG and position == 0:
+            return Register(RegisterKind.LATEST, self.variables)
+        return replace(self, position=position)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -127,6 +145,21 @@ class Registers:
         number = self._numbers.setdefault(register, len(self._numbers))
         if kind is RegisterKind.SUM:
             self._numbers.setdefault(register.upper_half, len(self._numbers))
+        return number
+
+    def at(self, leaf: Attribute, variables: tuple[str, ...]) -> int:
+        """Return the number of the register for an event at a position (b[2], b[i-2])."""
+        match leaf.reference:
+            case Reference.NTH:
+                register = Register(RegisterKind.NTH, variables, position=leaf.position)
+            case Reference.FROM_LAST:
+                register = Register(RegisterKind.LAG, variables, position=leaf.position)
+            case _:  # the latest one before the current event is one back
+                register = Register(RegisterKind.LAG, variables, position=leaf.position - 1)
+        number = self._numbers.setdefault(register, len(self._numbers))
+        while register.kind.is_at_position:
+            register = register.neighbour
+            self._numbers.setdefault(register, len(self._numbers))
         return number
 
     def argument(self, node: Expression) -> str | None:

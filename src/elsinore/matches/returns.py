@@ -224,6 +224,8 @@ def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: 
     """Return the slot of an attribute of one event of a complete match."""
     several = len(variables) > 1 or bool(pt.kleene_variables(query.pattern).intersection(variables))
     name = leaf.variable
+    if leaf.reference in {Reference.NTH, Reference.FROM_LAST}:
+        return Slot(Moment.FINAL, registers.at(leaf, variables), leaf.name)
     if leaf.reference is Reference.FIRST:
         kind = RegisterKind.FIRST
     elif leaf.reference is Reference.LAST or (leaf.reference is Reference.PLAIN and not several):

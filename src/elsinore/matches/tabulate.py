@@ -197,6 +197,8 @@ def _updates(
             )
         elif register.aggregate is not None:
             row = steps[register]
+        elif register.kind.is_at_position:
+            row = places[template.registers.index(register.neighbour)]
         kind = RegisterKind.SUM if register.kind in _SUMS else register.kind
         updates += [int(kind), place, row, int(is_whole)]
     return updates
@@ -219,7 +221,10 @@ def _compares_neighbours(template: MatchTemplate, pairs: Sequence[object]) -> bo
         and not (template.duplicates or template.final or template.negatives)
         and template.uncertain is None
         and not template.query.collapsed
-        and all(register.aggregate is None for register in template.registers)
+        and all(
+            register.aggregate is None and not register.kind.is_at_position
+            for register in template.registers
+        )
         and all(not edge.late and edge.ways == FREE for edge in template.edges)
         and all(end.ways == FREE for end in template.ends)
         and all(not edge.checks for edge in template.edges if edge.source == START)

@@ -37,6 +37,7 @@ from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates, place_of
 
 MOST_WINDOWS = 1_000  # that a match may lie in, with SLIDE: each gives a row of its own
+_POSITIONS = {ex.Reference.NTH, ex.Reference.FROM_LAST, ex.Reference.BACK}
 START = -1  # the source of an edge that begins a match
 
 
@@ -226,6 +227,8 @@ def match_template(
     _refuse_unsupported(query)
     local = local_predicates(query)
     template = _template(query, query.pattern, local, aggregates, attributes, is_negative=False)
+    if uncertain is not None or is_uncertain(query) or query.collapsed:
+        _refuse_positions(query)
     if template.relates_negatives:
         _refuse_unrelatable(template, is_uncertain=uncertain is not None or is_uncertain(query))
     if uncertain is not None or is_uncertain(query):
@@ -288,6 +291,20 @@ def _inner_negation(pattern: pt.Pattern) -> pt.Pattern:
         for inner in pt.walk(outer.pattern)
         if isinstance(inner, pt.Negation)
     )
+
+
+def _refuse_positions(query: Query) -> None:
+    """Refuse events at a position where a match has no order of its own, or is one of many."""
+    for expression in query.expressions:
+        for leaf in ex.attributes(expression):
+            if leaf.reference in _POSITIONS:
+                why = "in COLLAPSED" if query.collapsed else "where times are uncertain"
+                raise UnsupportedError(
+                    f"'{leaf.variable}{leaf.index}': positions are not supported {why}. Use "
+                    f"{leaf.variable}[1] or {leaf.variable}[{leaf.variable}.LEN].",
+                    span=leaf.span or query.span,
+                    query=query.name,
+                )
 
 
 def _refuse_unrelatable(template: MatchTemplate, *, is_uncertain: bool) -> None:

@@ -13,7 +13,7 @@ from elsinore.model.check import variables_named
 from elsinore.model.expression import Reference, attributes
 from elsinore.model.query import Query
 
-ORDERED = {Reference.PREVIOUS, Reference.EARLIER, Reference.FIRST, Reference.LAST}
+ORDERED = set(Reference) - {Reference.PLAIN, Reference.CURRENT, Reference.ALL}
 EACH = {Reference.PLAIN, Reference.CURRENT}
 
 

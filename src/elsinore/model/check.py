@@ -26,7 +26,12 @@ from elsinore.model.kinds import Kind, Strategy
 from elsinore.model.schema import AttributeKind
 from elsinore.model.types import mistakes
 
-PREFIX_REFERENCES = frozenset({Reference.ALL, Reference.EARLIER, Reference.LAST})
+PREFIX_REFERENCES = frozenset(
+    {
+        *(Reference.ALL, Reference.EARLIER, Reference.LAST),
+        *(Reference.NTH, Reference.FROM_LAST, Reference.BACK),
+    }
+)
 KLEENE_REFERENCES = frozenset(Reference) - {Reference.PLAIN}
 
 
@@ -609,7 +614,7 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
                         query,
                         f"'{node.variable}' is bound to one event: write {node.variable}"
                         f"{'.' + node.name if node.name else ''} without "
-                        f"{node.reference.value}.",
+                        f"{node.index}.",
                         node.span,
                     )
                 elif node.name is None and id(node) not in aggregated:

@@ -14,6 +14,8 @@ from enum import Enum
 
 from elsinore.errors import Span
 
+MOST_POSITIONS = 100  # each takes a register of every partial match
+
 
 class Reference(Enum):
     """Which events of a variable an attribute is read from; the value is its spelling."""
@@ -25,6 +27,10 @@ class Reference(Enum):
     LAST = "[LEN]"  # b[b.LEN].val: the last one
     ALL = "[]"  # AVG(b[].val): all of them
     EARLIER = "[1..i-1]"  # MAX(b[1..i-1].val): all before the current one
+    # those at `Attribute.position` n
+    NTH = "[n]"  # b[2].val: the second event bound to the variable
+    FROM_LAST = "[LEN-n]"  # b[b.LEN-1].val: so many before the last one
+    BACK = "[i-n]"  # b[i-2].val: so many before the current one
 
 
 class Operator(Enum):
@@ -110,6 +116,13 @@ class Attribute:
     name: str | None
     reference: Reference = Reference.PLAIN
     span: Span | None = field(default=None, compare=False, repr=False)
+    position: int = 0
+
+    @property
+    def index(self) -> str:
+        """What stands behind the variable: `[1]`, `[i-2]`, `[b.LEN]`, or nothing."""
+        index = self.reference.value.replace("n", str(self.position))
+        return index.replace("LEN", f"{self.variable}.LEN")
 
 
 @dataclass(frozen=True, slots=True)

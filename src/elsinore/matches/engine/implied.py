@@ -14,7 +14,12 @@ from elsinore.matches.engine import tables as tb
 from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.comparisons import Comparison
 
-_CHANGING = {RegisterKind.LATEST, RegisterKind.LEAST, RegisterKind.GREATEST}
+_CHANGING = {
+    RegisterKind.LATEST,
+    RegisterKind.LEAST,
+    RegisterKind.GREATEST,
+    RegisterKind.LAG,
+}
 
 
 def implied_limits(

@@ -175,7 +175,10 @@ def _has_leaves(template: MatchTemplate) -> bool:
         and not any(edge.late for edge in template.edges)
         and not _has_late_relations(template)
         and all(edge.ways == FREE for edge in template.edges if edge.source == START)
-        and all(register.aggregate is None for register in template.registers)
+        and all(
+            register.aggregate is None and not register.kind.is_at_position
+            for register in template.registers
+        )
     )
 
 

@@ -48,6 +48,8 @@ LEAST = cython.declare(cython.int, 2)
 GREATEST = cython.declare(cython.int, 3)
 COUNT = cython.declare(cython.int, 4)
 PRESENT = cython.declare(cython.int, 5)
+NTH = cython.declare(cython.int, 10)
+LAG = cython.declare(cython.int, 11)
 USER = cython.declare(cython.int, 7)
 
 
@@ -90,6 +92,11 @@ def select(
             match.held[step, place] = event_after(
                 program, values, update, row, match.held[step, place]
             )
+        elif kind == LAG:
+            match.held[step, place] = match.held[step - 1, program.updates[update].column]
+        elif kind == NTH:
+            if match.held[step, place] < 0 <= match.held[step - 1, program.updates[update].column]:
+                match.held[step, place] = row
         elif kind == USER:
             step_aggregate(program, values, match, program.updates[update].column, place, row, step)
         else:

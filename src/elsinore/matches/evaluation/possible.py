@@ -76,6 +76,8 @@ def why_only_paths(template: MatchTemplate) -> str | None:
         return "COLLAPSED does not list single matches"
     if template.uncertain is not None:
         return "times are uncertain"
+    if any(register.kind.is_at_position for register in template.registers):
+        return "events at a position are asked for"
     if template.relates_negatives:
         return "what NOT forbids depends on the events of the match"
     if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
