@@ -74,13 +74,14 @@ class PartColumn(NamedTuple):
 def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
     """Return whether a comparison is a range of integers that do not depend on other events.
 
-    Texts and decimals are not, and neither is what `elsinore.trends.engine.values` cannot compute.
+    Texts have codes that change for all of them alike (`elsinore.trends.engine.conditions`).
+    Decimals are no ranges, and neither is what `elsinore.trends.engine.values` cannot compute.
     """
     match cut.previous, cut.current, cut.shift:
         case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
             orders = {order_of(plain_column(to_arrow([], types[n])).type) for n in (earlier, later)}
             if len(orders) == 1:
-                return orders <= STEADY
+                return orders <= {*STEADY, Order.TEXT}
     shifted = shifted_attribute(cut.current)
     if shifted is not None:
         names = [attribute.name or "" for attribute in (*ex.attributes(cut.previous), shifted)]
@@ -118,9 +119,21 @@ class Bounds:
         first = self._parts[column]
         return first, first + (1 if is_whole else len(ranges))
 
-    def columns(self, batch: pa.RecordBatch) -> dict[str, NDArray[Any]]:
-        """Return `orders`, `ordered`, `lows` and `highs` of a batch's events."""
-        rows, codes = batch.num_rows, _Codes(batch, self._has_fine_lengths)
+    @property
+    def attributes(self) -> set[str]:
+        """The attributes that ranges are made of."""
+        cuts = [cut for part in self._parts for cuts in part.ranges for cut in cuts]
+        expressions = [*(c.order for c in self._orders), *(cut.current for cut in cuts)]
+        return {a.name or "" for expression in expressions for a in ex.attributes(expression)}
+
+    def columns(
+        self, batch: pa.RecordBatch, text_codes: Callable[[str], Codes]
+    ) -> dict[str, NDArray[Any]]:
+        """Return `orders`, `ordered`, `lows` and `highs` of a batch's events.
+
+        text_codes: returns the codes of an attribute of texts.
+        """
+        rows, codes = batch.num_rows, _Codes(batch, self._has_fine_lengths, text_codes)
         orders = np.zeros((rows, len(self._orders)), np.int64)
         ordered = np.zeros((rows, len(self._orders)), np.uint8)
         for column, place in self._orders.items():
@@ -147,8 +160,14 @@ class Bounds:
 class _Codes:
     """What values of a batch's events are compared as: 64-bit integers in their order."""
 
-    def __init__(self, batch: pa.RecordBatch, has_fine_lengths: bool) -> None:
+    def __init__(
+        self,
+        batch: pa.RecordBatch,
+        has_fine_lengths: bool,
+        text_codes: Callable[[str], Codes],
+    ) -> None:
         self.rows = batch.num_rows
+        self._text_codes = text_codes
         self._batch = batch
         prefix = "pair:"
         fields = [field for field in batch.schema if field.name.startswith(prefix)]
@@ -174,6 +193,8 @@ class _Codes:
                 order = order_of(column.type)
                 if order is Order.NUMBER:
                     return _ranks(with_nan(column))
+                if order is Order.TEXT:
+                    return self._text_codes(name)
                 codes = steady_codes(name, column, order, self._unit)
                 return to_numpy(codes, 0), to_numpy(column.is_valid())
         attribute = shifted_attribute(expression)

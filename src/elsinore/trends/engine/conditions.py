@@ -8,7 +8,7 @@ that are kept (`elsinore.operators.conditions.ranked`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -22,13 +22,17 @@ from elsinore.expressions.lengths import unit_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Expression, Literal, Operator
 from elsinore.numeric.constants import moment
-from elsinore.operators.conditions.code import Code, Moment, Program
+from elsinore.operators.conditions.code import Code, Moment
+from elsinore.operators.conditions.code import Program as ConditionCode
 from elsinore.operators.conditions.comparisons import comparison_of
 from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, RankedValues
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import ANCHOR, CURRENT
+from elsinore.trends.engine.runs import renumber_orders
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.values import plain_column
 from elsinore.trends.graph.codes import Order as Codes
 from elsinore.trends.graph.codes import order_of, steady_codes, with_nan
@@ -153,26 +157,40 @@ def _is_plain_number(node: Expression) -> bool:
 
 
 class ConditionColumns:
-    """The conditions of an operator, and the columns that they read of batches and rows."""
+    """The conditions of an operator, and the columns that they read of batches and rows.
+
+    lists: of numbers of expressions. ordered: attributes that ranges are made of; orders: what the
+    rows of each block are ordered by.
+    """
 
     def __init__(
         self,
         expressions: Sequence[Expression],
         lists: Sequence[int],
         types: Mapping[str, pa.DataType],
+        ordered: Iterable[str] = (),
+        orders: Sequence[Expression | None] = (),
     ) -> None:
         self._layout = _Layout(types)
+        # texts that rows are ordered by, or compared with in this order
+        self._ordered = [name for name in ordered if self._is_text(name)]
+        self._text_blocks = [
+            block
+            for block, order in enumerate(orders)
+            if isinstance(order, Attribute) and self._is_text(order.name or "")
+        ]
+        self._texts: dict[str, pa.DictionaryArray] = {}
         compiler = _Compiler(self._layout)
         for expression in expressions:
             compiler.finish(expression)
-        self._program: Program = compiler.program
+        self._code: ConditionCode = compiler.program
         self._ranked_constants = compiler.ranked
         comparisons = [
             comparison_of(compiler.program, number) for number in range(len(expressions))
         ]
         self.conditions = Conditions(compiler.program, comparisons, lists)
         self.values = [RankedValues(), RankedValues()]  # of texts, and of numbers
-        self._kept = FEW  # values of which at least half were in use
+        self._kept = [FEW, FEW]  # values that were in use when they were looked at last
         self._put_constants()
 
     @property
@@ -185,9 +203,22 @@ class ConditionColumns:
         """Which columns have the values of anchors."""
         return np.array([c.is_of_anchor for c in self._layout.columns], np.uint8)
 
-    def columns(self, batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Columns:
-        """Return the columns of a batch's events; `rows` [column, row] get the codes of today."""
+    def _is_text(self, name: str) -> bool:
+        return self._layout.orders.get(name) is Codes.TEXT
+
+    def text_codes(self, name: str) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the codes of texts that rows are ordered by, in the last batch; which are known.
+
+        `columns` was called for it.
+        """
+        codes = self.values[_TEXTS].codes(self._texts[name])
+        return codes, codes != NULL
+
+    def columns(self, batch: pa.RecordBatch, program: Program, store: Store) -> Columns:
+        """Return the columns of a batch's events; the rows of the store get the codes of today."""
         size = (self.count, batch.num_rows)
+        columns = {n: plain_column(batch.column(f"pair:{n}")) for n in self._ordered}
+        self._texts = {name: column.dictionary_encode() for name, column in columns.items()}
         doubles, integers = np.full(size, np.nan), np.full(size, NULL)
         ranked: list[dict[int, pa.DictionaryArray]] = [{}, {}]
         for (name, is_ranked, _), place in self._layout.columns.items():
@@ -212,30 +243,53 @@ class ConditionColumns:
                 if order in {Codes.WHOLE, Codes.TRUTH}:
                     doubles[place] = np.where(known, codes.astype(np.float64), np.nan)
         for which, of_kind in enumerate(ranked):
-            self._learn(which, of_kind, rows)
+            self._learn(which, of_kind, program, store)
             for place, column in of_kind.items():
                 integers[place] = self.values[which].codes(column)
         return Columns(doubles, integers)
 
     def _learn(
-        self, which: int, columns: Mapping[int, pa.DictionaryArray], rows: NDArray[np.int64]
+        self,
+        which: int,
+        columns: Mapping[int, pa.DictionaryArray],
+        program: Program,
+        store: Store,
     ) -> None:
         """Take in the values of columns; the codes of rows and constants change with them."""
         values, places = self.values[which], list(columns)
-        if not places:
+        is_ordered = which == _TEXTS and bool(self._ordered)
+        if not places and not is_ordered:
             return
-        if len(values.values) > 2 * self._kept:
-            _renumber(rows, places, values.keep(rows[places]))
-            self._kept = max(FEW, len(values.values))
-        changed = values.learn(columns.values())
+        integers, orders = np.asarray(store.row_integers), np.asarray(store.row_orders)
+        if len(values.values) > 2 * self._kept[which]:
+            used = integers[places].reshape(-1)
+            if is_ordered:  # what else is there is no code, or of other columns
+                used = np.concatenate((used, orders, ~orders))
+                used = used[(used >= 0) & (used < 2 * len(values.values))]
+            self._renumber(which, places, values.keep(used), program, store)
+            self._kept[which] = max(FEW, len(values.values))
+        added = [*columns.values(), *(self._texts.values() if is_ordered else ())]
+        changed = values.learn(added)
         if changed is not None:
-            _renumber(rows, places, changed)
+            self._renumber(which, places, changed, program, store)
         self._put_constants()
+
+    def _renumber(
+        self, which: int, places: Sequence[int], codes: Ints, program: Program, store: Store
+    ) -> None:
+        """Replace the codes of rows by new ones: in some columns, and where they order rows."""
+        integers = np.asarray(store.row_integers)
+        for place in places:
+            known = integers[place] != NULL
+            integers[place][known] = codes[integers[place][known] >> 1]
+        if which == _TEXTS:
+            for block in self._text_blocks:
+                renumber_orders(program, store, block, codes)
 
     def _put_constants(self) -> None:
         """Put in the codes of constants."""
         wholes = np.asarray(self.conditions.wholes)
-        for place, text in self._program.texts.items():
+        for place, text in self._code.texts.items():
             wholes[place] = self.values[_TEXTS].code(text)
         for place, number in self._ranked_constants.items():
             wholes[place] = self.values[_NUMBERS].code(number)
@@ -283,10 +337,3 @@ def _read(written: str | list[str]) -> str | int | float | Decimal:
 def _without_nan(column: pa.Array) -> pa.Array:
     doubles = with_nan(column)
     return pa.array(doubles, from_pandas=True)
-
-
-def _renumber(rows: NDArray[np.int64], places: Sequence[int], codes: Ints) -> None:
-    """Replace the codes of rows in some columns by new ones."""
-    for place in places:
-        known = rows[place] != NULL
-        rows[place][known] = codes[rows[place][known] >> 1]

@@ -39,6 +39,7 @@ from elsinore.trends.values.shifts import Shifts
 CHUNK = 2**16  # events whose columns are made at once: they stay in the processor's cache
 AHEAD = 2**14  # events that are looked at for classes that are not known yet
 GREAT = 2.0**256  # addends from here on need powers
+_COUNTED = ("events", "totals", "state_bytes")  # statistics that are saved
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
 
@@ -93,7 +94,13 @@ class EngineOperator:
         self._engine_unit = in_engine
         self._builder = builder = ProgramBuilder.shared(in_engine)
         expressions = () if types is None else tuple(builder.conditions)
-        self._conditions = ConditionColumns(expressions, builder.lists, types or {})
+        self._conditions = ConditionColumns(
+            expressions,
+            builder.lists,
+            types or {},
+            builder.bounds.attributes,
+            [block.order for block in builder.layout.blocks],
+        )
         _, ordered, record = self._modes
         self._shared = SharingCounts(self.unit, builder.sharing.sets, record=record)
         mode = {Sharing.NEVER: NEVER, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}
@@ -183,8 +190,8 @@ class EngineOperator:
                 "present": present,
                 "has_great": bool((np.abs(addends) >= GREAT).any()),
                 "ranks": self._ranks(batch),
-                **self._builder.bounds.columns(batch),
-                "values": self._conditions.columns(batch, np.asarray(self._store.row_integers)),
+                "values": self._conditions.columns(batch, self._program, self._store),
+                **self._builder.bounds.columns(batch, self._conditions.text_codes),
             }
         )
 
@@ -323,7 +330,7 @@ class EngineOperator:
             "shifts": shifts,
             "shifted": shifted,
             "classes": np.array(self._builder.codes(np.flatnonzero(self._store.seen).tolist())),
-            "statistics": np.array([self._statistics.events, self._statistics.totals]),
+            "statistics": np.array([getattr(self._statistics, name) for name in _COUNTED]),
             "records": self._shared.saved(self._store),
             "ranked": np.array(self._conditions.save()),
         }
@@ -354,7 +361,7 @@ class EngineOperator:
         seen = np.asarray(operator._store.seen)
         seen[[operator._program.known[number] for number in numbers]] = 1
         operator._shifts.load(arrays["shifted"], arrays["shifts"])
-        events, totals = arrays["statistics"].tolist()
-        operator._statistics.events, operator._statistics.totals = events, totals
+        for name, value in zip(_COUNTED, arrays["statistics"].tolist(), strict=True):
+            setattr(operator._statistics, name, value)
         operator._shared.load(arrays["records"])
         return operator

@@ -215,3 +215,35 @@ def rows_of_run(
 ) -> cython.Py_ssize_t:
     """Return how many rows a run of so many events has."""
     return count if program.blocks[block].is_rising else 2 * count
+
+
+def renumber_orders(
+    program: Program, store: Store, block: cython.Py_ssize_t, codes: cython.const_longlong[::1]
+) -> None:
+    """Order a block's rows by new codes of the same order; `codes[n]` is that of code 2n."""
+    slot: cython.Py_ssize_t
+    level: cython.Py_ssize_t
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    for slot in range(store.leaves.shape[0]):
+        used: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        renumber_rows(store, store.leaves[slot, rows].begin, used, codes)
+        for level in range(store.leaves[slot, rows].top):
+            count: cython.Py_ssize_t = store.runs[slot, rows, level].count
+            first: cython.Py_ssize_t = rows_of_run(program, block, count) - count
+            renumber_rows(store, store.runs[slot, rows, level].begin + first, count, codes)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def renumber_rows(
+    store: Store,
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    codes: cython.const_longlong[::1],
+) -> cython.void:
+    """Give some rows new codes; they are inverted if rows fall."""
+    row: cython.Py_ssize_t
+    for row in range(begin, begin + count):
+        if store.row_ordered[row]:
+            code: cython.longlong = store.row_orders[row]
+            store.row_orders[row] = codes[code >> 1] if code >= 0 else ~codes[~code >> 1]

@@ -109,7 +109,7 @@ def _looping(merged: MergedTemplate) -> list[tuple[str, Reads, list[int]]]:
     for number, node in enumerate(merged.nodes):
         if node.strategy is Strategy.ANY and not _is_under_not(node):
             for edge in node.edges:
-                if edge.source == number:
+                if edge.source == number and not edge.reads.carries:
                     looping.setdefault((edge.type, edge.reads), {})[number] = None
     return [(*key, list(nodes)) for key, nodes in looping.items()]
 
