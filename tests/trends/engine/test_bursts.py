@@ -265,6 +265,21 @@ def test_long_bursts_are_shared_and_short_ones_are_not() -> None:
 
 
 @pytest.mark.parametrize("sharing", list(Sharing))
+def test_a_burst_without_an_earlier_event_adds_nothing_when_its_window_closes(
+    sharing: Sharing,
+) -> None:
+    text = """
+        QUERY q0 RETURN COUNT(*), MIN(b.v) PATTERN SEQ(E x, B b+, A a+) WITHIN 50 seconds;
+        QUERY q1 RETURN COUNT(*), SUM(b.v) PATTERN SEQ(F x, B b+, A a+) WITHIN 50 seconds;
+    """
+    table = pa.table({"time": [3, 32, 36, 36], "type": list("EBBA"), "v": [0, 12, 3, 0]})
+    (unit,) = unit_inputs(plan(parse_workload(text)), table, exact=False)
+    operator = operator_of(unit.unit, sharing=sharing)  # the last B does not precede the A
+    found = unit.results([operator.process(unit.batch), operator.close()])
+    assert found["q0"].column("min(b.v)").to_pylist() == [12]
+
+
+@pytest.mark.parametrize("sharing", list(Sharing))
 def test_bursts_are_counted_in_every_mode(sharing: Sharing) -> None:
     """HAMLET, Definition 10: other types end a burst, and so do the edges of windows."""
     text = """
@@ -427,6 +442,29 @@ def test_nothing_is_shared_where_it_is_not_wanted() -> None:
     _, operator = run(given(workload(4), "ACBBBE"), Sharing.NEVER)
     (shared,) = operator.statistics.sharing
     assert (shared.bursts, shared.shared_graphlets, shared.decisions) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("sharing", list(Sharing))
+@pytest.mark.parametrize("pieces", [1, 5])
+def test_lanes_that_no_event_reads_catch_up_with_many_bursts_at_once(
+    sharing: Sharing, pieces: int
+) -> None:
+    firsts = "ACDEFGHIJKLM"
+    text = "\n".join(
+        f"QUERY q{n} RETURN {RETURNS} PATTERN {pattern.format(x=first)} WITHIN {window} seconds;"
+        for n, first in enumerate(firsts)
+        for pattern, window in [
+            (("SEQ({x} x, B b+)", "SEQ({x} x, B b+, NOT N)")[n % 2], (2_000, 700)[n % 3 == 0])
+        ]
+    )
+    draw = random.Random(4)
+    types = "".join(
+        draw.choice(firsts + "N" * (draw.random() < 0.1)) + "B" * draw.choice((1, 3, 8, 30))
+        for _ in range(120)
+    )
+    unit = given(text, types)
+    expected, _ = run(unit, Sharing.NEVER)
+    assert_alike(run(unit, sharing, pieces)[0], expected)
 
 
 def test_queries_whose_events_mostly_differ_do_not_share_with_the_others() -> None:

@@ -67,7 +67,11 @@ _KINDS = {
     "sections": tables.SECTION,
     "members": tables.CELL,
     "takers": tables.CELL,
-    "breaks": tables.CELL,
+    "breaks": tables.BREAK,
+    "units": tables.UNIT,
+    "pieces": tables.PIECE,
+    "touched": tables.CELL,
+    "member_units": tables.CELL,
     "shared_addends": tables.CELL,
     "shared_ranks": tables.CELL,
 }
@@ -146,6 +150,9 @@ class ProgramBuilder:
             ),
             sets=len(self.sharing.sets),
             cohorts=len(self._rows["cohorts"]),
+            addends=len(self._rows["shared_addends"]),
+            ranks=len(self._rows["shared_ranks"]),
+            units=len(self._rows["units"]),
             **self.sharing.sizes,
             row_values=row_values,
             negatives=len(self.updates.merged.negatives),
@@ -231,7 +238,7 @@ class ProgramBuilder:
                 first_reset,
                 len(rows["resets"]),
                 *shared,
-                *sharing.add_breaks(type_name, changed),
+                *sharing.add_breaks(type_name, changed, updates),
             )
         )
         return len(rows["classes"]) - 1

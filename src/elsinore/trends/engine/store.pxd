@@ -51,6 +51,14 @@ cdef class Store:
     cdef public Graphlet[:, ::1] graphlets
     cdef public Part[:, ::1] parts
     cdef public int[:, ::1] part_of
+    cdef public double[:, :, ::1] form_totals
+    cdef public double[:, :, ::1] form_weights
+    cdef public long long[:, :, ::1] form_leasts
+    cdef public unsigned char[:, ::1] marks
+    cdef public double[::1] composed
+    cdef public double[:, ::1] composed_weights
+    cdef public long long[:, ::1] composed_leasts
+    cdef public double[::1] put_prices
     cdef public double[:, :, ::1] weights
     cdef public long long[:, :, ::1] leasts
     cdef public Burst[:, ::1] bursts

@@ -34,6 +34,7 @@ else:
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
+FORMS = 16  # of earlier bursts that lanes can be behind with
 LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
 NO_MOMENT = -1
@@ -61,6 +62,9 @@ class StoreShape(NamedTuple):
     parts: int
     weights: int
     leasts: int
+    addends: int  # of all sharing sets
+    ranks: int
+    units: int
     row_values: int  # columns that conditions read of earlier events
     negatives: int
     windows: int  # open at once, of all kinds
@@ -82,7 +86,9 @@ class Store:
       `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`).
     - `bursts[slot, set]`, `graphlets[slot, set]`: the burst that is not complete, and its shared
       graphlet, with `parts[slot, part]`, `part_of[slot, cohort]`, and of earlier timestamps and of
-      the latest one, `weights[slot, when]` and `leasts[slot, when]`
+      the latest one, `weights[slot, when]` and `leasts[slot, when]`;
+      `form_totals[slot, form, set]` and so on: what earlier bursts did, of which each unit's lanes
+      have the first `marks[slot, unit]`
       (`elsinore.trends.engine.sharing`). `counts[set]`: what became of all bursts of a set;
       `differing[cohort]`: how often a cohort took events that most others did not, or the reverse.
     """
@@ -108,6 +114,10 @@ class Store:
         self.differing = np.zeros(shape.cohorts)
         self.created = np.zeros(shape.cohorts)
         self.separate = np.zeros(shape.cohorts)
+        self.put_prices = np.zeros(shape.cohorts)
+        self.composed = np.zeros(FORMS + 1)
+        self.composed_weights = np.zeros((FORMS + 1, shape.addends))
+        self.composed_leasts = np.zeros((FORMS + 1, shape.ranks), np.int64)
         self.chosen = np.zeros(shape.cohorts, np.uint8)
         self.part_takers = np.zeros(shape.parts, np.int32)
         self.part_into = np.zeros(shape.parts, np.int32)
@@ -149,6 +159,10 @@ class Store:
         self.graphlets = arrays["graphlets"]
         self.parts = arrays["parts"]
         self.part_of = arrays["part_of"]
+        self.marks = arrays["marks"]
+        self.form_totals = arrays["form_totals"]
+        self.form_weights = arrays["form_weights"]
+        self.form_leasts = arrays["form_leasts"]
         self.weights = arrays["weights"]
         self.leasts = arrays["leasts"]
         self.bursts = arrays["bursts"]
@@ -310,6 +324,10 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "graphlets": graphlets.view(np.recarray),
         "parts": np.zeros((count, shape.parts), PART).view(np.recarray),
         "part_of": np.zeros((count, shape.cohorts), np.int32),
+        "marks": np.zeros((count, shape.units), np.uint8),
+        "form_totals": np.zeros((count, FORMS, shape.sets)),
+        "form_weights": np.zeros((count, FORMS, shape.addends)),
+        "form_leasts": np.zeros((count, FORMS, shape.ranks), np.int64),
         "weights": np.zeros((count, 2, shape.weights)),
         "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
         "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),

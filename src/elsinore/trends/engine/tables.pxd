@@ -96,6 +96,22 @@ cdef struct SharingSet:
     int spans_end
     int queries
     int has_sums
+    int units
+    int units_end
+
+cdef struct Unit:
+    int pieces
+    int pieces_end
+
+cdef struct Piece:
+    int span
+    int member
+
+cdef struct Break:
+    int number
+    int units
+    int units_end
+    int is_whole
 
 cdef struct Cohort:
     int queries
@@ -118,6 +134,9 @@ cdef struct Section:
 
 cdef struct Graphlet:
     long long left
+    double product
+    double spread
+    int forms
     int parts
     int alone
     int pending
@@ -144,6 +163,8 @@ cdef struct Counts:
     double observed
     double taken
     double changes
+    double ended
+    double put_in
     long long bursts
     long long considered
     long long graphlets
@@ -269,7 +290,11 @@ cdef class Program:
     cdef public Section[::1] sections
     cdef public int[::1] members
     cdef public int[::1] takers
-    cdef public int[::1] breaks
+    cdef public Break[::1] breaks
+    cdef public Unit[::1] units
+    cdef public Piece[::1] pieces
+    cdef public int[::1] touched
+    cdef public int[::1] member_units
     cdef public double[::1] separate
     cdef public double[::1] values
     cdef public int[::1] shared_addends

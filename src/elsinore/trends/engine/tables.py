@@ -111,8 +111,13 @@ SHARING_SET = np.dtype(
         ("spans_end", "i4"),
         ("queries", "i4"),
         ("has_sums", "i4"),
+        ("units", "i4"),
+        ("units_end", "i4"),
     ]
 )
+UNIT = np.dtype([("pieces", "i4"), ("pieces_end", "i4")])
+PIECE = np.dtype([("span", "i4"), ("member", "i4")])
+BREAK = np.dtype([("number", "i4"), ("units", "i4"), ("units_end", "i4"), ("is_whole", "i4")])
 COHORT = np.dtype([("queries", "i4")])
 PRICE = np.dtype("f8")
 SPAN = np.dtype([("step", "i4"), ("members", "i4"), ("members_end", "i4"), ("overlap", "i4")])
@@ -206,6 +211,9 @@ TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=Tru
 GRAPHLET = np.dtype(
     [
         ("left", "i8"),
+        ("product", "f8"),
+        ("spread", "f8"),
+        ("forms", "i4"),
         ("parts", "i4"),
         ("alone", "i4"),
         ("pending", "i4"),
@@ -233,6 +241,8 @@ COUNTS = np.dtype(
         ("observed", "f8"),
         ("taken", "f8"),
         ("changes", "f8"),
+        ("ended", "f8"),
+        ("put_in", "f8"),
         ("bursts", "i8"),
         ("considered", "i8"),
         ("graphlets", "i8"),
@@ -298,6 +308,10 @@ class Program:
         self.values = tables["values"]
         self.shared_addends = tables["shared_addends"]
         self.shared_ranks = tables["shared_ranks"]
+        self.units = tables["units"]
+        self.pieces = tables["pieces"]
+        self.touched = tables["touched"]
+        self.member_units = tables["member_units"]
         self.row_blocks = sum(block.rows >= 0 for block in self.blocks)
         self.has_anchors = any(step.carries for step in self.steps)
         self.contiguous_blocks = sum(block.is_contiguous for block in self.blocks)

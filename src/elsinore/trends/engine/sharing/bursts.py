@@ -9,6 +9,7 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
     from cython.cimports.elsinore.trends.engine.sharing.graphlets import (
         begin_graphlet,
         end_graphlet,
@@ -17,6 +18,7 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Program
 else:
+    from elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
     from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
     from elsinore.trends.engine.sharing.optimizer import decide
     from elsinore.trends.engine.store import Store
@@ -28,6 +30,7 @@ MEMORY = cython.declare(cython.double, 16.0)  # bursts that the mean length look
 LONG = cython.declare(cython.double, 4.0)  # times its mean length, a burst is decided anew
 OBSERVED = cython.declare(cython.longlong, 4)  # of so many bursts one is observed
 FORGET = cython.declare(cython.double, 2.0**12)  # events after which observations count half
+FIRST_GUESS = cython.declare(cython.double, 0.5)  # of units that are put in after a burst
 UNKNOWN = cython.declare(cython.Py_ssize_t, 0)  # what became of the burst before, ...
 WAS_ALONE = cython.declare(cython.Py_ssize_t, 1)
 WAS_SHARED = cython.declare(cython.Py_ssize_t, 2)
@@ -39,10 +42,11 @@ def break_bursts(
     """End the bursts that an event of a class breaks; what it reads and changes is up to date."""
     place: cython.Py_ssize_t
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
-        number: cython.Py_ssize_t = program.breaks[place]
+        number: cython.Py_ssize_t = program.breaks[place].number
         store.graphlets[slot, number].left = store.slots[slot].time
         if store.bursts[slot, number].events > 0:
             end_burst(program, store, slot, number)
+        catch_up_units(program, store, slot, place)
 
 
 def end_bursts(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
@@ -51,6 +55,7 @@ def end_bursts(program: Program, store: Store, slot: cython.Py_ssize_t) -> cytho
     for number in range(program.sets.shape[0]):
         if store.bursts[slot, number].events > 0:
             end_burst(program, store, slot, number)
+        catch_up(program, store, slot, number)
 
 
 def note_event(
@@ -153,6 +158,7 @@ def share(
     for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
         queries += program.cohorts[cohort].queries * store.chosen[cohort]
     if queries == 0:
+        catch_up(program, store, slot, number)
         if store.bursts[slot, number].before == WAS_SHARED:
             store.counts[number].splits += 1
         store.bursts[slot, number].before = WAS_ALONE
@@ -175,6 +181,7 @@ def split(
         end_graphlet(program, store, slot, number)
         store.counts[number].splits += 1
         store.bursts[slot, number].before = WAS_ALONE
+    catch_up(program, store, slot, number)
 
 
 @cython.cfunc
@@ -207,6 +214,7 @@ def end_burst(
     store.bursts[slot, number].events = 0
     store.counts[number].bursts += 1
     store.counts[number].graphlets += program.sets[number].queries
+    learn_put_in(program, store, number, queries > 0)
     if queries > 0:
         store.counts[number].shared += 1
         store.counts[number].graphlets -= queries - 1
@@ -220,3 +228,19 @@ def end_burst(
         store.records[store.record_count].key = store.slots[slot].key
         store.records[store.record_count].queries = queries
         store.record_count += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def learn_put_in(
+    program: Program, store: Store, number: cython.Py_ssize_t, was_shared: cython.bint
+) -> cython.void:
+    """Note how many units' values are put in for each burst; of others the first guess."""
+    units: cython.Py_ssize_t = program.sets[number].units_end - program.sets[number].units
+    store.counts[number].ended += 1.0
+    if not was_shared:
+        store.counts[number].put_in += FIRST_GUESS * units
+    if store.counts[number].ended > FORGET:
+        store.counts[number].ended /= 2.0
+        store.counts[number].put_in /= 2.0

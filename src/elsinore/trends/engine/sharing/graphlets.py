@@ -20,6 +20,7 @@ from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.recurrence import addend_of
+    from cython.cimports.elsinore.trends.engine.sharing.forms import catch_up, keep_form
     from cython.cimports.elsinore.trends.engine.sharing.snapshots import (
         first_least,
         first_weight,
@@ -32,6 +33,7 @@ else:
     from math import fabs
 
     from elsinore.trends.engine.recurrence import addend_of
+    from elsinore.trends.engine.sharing.forms import catch_up, keep_form
     from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_in
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Batch, Program
@@ -57,6 +59,8 @@ def begin_graphlet(
     part: cython.Py_ssize_t = program.sets[number].parts
     cohorts: cython.int = 0
     for cohort in range(first, program.sets[number].cohorts_end):
+        if not store.chosen[cohort]:
+            catch_up(program, store, slot, number)
         store.part_of[slot, cohort] = cython.cast(cython.int, part)
         if not store.chosen[cohort]:
             store.part_of[slot, cohort] = ALONE
@@ -74,9 +78,13 @@ def begin_graphlet(
 def end_graphlet(
     program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.void:
-    """Split: give each lane its own values again."""
+    """End a graphlet; each lane gets its own values again now, or when an event reads them."""
     if store.graphlets[slot, number].parts == 0:
         return
+    if keep_form(program, store, slot, number):
+        store.graphlets[slot, number].parts = 0
+        return
+    catch_up(program, store, slot, number)
     put_in(program, store, slot, number, STORED)
     if store.graphlets[slot, number].pending:
         put_in(program, store, slot, number, ARRIVING)
@@ -170,7 +178,7 @@ def take_row(
     store.bursts[slot, number].events += last - event
     place: cython.Py_ssize_t
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
-        store.graphlets[slot, program.breaks[place]].left = time
+        store.graphlets[slot, program.breaks[place].number].left = time
     take(program, store, batch, last, slot, section)
     return last
 
@@ -226,9 +234,11 @@ def store_graphlets(program: Program, store: Store, slot: cython.Py_ssize_t) -> 
             continue
         store.graphlets[slot, number].pending = 0
         if store.graphlets[slot, number].left == store.slots[slot].time:
+            catch_up(program, store, slot, number)
             put_in(program, store, slot, number, STORED)
             put_in(program, store, slot, number, ARRIVING)
         elif fold(program, store, slot, number):
+            catch_up(program, store, slot, number)
             put_in(program, store, slot, number, STORED)
 
 
@@ -286,6 +296,8 @@ def align(
     first: cython.Py_ssize_t = program.sets[number].parts
     count: cython.Py_ssize_t = store.graphlets[slot, number].parts
     cuts: cython.Py_ssize_t = count_takers(program, store, slot, section)
+    if cuts > 0:
+        catch_up(program, store, slot, number)
     if count + cuts > program.sets[number].parts_end - first:
         put_in(program, store, slot, number, STORED)
         if store.graphlets[slot, number].pending:

@@ -36,6 +36,7 @@ else:
     from elsinore.trends.engine.tables import Program
 
 NEVER, DYNAMIC, ALWAYS = 0, 1, 2  # modes
+FIRST_GUESS = cython.declare(cython.double, 0.5)
 _ALWAYS = cython.declare(cython.Py_ssize_t, ALWAYS)
 # plans that are compared: none share; those that create no snapshots; as many as pay; all
 ALONE = cython.declare(cython.Py_ssize_t, 0)
@@ -148,10 +149,17 @@ def decide(
     end: cython.Py_ssize_t = program.sets[number].cohorts_end
     cohort: cython.Py_ssize_t
     saved: cython.double
+    if begin == end:
+        return 0.0
     scale: cython.double = SCALED if store.slots[slot].scaled else 1.0
+    ended: cython.double = store.counts[number].ended + 1.0
+    units: cython.Py_ssize_t = program.sets[number].units_end - program.sets[number].units
+    put_in: cython.double = min(
+        1.0, (store.counts[number].put_in / units + FIRST_GUESS) / ended
+    )  # of the units, those whose values are put in after a burst
     if end == begin + 1:  # all share, or none does
         saved = events * (scale * (EVENT + program.separate[begin]) - PART)
-        saved -= scale * (GRAPHLET + program.values[begin])
+        saved -= scale * (GRAPHLET + put_in * program.values[begin])
         store.chosen[begin] = saved > 0.0
     else:
         observed: cython.double = max(store.counts[number].observed, 1.0)
@@ -159,12 +167,13 @@ def decide(
         for cohort in range(begin, end):
             store.created[cohort] = events * store.differing[cohort] / observed
             store.separate[cohort] = taken * program.separate[cohort]
+            store.put_prices[cohort] = put_in * program.values[cohort]
         saved = choose_cohorts(
             events,
             events * store.counts[number].changes / observed,
             scale,
             store.separate,
-            program.values,
+            store.put_prices,
             store.created,
             store.chosen,
             begin,

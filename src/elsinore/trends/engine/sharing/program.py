@@ -11,6 +11,7 @@ from elsinore.trends.engine.sharing.sets import SharingSet, queries_through, sha
 from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates
 
+NO_UNIT = -1
 MOST_PARTS = 8  # of a shared graphlet; with more, acting on all lanes is cheaper
 
 
@@ -45,6 +46,8 @@ class SharingTables:
             for number, sharing_set in enumerate(self.sets)
             for node in sharing_set.members
         }
+        self._unit_of: dict[tuple[int, int], int] = {}  # of a set's holder or twin
+        self._readers: dict[tuple[int, int], list[int]] = {}  # units that read a node
         self._heard: dict[int, list[int]] = {}
         for number, sharing_set in enumerate(self.sets):
             for node in sharing_set.heard:
@@ -56,12 +59,18 @@ class SharingTables:
         rows, sizes = self._rows, self.sizes
         first = len(rows["cohorts"])
         holders = [self._update(n, sharing_set) for several in sharing_set.holders for n in several]
-        twins = [self._update(n, sharing_set) for several in sharing_set.twins for n in several]
-        weights = _weights(holders)
+        twins = [
+            self._update(n, sharing_set) for several in sharing_set.twins.values() for n in several
+        ]
+        weights = self._weights(holders)
         spans = len(rows["spans"])
+        pieces: dict[int, tuple[int, int]] = {}
         for updates in (twins, holders):  # twins read what holders have before
-            self._add_spans(self._add_steps(updates, weights), sharing_set)
-        for several, beside in zip(sharing_set.holders, sharing_set.twins, strict=True):
+            pieces |= self._add_spans(self._add_steps(updates, weights), sharing_set)
+        units = len(rows["units"])
+        self._add_units(sharing_set, holders, pieces)
+        for several in sharing_set.holders:
+            beside = [twin for holder in several for twin in sharing_set.twins[holder]]
             cells = sum(map(self._cells, (*several, *beside)))
             rows["cohorts"].append((len(set().union(*(self._passing[n] for n in several))),))
             rows["separate"].append(cell_price(cells))
@@ -87,11 +96,32 @@ class SharingTables:
                 len(rows["spans"]),
                 len(sharing_set.queries),
                 int(sharing_set.has_sums),
+                units,
+                len(rows["units"]),
             )
         )
         sizes["parts"] += parts
         sizes["weights"] += parts * len(weights.addends)
         sizes["leasts"] += parts * len(weights.ranks)
+
+    def _add_units(
+        self,
+        sharing_set: SharingSet,
+        holders: Sequence[Update],
+        pieces: Mapping[int, tuple[int, int]],
+    ) -> None:
+        """Add units, each a holder with its twins, and note which nodes they depend on."""
+        rows, number = self._rows, len(self._rows["sets"])
+        for update in holders:
+            unit, nodes = len(rows["units"]), (*sharing_set.twins[update.node], update.node)
+            begin = len(rows["pieces"])
+            rows["pieces"] += [pieces[node] for node in nodes]
+            rows["units"].append((begin, len(rows["pieces"])))
+            for node in nodes:
+                self._unit_of[number, node] = unit
+                rows["member_units"][pieces[node][1]] = unit
+            for source in {source.node for part in update.sums for source in part.sources}:
+                self._readers.setdefault((number, source), []).append(unit)
 
     def _update(self, node: int, sharing_set: SharingSet) -> Update:
         edges = self._updates.nodes[node].edges
@@ -101,13 +131,18 @@ class SharingTables:
         block = self._layout.blocks[self._layout.block_of[node]]
         return block.overlap * (block.sums + block.extremes)
 
-    def _add_spans(self, steps: Steps, sharing_set: SharingSet) -> None:
+    def _add_spans(self, steps: Steps, sharing_set: SharingSet) -> dict[int, tuple[int, int]]:
+        """Add spans; return the span and the member of each node."""
         rows = self._rows
+        pieces: dict[int, tuple[int, int]] = {}
         for step, nodes in steps:
             begin = len(rows["members"])
+            pieces |= {node: (len(rows["spans"]), begin + at) for at, node in enumerate(nodes)}
             rows["members"] += [sharing_set.members[node] for node in nodes]
+            rows["member_units"] += [NO_UNIT] * len(nodes)
             overlap = self._layout.blocks[self._layout.block_of[nodes[0]]].overlap
             rows["spans"].append((step, begin, len(rows["members"]), overlap))
+        return pieces
 
     def sections(self, type_name: str, updates: Sequence[Update]) -> dict[int, list[Update]]:
         """Return which of a class's updates are of the states of each sharing set."""
@@ -160,25 +195,39 @@ class SharingTables:
         every = sum(prices[cohort] for cohort in cohorts)
         return float(sum(prices[cohort] for cohort in takers) / every) if every else 1.0
 
-    def add_breaks(self, type_name: str, changed: Sequence[int]) -> tuple[int, int]:
+    def add_breaks(
+        self, type_name: str, changed: Sequence[int], updates: Sequence[Update]
+    ) -> tuple[int, int]:
         """Add the sets whose bursts a class of events breaks; return the first and the end.
 
-        changed: the nodes that it takes or empties.
+        changed: the nodes that it takes or empties. With each set, the units are told that it reads
+        or changes, or whose predecessors it changes.
         """
         rows = self._rows
         begin = len(rows["breaks"])
-        broken = {number for node in changed for number in self._heard.get(node, ())}
-        rows["breaks"] += sorted(n for n in broken if self.sets[n].type != type_name)
+        read = {  # an extreme has no other sources than the number of trends
+            source.node for update in updates for part in update.sums for source in part.sources
+        }
+        for number in sorted({n for node in changed for n in self._heard.get(node, ())}):
+            if self.sets[number].type == type_name:
+                continue
+            units = {self._unit_of.get((number, node), NO_UNIT) for node in (*read, *changed)}
+            units.update(u for node in changed for u in self._readers.get((number, node), ()))
+            touched = sorted(units - {NO_UNIT})
+            is_whole = 2 * len(touched) > len(self.sets[number].twins)
+            first = len(rows["touched"])
+            rows["touched"] += [] if is_whole else touched
+            rows["breaks"].append((number, first, len(rows["touched"]), int(is_whole)))
         return begin, len(rows["breaks"])
 
-
-def _weights(updates: Sequence[Update]) -> Weights:
-    """Return which addends and columns of ranks the sums and extremes of holders need."""
-    addends = dict.fromkeys(part.addend for update in updates for part in update.sums)
-    ranks = dict.fromkeys(extreme.rank for update in updates for extreme in update.extremes)
-    addends.pop(NO_ADDEND, None)
-    ranks.pop(NO_RANK, None)
-    return Weights(
-        {addend: place for place, addend in enumerate(addends)},
-        {rank: place for place, rank in enumerate(ranks)},
-    )
+    def _weights(self, updates: Sequence[Update]) -> Weights:
+        """Return which addends and columns of ranks the sums and extremes of holders need."""
+        addends = dict.fromkeys(part.addend for update in updates for part in update.sums)
+        ranks = dict.fromkeys(extreme.rank for update in updates for extreme in update.extremes)
+        addends.pop(NO_ADDEND, None)
+        ranks.pop(NO_RANK, None)
+        first, first_rank = (len(self._rows[name]) for name in ("shared_addends", "shared_ranks"))
+        return Weights(
+            {addend: place for place, addend in enumerate(addends, start=first)},
+            {rank: place for place, rank in enumerate(ranks, start=first_rank)},
+        )

@@ -40,7 +40,7 @@ class SharingSet:
     type: str
     reads: Reads
     holders: tuple[tuple[int, ...], ...]
-    twins: tuple[tuple[int, ...], ...]  # of each cohort
+    twins: dict[int, tuple[int, ...]]  # of each holder
     members: dict[int, int]
     queries: tuple[int, ...]
     heard: frozenset[int]
@@ -57,19 +57,20 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
     passing = queries_through(merged)
     sets = []
     for type_name, reads, nodes in _looping(merged):
-        cohorts: dict[Predicates, tuple[list[int], list[int]]] = {}
+        cohorts: dict[Predicates, list[int]] = {}
+        twins: dict[int, tuple[int, ...]] = {}
         if reads == ALL:
             neighbours = _Neighbours(updates, type_name)
             for node in nodes:
-                twins = neighbours.twins(node)
-                if twins is not None:
-                    beside = cohorts.setdefault(_predicates(merged, node, type_name), ([], []))
-                    beside[0].append(node)
-                    beside[1].extend(twins)
+                beside = neighbours.twins(node)
+                if beside is not None:
+                    cohorts.setdefault(_predicates(merged, node, type_name), []).append(node)
+                    twins[node] = tuple(beside)
         members = {
             node: number
-            for number, several in enumerate(cohorts.values())
-            for node in itertools.chain(*several)
+            for number, holders in enumerate(cohorts.values())
+            for holder in holders
+            for node in (holder, *twins[holder])
         } or dict.fromkeys(nodes, 0)
         queries = tuple(sorted(set().union(*(passing[node] for node in members))))
         if len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
@@ -78,8 +79,8 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
             SharingSet(
                 type=type_name,
                 reads=reads,
-                holders=tuple(tuple(holders) for holders, _ in cohorts.values()),
-                twins=tuple(tuple(twins) for _, twins in cohorts.values()),
+                holders=tuple(tuple(holders) for holders in cohorts.values()),
+                twins=twins,
                 members=members,
                 queries=queries,
                 heard=frozenset(

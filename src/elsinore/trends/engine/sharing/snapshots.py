@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.trends.engine.store import FORMS as _FORMS
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
@@ -35,6 +36,7 @@ else:
     from elsinore.trends.engine.tables import Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
+FORMS = cython.declare(cython.Py_ssize_t, _FORMS)  # here the place of the form of a part
 LIMIT = cython.declare(cython.double, 2.0**512)
 STORED = cython.declare(cython.Py_ssize_t, 0)  # what events of earlier timestamps did
 ARRIVING = cython.declare(cython.Py_ssize_t, 1)  # those of the latest timestamp
@@ -63,12 +65,43 @@ def put_in(
                 last = end
             while last < end and part_of(program, store, slot, number, last) == part:
                 last += 1
-            if part >= 0:
-                put_part_in(
-                    program, store, slot, number, place, begin, last - begin, part, arriving
-                )
+            if part >= 0 and load_part(program, store, slot, number, part, arriving):
+                put_form_in(program, store, slot, place, begin, last - begin, FORMS, arriving)
             begin = last
     clear(program, store, slot, number, arriving)
+    store.counts[number].put_in += program.sets[number].units_end - program.sets[number].units
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def load_part(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    part: cython.Py_ssize_t,
+    arriving: cython.Py_ssize_t,
+) -> cython.bint:
+    """Take what a part's events did as a form; return whether there were any."""
+    place: cython.Py_ssize_t
+    addends: cython.Py_ssize_t = program.sets[number].addends
+    ranks: cython.Py_ssize_t = program.sets[number].ranks
+    total: cython.double = store.parts[slot, part].total
+    if arriving == ARRIVING:
+        total = store.parts[slot, part].now
+    if total == 0.0:
+        return False
+    store.composed[FORMS] = total
+    for place in range(addends, program.sets[number].addends_end):
+        store.composed_weights[FORMS, place] = store.weights[
+            slot, arriving, first_weight(program, number, part) + place - addends
+        ]
+    for place in range(ranks, program.sets[number].ranks_end):
+        store.composed_leasts[FORMS, place] = store.leasts[
+            slot, arriving, first_least(program, number, part) + place - ranks
+        ]
+    return True
 
 
 def first_weight(
@@ -103,31 +136,21 @@ def part_of(
     return store.part_of[slot, cohort]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_part_in(
+def put_form_in(
     program: Program,
     store: Store,
     slot: cython.Py_ssize_t,
-    of_set: cython.Py_ssize_t,
     span: cython.Py_ssize_t,
     member: cython.Py_ssize_t,
     nodes: cython.Py_ssize_t,
-    part: cython.Py_ssize_t,
+    form: cython.Py_ssize_t,
     arriving: cython.Py_ssize_t,
 ) -> cython.void:
-    """Do so with the lanes of some nodes of a span, from `member` on, which are in one part."""
+    """Bring the lanes of some nodes of a span, from `member` on, up to date by a composed form."""
     at: cython.Py_ssize_t = program.spans[span].step
     begin: cython.Py_ssize_t = (member - program.spans[span].members) * program.spans[span].overlap
     lanes: cython.Py_ssize_t = nodes * program.spans[span].overlap
-    total: cython.double = store.parts[slot, part].total
-    if arriving == ARRIVING:
-        total = store.parts[slot, part].now
-    if total == 0.0:
-        return
-    weights: cython.Py_ssize_t = first_weight(program, of_set, part)
-    leasts: cython.Py_ssize_t = first_least(program, of_set, part)
+    total: cython.double = store.composed[form]
     first: cython.Py_ssize_t = program.steps[at].sums
     number: cython.Py_ssize_t
     lane: cython.Py_ssize_t
@@ -135,7 +158,7 @@ def put_part_in(
         row: cython.Py_ssize_t = 0 if number == first else 1
         weight: cython.double = 0.0
         if program.sums[number].weight >= 0:
-            weight = store.weights[slot, arriving, weights + program.sums[number].weight]
+            weight = store.composed_weights[form, program.sums[number].weight]
         target: cython.Py_ssize_t = program.sums[number].cell + begin
         if store.slots[slot].scaled:
             gather_scaled(program, store, slot, number, begin, lanes, row)
@@ -149,7 +172,7 @@ def put_part_in(
     for number in range(program.steps[at].extremes, program.steps[at].extremes_end):
         rank: cython.longlong = FOREVER
         if program.extremes[number].least >= 0:
-            rank = store.leasts[slot, arriving, leasts + program.extremes[number].least]
+            rank = store.composed_leasts[form, program.extremes[number].least]
         take_least_of_all(program, store, slot, number, begin, lanes, rank, arriving)
     if arriving == ARRIVING:
         lane = program.steps[at].lane + begin
