@@ -11,6 +11,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from elsinore.model.expression import (
@@ -30,7 +31,7 @@ from elsinore.model.expression import (
 )
 from elsinore.model.moments import MICROSECOND, Moment, Span, computed
 
-Value = bool | int | float | str | Moment | Span
+Value = bool | int | float | Decimal | str | Moment | Span
 Lookup = Callable[[Attribute], Value | None]
 
 COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
@@ -161,6 +162,9 @@ def _truth(value: Value | None) -> bool | None:
 
 
 def _number(value: Value | None) -> int | float | None:
+    """Return a number as it is computed with: a decimal as the nearest double."""
+    if isinstance(value, Decimal):
+        return float(value)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else value
 
 
@@ -174,6 +178,8 @@ def compared(operation: Operator, left: Value | None, right: Value | None) -> bo
 
     >>> compared(Operator.LT, 2, 2.5), compared(Operator.LT, 2, "3"), compared(Operator.LT, 2, None)
     (True, None, None)
+    >>> compared(Operator.EQ, Decimal("0.1"), 0.1)  # exactly
+    False
     """
     if left is None or right is None or _kind(left) is not _kind(right):
         return None
