@@ -1,8 +1,8 @@
-"""Entries of `progress` that runs have beside those of `elsinore.matches.evaluation.counters`."""
+"""Entries of `progress` that runs have beside those of `benchmarks.evaluations.main_counters`."""
 
 from __future__ import annotations
 
-from elsinore.matches.evaluation.counters import EVALUATION_PROGRESS
+from benchmarks.evaluations.main_counters import EVALUATION_PROGRESS
 
 # The next event, place of a run, and choice; the number of runs listed before this event, and with
 # those of this event; free runs; versions; rows before the registers of runs; whether to buffer as

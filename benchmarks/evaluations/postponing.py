@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.evaluations.possible import why_not_postponed
+from benchmarks.evaluations.postponed_search import PostponedSearch
 from benchmarks.evaluations.reproduced import ReproducedMatches
-from elsinore.matches.evaluation.possible import why_not_postponed
-from elsinore.matches.evaluation.postponed_search import PostponedSearch
 
 
 class PostponingSearch(PostponedSearch):

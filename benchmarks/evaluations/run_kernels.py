@@ -31,6 +31,17 @@ from benchmarks.evaluations.counters import (
     VERSIONS,
     ZSTREAM,
 )
+from benchmarks.evaluations.main_counters import (
+    AT_ONCE,
+    CANDIDATES,
+    GO,
+    GO_BEGIN,
+    GO_CONSTRUCT,
+    LOOKED,
+    PEAK,
+    RUNS,
+    STORED,
+)
 from benchmarks.evaluations.versions import (
     BEFORE,
     BEGAN,
@@ -49,17 +60,6 @@ from benchmarks.evaluations.versions import (
 )
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Given, Ints, Registers, Rules, Shorts, Values
-from elsinore.matches.evaluation.counters import (
-    AT_ONCE,
-    CANDIDATES,
-    GO,
-    GO_BEGIN,
-    GO_CONSTRUCT,
-    LOOKED,
-    PEAK,
-    RUNS,
-    STORED,
-)
 from elsinore.matches.interpret import STACK
 from elsinore.matches.keyed import END_ROW, PASSED, REACHED, first_at
 from elsinore.matches.reach import (

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks.evaluations import counters as rc
+from benchmarks.evaluations import main_counters as co
 from benchmarks.evaluations import run_kernels as ru
+from benchmarks.evaluations.marked import MarkedSearch, Marks
+from benchmarks.evaluations.possible import why_only_by_the_engine
 from benchmarks.evaluations.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Doubles, Ints, Registers, Rules
-from elsinore.matches.evaluation import counters as co
-from elsinore.matches.evaluation.marked import MarkedSearch, Marks
-from elsinore.matches.evaluation.possible import why_only_paths
-from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.found import Found
 from elsinore.matches.interpret import STACK
 from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, negative_rows, new_events
+from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import PLAIN_STEPS
@@ -38,6 +38,8 @@ class RunSearch(MarkedSearch):
 
     entries = rc.RUNS_PROGRESS
 
+    is_zstream = False  # whether events wait in buffers for each state
+
     def __init__(
         self,
         template: MatchTemplate,
@@ -47,7 +49,6 @@ class RunSearch(MarkedSearch):
         statistics: QueryStatistics,
     ) -> None:
         super().__init__(template, classes, layout, size, statistics)
-        self._zstream = statistics.evaluation == "zstream"
         self._runs = _Runs(self.tables.integers)
 
     def matches(
@@ -102,7 +103,7 @@ class RunSearch(MarkedSearch):
         # matches of a window that begins with them are not counted apart: runs have a bound
         by_match = window[0] >= 0 and window[1] == 0
         progress[se.GUARD] = ANY_NUMBER if by_match or limit < ANY_NUMBER else GUARD
-        progress[rc.ZSTREAM] = self._zstream
+        progress[rc.ZSTREAM] = self.is_zstream
         return progress
 
     def _too_many(self) -> InputError:
@@ -157,4 +158,4 @@ def why_not_by_runs(template: MatchTemplate) -> str | None:
     for register in template.registers:
         if register.aggregate is not None and register.aggregate.initial is None:
             return f"the state of {register.aggregate.name} is an object, and runs keep numbers"
-    return why_only_paths(template)
+    return why_only_by_the_engine(template)

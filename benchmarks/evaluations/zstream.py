@@ -5,4 +5,11 @@ from __future__ import annotations
 from benchmarks.evaluations.reproduced import ReproducedMatches
 from benchmarks.evaluations.run_search import RunSearch, why_not_by_runs
 
-KIND = ReproducedMatches("zstream", RunSearch, why_not_by_runs)
+
+class ZStreamSearch(RunSearch):
+    """The search of one query by runs behind buffers."""
+
+    is_zstream = True
+
+
+KIND = ReproducedMatches("zstream", ZStreamSearch, why_not_by_runs)

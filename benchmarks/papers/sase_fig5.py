@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure as Picture
 
+from benchmarks.evaluations import main_counters as counters
 from benchmarks.evaluations import run_by
+from benchmarks.evaluations.marked import MarkedSearch
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
 from elsinore.kernels import compiling
-from elsinore.matches.evaluation import counters
-from elsinore.matches.evaluation.marked import MarkedSearch
 from elsinore.workload import Workload
 
 SYSTEMS = {

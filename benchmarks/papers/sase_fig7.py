@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 from matplotlib.figure import Figure as Picture
 
-from benchmarks.evaluations import run_by
+from benchmarks.evaluations import ENGINE, run_by
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.sase import COLOURS, OVER, PAPER, Refused, limited
 from elsinore.datasets.cluster import cluster
@@ -120,7 +120,7 @@ def runner(
     """Return what runs a query: it gives processor seconds and the number of matches."""
     workload = Workload.parse(text)
     clauses = dict(options)
-    evaluation = clauses.pop("evaluation", "auto")
+    evaluation = clauses.pop("evaluation", ENGINE)
 
     def run() -> tuple[float, int]:
         begun = time.process_time()

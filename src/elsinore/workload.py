@@ -51,8 +51,6 @@ from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
     EndName,
-    Evaluation,
-    EvaluationName,
     GranularityName,
     ScanName,
     SharingName,
@@ -206,26 +204,24 @@ class Workload:
         clock: Clock | None = None,
         attributes: Sequence[str] = (),
         uncertain: Uncertainty | None = None,
-        evaluation: EvaluationName = "auto",
     ) -> Plan:
         """Return how the workload is run; `fine` keeps every event, as the paper does.
 
         `attributes` are the attributes that events have, for lists of whole events. `clock` says in
         which unit times are counted and what bare numbers after WITHIN mean; seconds if it is not
-        known yet. `uncertain` says what is known about times that are intervals, `evaluation` how
-        matches are searched for. Raises UnsupportedError for a clause that no engine here can run.
+        known yet. `uncertain` says what is known about times that are intervals. Raises
+        UnsupportedError for a clause that no engine here can run.
         """
         if self.parameters:
             raise _without_value(self.parameters)
         fineness = mode_named(Granularity, granularity, "granularity")
-        search = mode_named(Evaluation, evaluation, "evaluation")
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
         whole = tuple(attributes) if self._lists_whole_events else ()
         with self._pointing():
             windows = windows_set_to(self._queries, clock)
         units = clock.numeric_times if lengths_matter(self._queries, clock) else ()
-        key = (fineness, tuple(windows.values()), units, whole, uncertain, search)
+        key = (fineness, tuple(windows.values()), units, whole, uncertain)
         if key not in self._plans:
             with self._pointing():
                 self._plans[key] = plan(
@@ -234,7 +230,6 @@ class Workload:
                     aggregates=self._aggregates,
                     attributes=whole,
                     uncertain=uncertain,
-                    evaluation=search,
                 )
         return self._plans[key]
 
@@ -273,7 +268,6 @@ class Workload:
         scan: ScanName = "auto",
         threads: int | None = None,
         combine: CombineName = "auto",
-        evaluation: EvaluationName = "auto",
         end: EndName = "closed",
         spark: Any = None,
         params: Mapping[str, object] | None = None,
@@ -322,8 +316,6 @@ class Workload:
                         effect of a key's events of a pane is computed before Spark's shuffle,
                         provided that this is cheaper than sending them; "always": wherever
                         possible; "never"
-        evaluation      how the matches of match queries are searched for: "auto" chooses by cost;
-                        the others are described in docs/matches.md
         end             "closed": the stream ends with its last event, so every window has passed.
                         "open": more events may follow. Only results that no event at or after the
                         last event's time can change are returned, and `results.open_windows` counts
@@ -333,7 +325,7 @@ class Workload:
         params          values for the queries' parameters: {"limit": 3} for `a.v > :limit`; see
                         `bind`
 
-        `sharing`, `granularity`, `scan`, `combine`, `evaluation` and `threads` change how the work
+        `sharing`, `granularity`, `scan`, `combine` and `threads` change how the work
         is done, never a result.
 
         Raises QueryError if a query does not fit the columns, and InputError for missing columns
@@ -359,7 +351,6 @@ class Workload:
             scan=scan,
             threads=threads,
             combine=combine,
-            evaluation=evaluation,
             end=end,
             spark=spark,
         )
@@ -426,8 +417,8 @@ class Workload:
         buckets         the number of parts into which the keys are split; no result depends on it
 
         Other options are those of `run`: `time_unit`, `time_interval`, `time_granularity`,
-        `time_step`, `time_distribution`, `time_sets`, `order_by`, `rejects`, `sharing`,
-        `granularity` and `evaluation`.
+        `time_step`, `time_distribution`, `time_sets`, `order_by`, `rejects`, `sharing`
+        and `granularity`.
 
         Raises QueryError if a query does not fit the columns or cannot run over a live stream, with
         the reason, and InputError for missing columns.
@@ -591,7 +582,7 @@ class Workload:
         if options.uncertain is None:
             self._refuse_uncertain()
         # what cannot run is refused before anything is looked at
-        first = self.planned(request.granularity, evaluation=request.evaluation)
+        first = self.planned(request.granularity)
         if options.uncertain is not None:
             from elsinore.runtime.uncertain import refuse_misspelt_types  # noqa: PLC0415
 
@@ -603,9 +594,7 @@ class Workload:
             options = self.timed(options, *spark_driver.look_at_time(data, options), fine)
             known = options.uncertainty
             columns = data.columns
-            ready = self.planned(
-                request.granularity, options.clock, columns, known, request.evaluation
-            )
+            ready = self.planned(request.granularity, options.clock, columns, known)
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.runtime.inputs import as_table, columns_to_convert, no_events  # noqa: PLC0415
@@ -637,7 +626,7 @@ class Workload:
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names
-        ready = self.planned(request.granularity, options.clock, columns, known, request.evaluation)
+        ready = self.planned(request.granularity, options.clock, columns, known)
         with self._pointing():
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 

@@ -94,7 +94,6 @@ def test_a_comma_left_out_between_two_types_is_warned_of(folder: Path) -> None:
     [
         (["--master", "local[2]"], "--master has no effect with --engine local."),
         (["--combine", "never"], "--combine has no effect with --engine local."),
-        (["--evaluation", "paths"], "--evaluation has no effect without match queries."),
         (["--overwrite"], "--overwrite has no effect without --out or --rejects."),
     ],
 )

@@ -1,18 +1,19 @@
 """However a query is evaluated, its matches are those of brute force."""
 
-import json
 import os
 from dataclasses import replace
 
 import pytest
 from benchmarks.evaluations import EVALUATIONS, run_by, run_search
+from benchmarks.evaluations.reproduced import ReproducedMatches
 from hypothesis import HealthCheck, assume, given, settings
-from typer.testing import CliRunner
 
-from elsinore.cli.app import app
 from elsinore.errors import ElsinoreError, InputError
-from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches import work
+from elsinore.matches.engine import pattern
 from elsinore.matches.spec import spec_of
+from elsinore.matches.statistics import QueryStatistics
+from elsinore.operators import kind_for
 from elsinore.workload import Workload
 from oracles.matches import TooMany, brute_force
 from support.drawn import CASES
@@ -33,7 +34,7 @@ SETTINGS = settings(
 )
 
 
-@pytest.mark.parametrize("evaluation", [*EVALUATIONS, "on-the-fly"])
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
 @SETTINGS
 @given(CASES)
 def test_an_evaluation_gives_the_matches_of_brute_force(evaluation, drawn):
@@ -73,35 +74,34 @@ FILTERED_PATTERNS = (
 @settings(SETTINGS, max_examples=2 * EXAMPLES)
 @given(CASES)
 def test_early_filters_leave_the_matches_of_brute_force(drawn):
-    pattern, conditions = drawn.one(FILTERED_PATTERNS), drawn.some(FILTERED, 3, least=1)
+    shape, conditions = drawn.one(FILTERED_PATTERNS), drawn.some(FILTERED, 3, least=1)
     window, events = drawn.one(["", "WITHIN 6", "WITHIN 6 SLIDE 3"]), streams(drawn, most=12)
-    evaluation = drawn.one(["on-the-fly", "on-the-fly", "auto"])
     if drawn.whether():
         events = [
             replace(e, attributes=e.attributes | {n: e.attributes[n] or 1 for n in ("v", "n")})
             for e in events
         ]
     where = " AND ".join(f"({condition})" for condition in conditions)
-    text = (
-        f"QUERY q RETURN a.n AS a, b[].n AS b, c.n AS c PATTERN {pattern} WHERE {where} {window};"
-    )
+    text = f"QUERY q RETURN a.n AS a, b[].n AS b, c.n AS c PATTERN {shape} WHERE {where} {window};"
     workload = parsed(text)
     try:
-        (unit,) = units_of(workload, evaluation=evaluation)
+        (unit,) = units_of(workload)
     except ElsinoreError:
         assume(False)
     try:
         expected = oracle_rows(brute_force(workload.queries[0], events, ordered=False, users=USERS))
     except TooMany:
         assume(False)
-    assert engine_rows(unit, events) == [expected]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pattern, "MANY", -1.0)  # a main run for each beginning
+        assert engine_rows(unit, events) == [expected]
 
 
 def counted(condition: str, evaluation: str, stream: list[dict], **given) -> QueryStatistics:
     """Return what an evaluation counts of SEQ(A a, B+ b, C c) under a condition."""
     text = f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};"
     results = run_by(evaluation, Workload.parse(text, **given), stream)
-    expected = Workload.parse(text, **given).run(stream, evaluation="paths")
+    expected = Workload.parse(text, **given).run(stream)
     assert sorted(results["query"]["b"].to_pylist()) == sorted(expected["query"]["b"].to_pylist())
     (statistics,) = results.statistics[0].queries
     return statistics
@@ -166,43 +166,23 @@ def test_an_aggregate_of_the_user_filters_if_it_is_declared_monotone(monotone, c
     assert found.candidates == candidates
 
 
-FILTERING = "c.v < MAX(b[].v)"
-
-
-@pytest.mark.parametrize(("end", "chosen"), [(9, "on-the-fly"), (0, "paths")], ids=["high", "low"])
-def test_the_evaluation_expected_to_be_cheaper_is_chosen(end, chosen):
-    found = counted(FILTERING, "auto", stream_of(1, 2, 3, 4, 5, end=end))
-    assert found.evaluation == chosen
-    # 7 events; 1 + 31 partial matches before the C, and 31 with it
-    assert found.estimates == {"paths": 7 + 63, "on-the-fly": 7 if end == 9 else 7 + 63}
-
-
 @pytest.mark.parametrize(
-    ("condition", "why"),
-    [
-        ("b.v > 1", "no condition relates events to one another"),
-        ("b[i].v > b[i-1].v", "conditions on neighbours rule out"),
-        ("b[i].v > AVG(b[1..i-1].v)", "no condition rules out events before"),
-        ("b[i].v > MAX(b[1..i-1].v)", "no condition rules out events before"),
-    ],
+    ("condition", "is_slow"),
+    [("c.v < MAX(b[].v)", False), ("c.v < AVG(b[].v)", True)],
+    ids=["filtered", "not filtered"],
 )
-def test_where_early_filters_cannot_help_paths_are_chosen_before_any_event(condition, why):
+def test_events_that_no_match_can_have_are_ruled_out_early(
+    monkeypatch: pytest.MonkeyPatch, condition: str, is_slow: bool
+) -> None:
+    monkeypatch.setattr(work, "STEPS_AT_FIRST", 1_000)
+    monkeypatch.setattr(work, "STEPS_EACH", 1_000)
     workload = Workload.parse(f"RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {condition};")
-    (how,) = spec_of(workload.plan.units[0]).evaluations
-    assert how.evaluation == "paths"
-    assert how.why.startswith(why)
-    assert f"evaluated by paths: {why}" in workload.explain()
-
-
-def test_explain_weighs_evaluations_by_the_first_events(tmp_path):
-    events = tmp_path / "e.jsonl"
-    rows = stream_of(1, 2, 3, 4, 5, end=9)
-    events.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    query = f"QUERY q RETURN b[].v AS b PATTERN SEQ(A a, B+ b, C c) WHERE {FILTERING}"
-    done = CliRunner().invoke(app, ["explain", "-q", query, "--events", str(events)])
-    assert f"paths, or on-the-fly where {FILTERING} is expected to rule out enough" in done.stdout
-    told = "q: on-the-fly; expected steps per beginning: 70 by paths, 7 by on-the-fly"
-    assert told in done.stdout
+    events = stream_of(*range(24), end=99)
+    if is_slow:  # 2**24 partial matches
+        with pytest.raises(InputError, match="partial matches"):
+            workload.run(events)
+    else:
+        assert workload.run(events)["query"].num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -212,12 +192,12 @@ def test_explain_weighs_evaluations_by_the_first_events(tmp_path):
         ("WITHIN 5 COLLAPSED", "runs", "COLLAPSED does not list single matches"),
     ],
 )
-def test_what_cannot_be_evaluated_as_requested_is_evaluated_by_paths(clauses, evaluation, told):
+def test_what_cannot_be_evaluated_as_requested_is_left_to_the_engine(clauses, evaluation, told):
     text = f"QUERY q RETURN b[].v AS b PATTERN SEQ(A a, B+ b) {clauses};"
     (unit,) = units_of(parsed(text), evaluation=evaluation)
-    (how,) = spec_of(unit).evaluations
-    assert how.evaluation == "paths"
-    assert told in how.why
+    reproduced = kind_for(unit)
+    assert isinstance(reproduced, ReproducedMatches)
+    assert told in str(reproduced.why_not(spec_of(unit).templates[0]))
     events = stream_of(1, 2, end=0)
     found = run_by(evaluation, Workload.parse(text), events)["q"]
     assert found["b"].to_pylist() == Workload.parse(text).run(events)["q"]["b"].to_pylist()

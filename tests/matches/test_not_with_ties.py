@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.evaluations import run_by
+from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
 
-EVALUATIONS = ("auto", "paths", "runs", "zstream", "postponing", "on-the-fly")
+WAYS = (ENGINE, *EVALUATIONS)
 CASES = [  # pattern, second of each event, whether it is a match
     ("SEQ(A a, NOT C c, B b)", {"A": 0, "C": 0, "B": 2}, True),
     ("SEQ(A a, NOT C c, B b)", {"A": 0, "C": 1, "B": 2}, False),
@@ -35,7 +35,7 @@ def test_a_not_forbids_nothing_at_the_time_of_its_neighbours(
         for order in (tuple(seconds), tuple(reversed(seconds))):  # of simultaneous events
             rows = sorted((seconds[kind], n, kind) for n, kind in enumerate(order))
             events = [{"time": float(second), "type": kind} for second, _, kind in rows]
-            for evaluation in EVALUATIONS if not window else EVALUATIONS[:1]:
+            for evaluation in WAYS if not window else WAYS[:1]:
                 found = run_by(evaluation, el.Workload.parse(text), events)["q"]["t"].to_pylist()
                 assert found == [["A", "B"]] * is_match, (order, evaluation)
 
@@ -52,7 +52,7 @@ def test_a_not_at_the_end_changes_no_event_that_a_run_must_take() -> None:
     assert [0, 1, 2, 3, 5] not in with_not  # the A can follow the third B
 
 
-@pytest.mark.parametrize("evaluation", EVALUATIONS)
+@pytest.mark.parametrize("evaluation", WAYS)
 def test_events_of_either_round_are_skipped_by_neither(evaluation: str) -> None:
     """Two A are one round or two: only as two can a D follow, so it is not skipped."""
     text = (

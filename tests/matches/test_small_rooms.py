@@ -10,10 +10,9 @@ import os
 from itertools import product
 
 import pytest
-from benchmarks.evaluations import EVALUATIONS
+from benchmarks.evaluations import ENGINE, EVALUATIONS
 from hypothesis import HealthCheck, given, settings
 
-from elsinore.plan.modes import Evaluation
 from oracles.matches import brute_force
 from support.drawn import CASES, Drawn
 from support.matches import (
@@ -33,7 +32,7 @@ EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
 SETTINGS = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("evaluation", [*(e.value for e in Evaluation), *EVALUATIONS])
+@pytest.mark.parametrize("evaluation", [ENGINE, *EVALUATIONS])
 @SETTINGS
 @given(CASES)
 def test_matches_are_the_same_however_little_room_there_is(evaluation: str, drawn: Drawn) -> None:

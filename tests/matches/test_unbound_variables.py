@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from benchmarks.evaluations import run_by
+from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
 
@@ -64,7 +64,7 @@ class LastOne:
         return state
 
 
-def rows(condition: str, pattern: str, evaluation: str = "auto") -> list[dict[str, Any]]:
+def rows(condition: str, pattern: str, evaluation: str = ENGINE) -> list[dict[str, Any]]:
     text = f"QUERY q RETURN a.id AS a, c.id AS c PATTERN {pattern} WHERE {condition}"
     workload = el.Workload.parse(text, aggregates={"LAST_ONE": LastOne})
     return run_by(evaluation, workload, EVENTS)["q"].to_pylist()
@@ -75,7 +75,7 @@ PATTERN = "SEQ(A a, X? x, W* w, Y* y, (Z z OR Z+ z)?, C c)"
 
 @pytest.mark.parametrize("condition", FORMS)
 def test_the_match_is_judged_as_if_the_condition_were_absent(condition: str) -> None:
-    for evaluation in ("auto", "paths", "runs", "zstream", "postponing", "on-the-fly"):
+    for evaluation in (ENGINE, *EVALUATIONS):
         assert rows(condition, PATTERN, evaluation) == [{"a": "a", "c": "c"}], evaluation
 
 

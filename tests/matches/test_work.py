@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.evaluations import run_by
+from benchmarks.evaluations import ENGINE, EVALUATIONS, run_by
 
 import elsinore as el
 from elsinore.matches import work
 
 HEAVY = "QUERY heavy RETURN COUNT(b[]) AS n PATTERN {} WHERE SUM(b[].v) >= {} {}"
-EVALUATIONS = ("paths", "runs", "zstream", "postponing", "on-the-fly")
+WAYS = (ENGINE, *EVALUATIONS)
 
 
 def events(size: int) -> list[dict[str, object]]:
     return [{"time": float(n), "type": "B", "v": 1} for n in range(size)]
 
 
-@pytest.mark.parametrize("evaluation", EVALUATIONS)
+@pytest.mark.parametrize("evaluation", WAYS)
 def test_the_limit_is_of_all_beginnings_together(
     monkeypatch: pytest.MonkeyPatch, evaluation: str
 ) -> None:

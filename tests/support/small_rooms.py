@@ -7,12 +7,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from benchmarks.evaluations import run_kernels, run_search
+from benchmarks.evaluations import postponed_search, run_kernels, run_search
 
 from elsinore.kernels import uncompiled
 from elsinore.matches import kernel_search, store, texts
 from elsinore.matches.engine import pattern
-from elsinore.matches.evaluation import postponed_search
 from support.drawn import Drawn
 
 KERNELS = (
@@ -35,6 +34,7 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
         patch.setattr(module, "ROOM", drawn.number(1, 3))
         patch.setattr(module, "WIDEST", 4)
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
+    patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
     patch.setattr(store, "FEW", drawn.number(0, 4))
     patch.setattr(texts, "FEW", drawn.number(0, 2))
     patch.setattr(texts, "STEP", 1)

@@ -99,14 +99,6 @@ class GranularityMode(StrEnum):
     fine = "fine"
 
 
-class EvaluationMode(StrEnum):
-    """How matches are searched for."""
-
-    auto = "auto"
-    paths = "paths"
-    on_the_fly = "on-the-fly"
-
-
 def one_of(choices: type[Choice]) -> dict[str, Any]:
     """Return the arguments of an option that takes one of some choices and names the nearest."""
     names = [choice.value for choice in choices]
@@ -248,14 +240,6 @@ SharingOption = Annotated[
         "--sharing",
         help="Share bursts between queries where it pays, always or never. Results are the same.",
         **one_of(SharingMode),
-    ),
-]
-EvaluationOption = Annotated[
-    EvaluationMode,
-    typer.Option(
-        "--evaluation",
-        help="How match queries are evaluated; auto chooses by cost. Results are the same.",
-        **one_of(EvaluationMode),
     ),
 ]
 GranularityOption = Annotated[

@@ -9,8 +9,6 @@ import typer
 
 from elsinore.cli.arguments import (
     DelimiterOption,
-    EvaluationMode,
-    EvaluationOption,
     GranularityMode,
     GranularityOption,
     NullOption,
@@ -93,7 +91,6 @@ def explain(
     text: TextOption = None,
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
-    evaluation: EvaluationOption = EvaluationMode.auto,
 ) -> None:
     """Tell how queries will be run, in words, JSON or a picture.
 
@@ -101,7 +98,7 @@ def explain(
     process.
     """
     queries = read_workload(workload, query, python=python, params=param)
-    plan = queries.planned(granularity.value, evaluation=evaluation.value)
+    plan = queries.planned(granularity.value)
     in_words = form in {Form.text, Form.json}
     sample_of, row_groups = None, []
     if not events:
@@ -125,7 +122,6 @@ def explain(
             order_by=tuple(order_by or ()),
             sharing=sharing.value,
             granularity=granularity.value,
-            evaluation=evaluation.value,
         )
         sample_of = _sample(job, sample if in_words else 0)
         row_groups = _row_groups(job, plan) if in_words else []

@@ -14,7 +14,6 @@ from elsinore.errors import OutputError
 from elsinore.plan.modes import (
     CombineName,
     EndName,
-    EvaluationName,
     GranularityName,
     ScanName,
     SharingName,
@@ -55,7 +54,6 @@ class Job:
     overwrite: bool = False
     sharing: SharingName = "dynamic"
     granularity: GranularityName = "auto"
-    evaluation: EvaluationName = "auto"
     stats: bool = False
     record: bool = False
     scan: ScanName = "auto"
@@ -96,7 +94,6 @@ class Job:
             "rejects": self.rejects is not None,
             "sharing": self.sharing,
             "granularity": self.granularity,
-            "evaluation": self.evaluation,
             "record": self.record,
             "scan": self.scan,
             "threads": self.threads,

@@ -13,8 +13,6 @@ from elsinore.cli.arguments import (
     DelimiterOption,
     EndMode,
     Engine,
-    EvaluationMode,
-    EvaluationOption,
     Events,
     GranularityMode,
     GranularityOption,
@@ -52,7 +50,6 @@ from elsinore.cli.arguments import (
 from elsinore.cli.console import SHOWN_ROWS, ArgumentError, reported, warn
 from elsinore.cli.job import Job
 from elsinore.cli.times import Times
-from elsinore.model.kinds import Kind
 
 ROWS_FOUND = 3  # exit status
 
@@ -112,7 +109,6 @@ def run(
     ] = "local[*]",
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
-    evaluation: EvaluationOption = EvaluationMode.auto,
     exact: Annotated[
         bool, typer.Option("--exact", help="Compute with integers of any size.")
     ] = False,
@@ -228,7 +224,6 @@ def run(
         overwrite=overwrite,
         sharing=sharing.value,
         granularity=granularity.value,
-        evaluation=evaluation.value,
         stats=stats,
         scan=scan.value,
         threads=threads,
@@ -264,8 +259,6 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
         reasons |= dict.fromkeys(["master", "scan", "combine"], "with --engine local")
     else:
         reasons["threads"] = "with --engine spark"
-    if all(query.kind is not Kind.MATCHES for query in job.workload):
-        reasons["evaluation"] = "without match queries"
     if job.source.format != "csv":
         reasons |= dict.fromkeys(["delimiter", "null", "text"], f"on events in {job.source.format}")
     if job.out is not None or job.form is not None:

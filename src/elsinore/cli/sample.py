@@ -27,7 +27,6 @@ def sampled(job: Job, table: pa.Table, most: int) -> Sample:
         rejects=True,
         sharing=job.sharing,
         granularity=job.granularity,
-        evaluation=job.evaluation,
         record=True,
     )
     return Sample(first.num_rows, table.num_rows, results.statistics)

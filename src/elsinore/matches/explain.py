@@ -75,8 +75,6 @@ def template_lines(facts: dict[str, Any]) -> list[str]:
         f"  {facts['name']}: matches, {facts['strategy']}; {facts['states']} states",
         f"    begins with {listed(facts['begins_with'])}, ends with {listed(facts['ends_with'])}",
     ]
-    how = facts["evaluation"]
-    lines.append(f"    evaluated by {how['evaluation']}: {how['why']}")
     lines += [f"    {c['text']}: {c['class']}; {c['when']}" for c in facts["conditions"]]
     if facts["sets"]:
         lines.append(

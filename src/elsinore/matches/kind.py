@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.matches.columns import column_type
-from elsinore.matches.evaluation.statistics import MatchStatistics
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
 from elsinore.matches.rehearsals import REHEARSALS
 from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
+from elsinore.matches.statistics import MatchStatistics
 from elsinore.model.clock import LARGEST
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.pattern import is_single
@@ -28,10 +28,9 @@ from elsinore.operators import (
     OperatorStatistics,
     Rehearsal,
     ResultForm,
-    Sample,
 )
 from elsinore.operators.open_end import windows_at
-from elsinore.plan import PlanOptions, Sharing, Unit
+from elsinore.plan import PlanOptions, Unit
 
 NO_WINDOW = (
     "without WITHIN a match may contain events from the stream's beginning, so that no event can "
@@ -61,7 +60,6 @@ class Matches(Kind):
             options.aggregates,
             options.attributes,
             options.uncertain,
-            options.evaluation,
         )
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
@@ -189,47 +187,7 @@ class Matches(Kind):
     def facts(self, unit: Unit) -> dict[str, Any]:
         """Return the facts about the queries: strategy, states, conditions."""
         spec = spec_of(unit)
-        return {
-            "queries": [
-                template_facts(template)
-                | {"evaluation": {"evaluation": how.evaluation, "why": how.why}}
-                for template, how in zip(spec.templates, spec.evaluations, strict=True)
-            ]
-        }
-
-    def summary(
-        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
-    ) -> dict[str, Any]:
-        """Return how each query was evaluated in a run over a sample, and the expected costs."""
-        if sample is None:
-            return {}
-        return {
-            "evaluations": {
-                query.name: {"evaluation": query.evaluation, "steps": query.estimates}
-                for statistics in sample.statistics
-                if isinstance(statistics, MatchStatistics)
-                for query in statistics.queries
-            }
-        }
-
-    def summary_lines(
-        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
-    ) -> Sequence[str]:
-        """Return the same in words, for queries whose evaluations were weighed."""
-        evaluations = self.summary(units, sample, sharing).get("evaluations", {})
-        weighed = {name: weighing for name, weighing in evaluations.items() if weighing["steps"]}
-        if not weighed or sample is None:
-            return ()
-        lines = [
-            "",
-            f"Evaluations, judged by the first {sample.events:,} of {sample.total:,} events:",
-        ]
-        for name, weighing in weighed.items():
-            steps = ", ".join(f"{price:,.0f} by {how}" for how, price in weighing["steps"].items())
-            lines.append(
-                f"  {name}: {weighing['evaluation']}; expected steps per beginning: {steps}"
-            )
-        return lines
+        return {"queries": [template_facts(template) for template in spec.templates]}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
         """Return the same in words."""

@@ -18,8 +18,7 @@ from elsinore.kernels.saved import (
     unseal,
 )
 from elsinore.matches.arrays import Bools, Ints
-from elsinore.matches.evaluation.choice import ListSearch, listed_matches
-from elsinore.matches.evaluation.statistics import MatchStatistics, QueryStatistics
+from elsinore.matches.choice import ListSearch, listed_matches
 from elsinore.matches.events import Events
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED
 from elsinore.matches.numbered import MatchNumbers
@@ -27,6 +26,7 @@ from elsinore.matches.operands import TIME
 from elsinore.matches.searches import ANY_NUMBER, Searches, has_numbers, window_of
 from elsinore.matches.selection import Selection
 from elsinore.matches.spec import MatchUnit, spec_of
+from elsinore.matches.statistics import MatchStatistics, QueryStatistics
 from elsinore.matches.store import FEW, Rows, Store
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.times import (
@@ -59,9 +59,8 @@ class MatchOperator:
         self._unit = unit
         self._listing = listing
         self._spec: MatchUnit = spec_of(unit)
-        pairs = zip(self._spec.templates, self._spec.evaluations, strict=True)
         self.statistics = MatchStatistics(
-            queries=tuple(QueryStatistics(t.query.name, how.evaluation) for t, how in pairs)
+            queries=tuple(QueryStatistics(t.query.name) for t in self._spec.templates)
         )
         self._options = options
         self._is_uncertain = self._spec.templates[0].uncertain is not None

@@ -28,10 +28,6 @@ _WINDOWS = """
     QUERY either RETURN a.v PATTERN SEQ(A a, (B b OR C c)) WITHIN 8;
 """
 
-_FILTERS = """
-    QUERY early RETURN a.v, b[].v, c.v PATTERN SEQ(A a, B+ b[], C c)
-    WHERE b[i].v > MIN(b[1..i-1].v) AND c.v > MIN(b[].v) WITHIN 20;
-"""
 _UNCERTAIN = """
     QUERY probable RETURN a.v, b[].v, CONFIDENCE() PATTERN SEQ(A a, B+ b[], C c)
     WHERE b[i].v >= b[i-1].v WITHIN 5 CONFIDENCE >= 0.1;
@@ -41,6 +37,5 @@ _UNCERTAIN = """
 REHEARSALS = (
     Rehearsal(queries=_STRATEGIES, events=_EVENTS),
     Rehearsal(queries=_WINDOWS, events=_EVENTS),
-    Rehearsal(queries=_FILTERS, events=_EVENTS),
     Rehearsal(queries=_UNCERTAIN, events=_EVENTS, options={"time_interval": ("time", "time + 2")}),
 )

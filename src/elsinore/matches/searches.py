@@ -11,8 +11,7 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
-from elsinore.matches.evaluation.choice import ListSearch, search_of
-from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.choice import ListSearch, search_of
 from elsinore.matches.events import Events, repeated
 from elsinore.matches.found import Found
 from elsinore.matches.merged import goes_back
@@ -22,6 +21,7 @@ from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows as ReturnedRows
 from elsinore.matches.spec import MatchUnit, attribute_of
+from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.store import Rows, Store
 from elsinore.matches.tables import Tables
 from elsinore.matches.template import MatchTemplate
@@ -30,7 +30,7 @@ from elsinore.matches.windows import NO_WINDOW
 from elsinore.plan import Unit
 
 if TYPE_CHECKING:
-    from elsinore.matches.evaluation.choice import Search
+    from elsinore.matches.choice import Search
 
 ANY_NUMBER = np.iinfo(np.int64).max
 DENSE = 2**20  # up to so many classes each has its number; beyond, those that occurred

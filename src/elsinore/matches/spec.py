@@ -10,7 +10,6 @@ import pyarrow as pa
 from elsinore.errors import QueryError, raise_errors
 from elsinore.matches.aggregates import user_aggregates
 from elsinore.matches.columns import partial_schema
-from elsinore.matches.evaluation.possible import Evaluated, evaluated
 from elsinore.matches.template import MatchTemplate, match_template
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
@@ -18,7 +17,7 @@ from elsinore.model.query import Query
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.fingerprint import fingerprint
-from elsinore.plan.modes import Evaluation, Uncertainty
+from elsinore.plan.modes import Uncertainty
 from elsinore.plan.trends import Kept
 
 _VALUE = "value:"  # before an attribute, in the name of its column
@@ -26,10 +25,9 @@ _VALUE = "value:"  # before an attribute, in the name of its column
 
 @dataclass(frozen=True, slots=True)
 class MatchUnit:
-    """The templates of a unit's queries, and how each is evaluated."""
+    """The templates of a unit's queries, of a unit."""
 
     templates: tuple[MatchTemplate, ...]
-    evaluations: tuple[Evaluated, ...] = ()
     kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
 
     @property
@@ -57,12 +55,11 @@ def plan_matches(
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
-    evaluation: Evaluation = Evaluation.AUTO,
 ) -> tuple[Unit, ...]:
     """Plan match queries, given with their numbers in the workload; `kind` is their units'.
 
     `aggregates` are those that the user defines, by name, `attributes` what events have,
-    `uncertain` what is known of times that are intervals, `evaluation` how to search.
+    `uncertain` what is known of times that are intervals.
     Raises the errors of all of them at once (`match_template`).
     """
     made = user_aggregates(aggregates or {}, [query for _, query in queries])
@@ -78,7 +75,7 @@ def plan_matches(
     for number, query in queries:
         together.setdefault(partition_of(query), []).append(number)
     return tuple(
-        match_unit(kind, partition, numbers, [templates[n] for n in numbers], evaluation)
+        match_unit(kind, partition, numbers, [templates[n] for n in numbers])
         for partition, numbers in together.items()
     )
 
@@ -88,7 +85,6 @@ def match_unit(
     partition: Partition,
     numbers: Sequence[int],
     templates: Sequence[MatchTemplate],
-    evaluation: Evaluation = Evaluation.AUTO,
 ) -> Unit:
     """Return the unit of queries that take the stream apart alike."""
     local: dict[str, dict[Expression, None]] = {}
@@ -110,7 +106,7 @@ def match_unit(
         columns=tuple(_carried(name, computed.get(name)) for name in attributes),
         wanted=tuple((name, tuple(needs)) for name, needs in wanted.items()),
         keeps_all=any(t.strategy is Strategy.CONTIGUOUS for t in templates),
-        spec=MatchUnit(tuple(templates), tuple(evaluated(t, evaluation) for t in templates)),
+        spec=MatchUnit(tuple(templates)),
     )
 
 

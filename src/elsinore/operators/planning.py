@@ -22,7 +22,7 @@ from elsinore.operators.registry import kind_for, kind_in, module_for
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
 from elsinore.plan.equality_keys import with_equality_keys
-from elsinore.plan.modes import Evaluation, Sharing, Uncertainty
+from elsinore.plan.modes import Sharing, Uncertainty
 
 
 @without_collecting()
@@ -33,13 +33,11 @@ def plan(
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
-    evaluation: Evaluation = Evaluation.AUTO,
 ) -> Plan:
     """Plan a workload; `aggregates` are those that the user defines, by name.
 
     `attributes` are those that events have, where they are known, `uncertain` what is
-    known of times where they are intervals: then all queries must be of matches. `evaluation` is
-    how matches are searched for.
+    known of times where they are intervals: then all queries must be of matches.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -55,7 +53,6 @@ def plan(
         aggregates=aggregates or {},
         attributes=attributes,
         uncertain=uncertain,
-        evaluation=evaluation,
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}

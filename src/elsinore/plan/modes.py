@@ -25,14 +25,6 @@ class Granularity(Enum):
     FINE = "fine"  # every event, in a graph (GRETA); the regime of the paper's figures
 
 
-class Evaluation(Enum):
-    """How the matches of a query are searched for; they are the same."""
-
-    AUTO = "auto"  # whichever is expected to be cheapest
-    PATHS = "paths"  # depth first, along what can be completed: pruned from the window's end
-    ON_THE_FLY = "on-the-fly"  # predicates rule events out before matches are made (SASE++)
-
-
 HIGH = "elsinore:high"  # the column with an uncertain time's end, in ticks
 LAW = "elsinore:law"  # and with how probable its times are, where events say so themselves
 
@@ -60,8 +52,7 @@ class PlanOptions:
 
     `aggregates` are classes (or objects) of Python that match queries may name;
     `attributes` those that events have, where they are known, for lists of whole events;
-    `uncertain` is what is known of times, where they are uncertain; `evaluation` is how matches are
-    searched for.
+    `uncertain` is what is known of times, where they are uncertain.
     """
 
     granularity: Granularity = Granularity.AUTO
@@ -69,7 +60,6 @@ class PlanOptions:
     aggregates: Mapping[str, object] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     uncertain: Uncertainty | None = None
-    evaluation: Evaluation = Evaluation.AUTO
 
 
 class Combine(Enum):
@@ -97,7 +87,6 @@ class End(Enum):
 
 SharingName = Literal["dynamic", "always", "never"]
 GranularityName = Literal["auto", "fine"]
-EvaluationName = Literal["auto", "paths", "on-the-fly"]
 CombineName = Literal["auto", "always", "never"]
 ScanName = Literal["auto", "spark", "arrow"]
 EndName = Literal["closed", "open"]

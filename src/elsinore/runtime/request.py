@@ -13,7 +13,6 @@ from elsinore.plan.modes import (
     CombineName,
     End,
     EndName,
-    EvaluationName,
     GranularityName,
     Scan,
     ScanName,
@@ -46,7 +45,6 @@ class RunRequest:
     scan: ScanName = "auto"
     threads: int | None = None
     combine: CombineName = "auto"
-    evaluation: EvaluationName = "auto"
     end: EndName = "closed"
     spark: Any = None
 
@@ -58,7 +56,7 @@ class RunRequest:
             )
 
     def options(self) -> RunOptions:
-        """Return what drivers are told; granularity and evaluation are the planner's.
+        """Return what drivers are told; granularity is the planner's.
 
         Raises ElsinoreError for modes there are not, and what is wrong with uncertain times.
         """

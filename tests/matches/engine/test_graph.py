@@ -51,7 +51,7 @@ def test_patterns_whose_graphs_branch_have_the_matches_of_brute_force(drawn):
         f"QUERY q RETURN {columns} PATTERN {pattern} {where} STRATEGY {strategy} {window};"
     )
     events, ordered = streams(drawn, pattern=workload.queries[0].pattern), drawn.whether()
-    (unit,) = units_of(workload, evaluation="paths")
+    (unit,) = units_of(workload)
     try:
         expected = oracle_rows(brute_force(workload.queries[0], events, ordered=ordered))
     except TooMany:

@@ -28,6 +28,7 @@ ROOM = 1 << 15  # matches returned at a time, at first
 WIDEST = 1 << 17  # and if there are many
 PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 MOST = 9.0e18  # matches, beyond which their number is not reported
+MANY = 8.0  # partial matches for each event of a window, from which on early filters are tried
 NEVER = np.iinfo(np.int64).min
 NO_BUCKETS = np.zeros((0, 0), np.int64)
 
@@ -60,6 +61,7 @@ class PatternSearch:
         comparisons = [comparison_of(code, number) for number in range(len(code.starts) - 1)]
         self._program = build_program(template, tables, comparisons, is_negative=is_negative)
         self._lookups = Lookups(self._program, comparisons)
+        self._program.many = MANY
         self._graph = tb.Graph(len(template.states))
         self._lists: Any = None  # of the states of classes, as the program has them
         self._output: tb.Output | None = None
@@ -258,6 +260,8 @@ class PatternSearch:
             graph.events = tb.empty(tb.EVENT, rows)
             graph.nodes = tb.empty(tb.NODE, nodes)
             graph.links = np.zeros(nodes * self._degree, np.int32)
+            if self._program.has_filters:
+                graph.closed = np.zeros(nodes, np.int32)
             if self._program.selection != tb.ALL:
                 graph.seen_from = np.zeros(nodes, np.int32)
                 graph.seen_depth = np.zeros(nodes, np.int32)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.filters import filters_of
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.relations import Relation
 from elsinore.matches.tables import Header, Tables
@@ -75,7 +76,10 @@ def build_program(
     """
     near = [condition.reads_neighbours_only for condition in template.conditions]
     lists, ways, updates, relations = _Lists(), _Ways(), _Lists(), _Lists()
-    ordered = sorted(template.edges, key=lambda edge: edge.source)
+    ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
+    filters = filters_of(template)
+    if is_negative:
+        filters = [[] for _ in filters]
     edges = [
         (
             edge.source,
@@ -93,10 +97,11 @@ def build_program(
             ),
             *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
             *relations.put(_related(relation, lists) for relation in edge.relations),
+            *lists.put(filters[number]),
         )
-        for edge in ordered
+        for number, edge in ordered
     ]
-    sources = [edge.source for edge in ordered]
+    sources = [edge.source for _, edge in ordered]
     ends = {end.state: end for end in template.ends}
     has_leaves = _has_leaves(template)
     states = []
@@ -111,6 +116,7 @@ def build_program(
                 *updates.put(_updates(made, state)),
                 int(has_leaves and state in ends and end.ways == FREE and state not in sources),
                 *relations.put(_related(relation, lists) for relation in end.relations),
+                *lists.put(filters[len(ordered) + state]),
             )
         )
     is_near = all(near[c] for edge in template.edges for c in edge.checks)
@@ -146,6 +152,7 @@ def build_program(
             "has_late": int(any(edge.late for edge in template.edges)),
             "has_late_relations": int(_has_late_relations(template)),
             "has_duplicates": int(template.duplicates and selection == tb.ALL),
+            "has_filters": int(any(filters)),
             "selection": selection,
             "suppress": -1 if suppress is None or is_negative else suppress.within,
         },

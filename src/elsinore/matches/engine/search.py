@@ -31,6 +31,7 @@ if cython.compiled:
         node_at,
         reference_of,
     )
+    from cython.cimports.elsinore.matches.engine.filters import filter_early
     from cython.cimports.elsinore.matches.engine.graph import (
         build,
         gather,
@@ -70,6 +71,7 @@ else:
         node_at,
         reference_of,
     )
+    from elsinore.matches.engine.filters import filter_early
     from elsinore.matches.engine.graph import (
         build,
         gather,
@@ -150,6 +152,8 @@ def search_window(
             may_begin(program, graph, window.begin)
             and (program.selection == ALL or row >= window.keys[window.key].next_row)
         ):
+            if not is_under_way:
+                filter_early(program, values, graph, window, match)
             count: cython.int = output.count
             filled: cython.int = output.filled
             in_window: cython.longlong = output.in_window
@@ -455,6 +459,8 @@ def extend(
             if until != FOREVER and graph.events[event].moment < until:
                 continue
             if graph.nodes[candidate].soonest > window.last:
+                continue
+            if program.has_filters and graph.closed[candidate] == match.start:
                 continue
             if follows(program, values, window, match, edge, row):
                 if program.selection and was_seen(program, graph, match, candidate, depth + 1):

@@ -15,6 +15,8 @@ cdef struct State:
     int is_leaf
     int relations
     int relations_end
+    int early
+    int early_end
 
 cdef struct Edge:
     int source
@@ -37,6 +39,8 @@ cdef struct Edge:
     int limits_end
     int relations
     int relations_end
+    int early
+    int early_end
 
 cdef struct Way:
     int negatives
@@ -144,6 +148,8 @@ cdef class Program:
     cdef public int has_late
     cdef public int has_late_relations
     cdef public int has_duplicates
+    cdef public int has_filters
+    cdef public double many
     cdef public int selection
     cdef public long long suppress
 
@@ -169,6 +175,8 @@ cdef class Graph:
     cdef public int[::1] seen_depth
     cdef public long long[::1] began
     cdef public int[::1] came
+    cdef public int[::1] closed
+    cdef public long long[::1] since
 
 cdef class Window:
     cdef public Key[::1] keys

@@ -30,12 +30,12 @@ def _ints(*names: str) -> np.dtype[Any]:
 
 STATE = _ints(
     *("edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end"),
-    *("is_leaf", "relations", "relations_end"),
+    *("is_leaf", "relations", "relations_end", "early", "early_end"),
 )
 EDGE = _ints(
     *("source", "target", "near", "near_end", "far", "far_end", "late", "late_end"),
     *("is_free", "ways", "ways_end", "unless", "unless_end", "is_plain", "order"),
-    *("bucket", "limits", "limits_end", "relations", "relations_end"),
+    *("bucket", "limits", "limits_end", "relations", "relations_end", "early", "early_end"),
 )
 WAY = _ints("negatives", "negatives_end")
 UPDATE = _ints("kind", "register", "column", "is_whole")
@@ -106,7 +106,8 @@ class Program:
     of numbers are before the first event, unless 0. `forbids` [pattern, class]: whether a pattern
     under NOT takes events of a class. `failed_row` is the event at which an aggregate of the user's
     failed, -1: none. `selection` is what AFTER MATCH asks for; for `suppress` after a match no
-    other of its key is returned, -1: each is.
+    other of its key is returned, -1: each is. Early filters are
+    tried with more than `many` partial matches for each event of a window.
     """
 
     def __init__(self, tables: dict[str, Any], facts: dict[str, int]) -> None:
@@ -136,6 +137,8 @@ class Program:
         self.has_late = facts["has_late"]
         self.has_late_relations = facts["has_late_relations"]
         self.has_duplicates = facts["has_duplicates"]
+        self.has_filters = facts["has_filters"]
+        self.many = 0.0
         self.selection = facts["selection"]
         self.suppress = facts["suppress"]
 
@@ -163,6 +166,7 @@ class Graph:
     node's `until` is the moment at which the next event must follow. `seen_from` and `seen_depth`
     say from which start, and how late in a match, the search of the longest match came to a node;
     `began` and `came` in which row a match to a node began last, and which node came before.
+    `closed` is the start for which a node is closed, `since` what early filters know of states.
     """
 
     def __init__(self, states: int) -> None:
@@ -183,6 +187,8 @@ class Graph:
         self.seen_depth = np.zeros(0, np.int32)
         self.began = np.zeros(0, np.int64)
         self.came = np.zeros(0, np.int32)
+        self.closed = np.zeros(0, np.int32)
+        self.since = np.zeros(states, np.int64)
 
 
 class Window:

@@ -30,7 +30,6 @@ READING = (
     "rejects",
     "sharing",
     "granularity",
-    "evaluation",
 )
 LENGTHS = ("lateness", "idle_timeout", "ahead")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.model.clock import Clock
 from elsinore.plan import Plan
-from elsinore.plan.modes import EvaluationName, GranularityName, Uncertainty
+from elsinore.plan.modes import GranularityName, Uncertainty
 from elsinore.runtime.live.setup import LiveSetup, plan_live
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.request import RunRequest
@@ -28,7 +28,6 @@ class Plannable(Protocol):
         clock: Clock | None = None,
         attributes: Sequence[str] = (),
         uncertain: Uncertainty | None = None,
-        evaluation: EvaluationName = "auto",
     ) -> Plan:
         """Return how the workload is run."""
 
@@ -53,13 +52,11 @@ def setup_for(
     columns that are missing or cannot be a time.
     """
     options = request.options()
-    first = workload.planned(request.granularity, evaluation=request.evaluation)
+    first = workload.planned(request.granularity)
     if options.uncertain is not None:
         refuse_misspelt_types(options.uncertain, first.types)
     time = evaluate_sql(options.time, no_table(schema), "time")
     kind, is_fine = kind_of_column(time, options.time_unit)
     options = workload.timed(options, kind.is_number, is_fine or fine)
-    plan = workload.planned(
-        request.granularity, options.clock, schema.names, options.uncertainty, request.evaluation
-    )
+    plan = workload.planned(request.granularity, options.clock, schema.names, options.uncertainty)
     return plan_live(plan, schema, options, declared=declared)

@@ -1,9 +1,9 @@
-"""What an evaluation of a match query counts of its own work."""
+"""What a match operator counts of its work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 from elsinore.operators import Detail, OperatorStatistics
@@ -11,25 +11,22 @@ from elsinore.operators import Detail, OperatorStatistics
 
 @dataclass(slots=True)
 class QueryStatistics:
-    """The work of one query: how it was evaluated, and what that took.
+    """The work of one query.
 
-    `runs` are those that began or were cloned, `peak` those open at once at most; `stored` events
-    that were buffered, each once for a state; `predicates` that were looked at between events;
-    `candidates` partial matches that were complete, and looked at as a whole. `estimates` are what
-    a beginning was expected to cost by each evaluation, where that was weighed. `open_windows` are
-    those relative to a match that the end of an open stream left open, one for each event with
-    which a match may begin.
+    `open_windows` are those relative to a match that the end of an open stream left open, one for
+    each event with which a match may begin. The others are what searches of the literature count,
+    with which the engine is compared: `runs` that began or were cloned, `peak` open at once at
+    most; `stored` events that were buffered, each once for a state; `predicates` that were tested
+    between events; `candidates`, partial matches that were complete, and tested as a whole.
     """
 
     name: str
-    evaluation: str
     runs: int = 0
     peak: int = 0
     stored: int = 0
     predicates: int = 0
     candidates: int = 0
     open_windows: int = 0
-    estimates: dict[str, float] = field(default_factory=dict)  # see `expected`
 
     def added(self, other: QueryStatistics) -> QueryStatistics:
         """Return the work of two operators."""
@@ -41,20 +38,10 @@ class QueryStatistics:
             predicates=self.predicates + other.predicates,
             candidates=self.candidates + other.candidates,
             open_windows=self.open_windows + other.open_windows,
-            estimates=self.estimates or other.estimates,
         )
-
-    def take(self, other: QueryStatistics) -> None:
-        """Take over what another counted, and set that to nothing."""
-        self.runs, other.runs = self.runs + other.runs, 0
-        self.peak = max(self.peak, other.peak)
-        self.stored, other.stored = self.stored + other.stored, 0
-        self.predicates, other.predicates = self.predicates + other.predicates, 0
-        self.candidates, other.candidates = self.candidates + other.candidates, 0
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what there is to say."""
-        rows = [("evaluation", self.evaluation)]
         counted = {
             "runs": self.runs,
             "runs at once, at most": self.peak,
@@ -62,9 +49,7 @@ class QueryStatistics:
             "predicates looked at": self.predicates,
             "candidates": self.candidates,
         }
-        for name, price in self.estimates.items():
-            rows.append((f"expected of a beginning by {name}", f"{price:,.0f} steps"))
-        return rows + [(name, f"{number:,}") for name, number in counted.items() if number]
+        return [(name, f"{number:,}") for name, number in counted.items() if number]
 
 
 @dataclass(slots=True)
@@ -81,6 +66,6 @@ class MatchStatistics(OperatorStatistics):
         return total
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - the contract's
-        """Return the work of each query where it was counted or weighed."""
+        """Return the work of each query if it was counted."""
         of_queries = [(query.name, query.rows()) for query in self.queries]
-        return [Detail(name, rows) for name, rows in of_queries if len(rows) > 1]
+        return [Detail(name, rows) for name, rows in of_queries if rows]

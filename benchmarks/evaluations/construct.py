@@ -8,9 +8,7 @@ lead to no end by their types are not tried, nor predicates of those that are SA
 
 from __future__ import annotations
 
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Given, Ints, Registers, Rules, Values
-from elsinore.matches.evaluation.counters import (
+from benchmarks.evaluations.main_counters import (
     AT_ONCE,
     CANDIDATES,
     GO,
@@ -19,7 +17,9 @@ from elsinore.matches.evaluation.counters import (
     LOOKED,
     MEMBERS,
 )
-from elsinore.matches.evaluation.main_run import OUT, SAFE, MainRun, take_all
+from benchmarks.evaluations.main_run import OUT, SAFE, MainRun, take_all
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Given, Ints, Registers, Rules, Values
 from elsinore.matches.reach import ALIVE, LAST_BIT, NEXT_AT, ROW, TAKES, WHEN
 from elsinore.matches.search import (
     AT,

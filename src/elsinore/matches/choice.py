@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from elsinore.matches.evaluation.auto_search import AutoSearch
-from elsinore.matches.evaluation.possible import AUTO, ON_THE_FLY
-from elsinore.matches.evaluation.postponed_search import PostponedSearch
-from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.operands import Layout
 from elsinore.matches.query import QuerySearch
+from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 
@@ -27,13 +24,9 @@ def listed_matches(
     classes: Classes,
     layout: Layout,
     size: int,
-    statistics: QueryStatistics,
+    statistics: QueryStatistics,  # noqa: ARG001 - of searches that count what they do
 ) -> QuerySearch:
-    """Return the search that lists single matches of exact times; it counts into `statistics`."""
-    if statistics.evaluation == ON_THE_FLY:
-        return PostponedSearch(template, classes, layout, size, statistics)
-    if statistics.evaluation == AUTO:
-        return AutoSearch(template, classes, layout, size, statistics)
+    """Return the search that lists single matches of exact times."""
     return QuerySearch(template, classes, layout, size)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.evaluations import main_counters as co
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Ints
-from elsinore.matches.evaluation import counters as co
-from elsinore.matches.evaluation.statistics import QueryStatistics
 from elsinore.matches.found import Found
 from elsinore.matches.kernel_search import KernelSearch
 from elsinore.matches.operands import Layout
+from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.windows import FIRST_CALL
 from elsinore.plan.classes import Classes

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.evaluations import main_counters as co
+from benchmarks.evaluations.construct import scan_main_runs
+from benchmarks.evaluations.main_run import SINCE, STAYS_TRUE, MainRun
+from benchmarks.evaluations.marked import MarkedSearch, Marks
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
 from elsinore.matches import search as se
 from elsinore.matches.arrays import Bytes, Ints, Rules
-from elsinore.matches.evaluation import counters as co
-from elsinore.matches.evaluation.construct import scan_main_runs
-from elsinore.matches.evaluation.filters import early_filters, read_by
-from elsinore.matches.evaluation.main_run import SINCE, STAYS_TRUE, MainRun
-from elsinore.matches.evaluation.marked import MarkedSearch, Marks
-from elsinore.matches.evaluation.statistics import QueryStatistics
+from elsinore.matches.filters import early_filters, read_by
 from elsinore.matches.found import Found
 from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, negative_rows, new_events
 from elsinore.matches.reach import EVENT_COLUMNS
+from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes

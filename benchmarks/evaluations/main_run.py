@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from benchmarks.evaluations.main_counters import EARLY, EDGES, LOOKED, RUNS, STORED
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Bytes, Ints, Registers, Rules, Values
-from elsinore.matches.evaluation.counters import EARLY, EDGES, LOOKED, RUNS, STORED
 from elsinore.matches.interpret import STACK, value_of
 from elsinore.matches.reach import LAST_BIT, MASK, ROW, TAKES, WHEN, reach
 from elsinore.matches.search import (

@@ -22,9 +22,10 @@ from elsinore.matches.consistency import MONOTONE, Trend, truth
 from elsinore.matches.registers import Register, RegisterKind, slot_of
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.expression import Attribute, Expression, attributes
+from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Moment
 
-STAYS_TRUE, STAYS_FALSE = 1, 2  # `elsinore.matches.evaluation.main_run`
+STAYS_TRUE, STAYS_FALSE = 1, 2  # what the truth of a condition allows
 
 _TRENDS = {
     RegisterKind.LEAST: Trend.UP,
@@ -32,6 +33,26 @@ _TRENDS = {
     RegisterKind.COUNT: Trend.DOWN,
     RegisterKind.PRESENT: Trend.DOWN,
 }
+
+
+def filters_of(template: MatchTemplate) -> list[list[int]]:
+    """Return the conditions that rule events out early, for each edge, then for each state.
+
+    Those of a state are about matches that end there. There are none if events of a match may not
+    be left out, nor for aggregates of the user's whose state is an object.
+    """
+    rows: list[list[int]] = [[] for _ in (*template.edges, *template.states)]
+    if (
+        template.strategy is not Strategy.ANY
+        or template.query.collapsed
+        or template.uncertain is not None
+        or any(r.aggregate is not None and r.aggregate.initial is None for r in template.registers)
+    ):
+        return rows
+    return [
+        [number for number, flags in enumerate(row) if flags & STAYS_FALSE]
+        for row in early_filters(template)
+    ]
 
 
 def early_filters(template: MatchTemplate) -> list[list[int]]:

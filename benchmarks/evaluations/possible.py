@@ -1,0 +1,35 @@
+"""Which queries evaluations of the literature can run, and why not others."""
+
+from __future__ import annotations
+
+from elsinore.matches.returns import ColumnKind
+from elsinore.matches.template import MatchTemplate
+from elsinore.model.kinds import Strategy
+
+
+def why_only_by_the_engine(template: MatchTemplate) -> str | None:
+    """Return why only the engine can evaluate a query, or None if others can."""
+    query = template.query
+    if query.collapsed:
+        return "COLLAPSED does not list single matches"
+    if query.after_match is not None or query.suppress is not None:
+        return "AFTER MATCH and SUPPRESS select among matches"
+    if any(register.kind.is_at_position for register in template.registers):
+        return "events at a position are asked for"
+    if template.relates_negatives:
+        return "NOT is related to other variables"
+    if template.uncertain is not None:
+        return "times are uncertain"
+    if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
+        return (
+            "MATCH_NUMBER() numbers matches that end with the same event in the order of the search"
+        )
+    return None
+
+
+def why_not_postponed(template: MatchTemplate) -> str | None:
+    """Return why predicates of a query cannot be postponed, or None if they can."""
+    reason = why_only_by_the_engine(template)
+    if reason is None and template.strategy is not Strategy.ANY:
+        return f"it requires SKIP TILL ANY MATCH, not {template.strategy.value}"
+    return reason
