@@ -1,7 +1,7 @@
 """Which units the engine runs, and the templates that it runs them by.
 
-All but EXACT and what `elsinore.plan.stored` gives a reason against: conditions and NOT in
-ambiguous patterns, events that are compared with one far before them. `elsinore.trends.sets` has
+All but EXACT and what `elsinore.plan.stored` gives a reason against: conditions, NOT and strategies
+in ambiguous patterns, NOT under NOT, and trends with several anchors. `elsinore.trends.sets` has
 these.
 """
 
