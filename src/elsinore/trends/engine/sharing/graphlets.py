@@ -142,10 +142,11 @@ def take_row(
     windows, and do nothing else. This is three times as fast as event by event.
     """
     section: cython.Py_ssize_t = program.classes[known].sections
+    if program.classes[known].sections_end != section + 1:
+        return event
     number: cython.Py_ssize_t = program.sections[section].number
     if (
-        program.classes[known].sections_end != section + 1
-        or program.classes[known].steps_end != program.classes[known].steps
+        program.classes[known].steps_end != program.classes[known].steps
         or program.classes[known].resets_end != program.classes[known].resets
         or store.graphlets[slot, number].parts == 0
         or store.graphlets[slot, number].alone > 0
