@@ -595,6 +595,10 @@ class Workload:
             known = options.uncertainty
             columns = data.columns
             ready = self.planned(request.granularity, options.clock, columns, known)
+            from elsinore.runtime.fields import names_with_dots  # noqa: PLC0415 - as above
+            from elsinore.spark.fields import with_fields as with_fields_on_spark  # noqa: PLC0415
+
+            data = with_fields_on_spark(data, names_with_dots(self._queries))
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.runtime.inputs import as_table, columns_to_convert, no_events  # noqa: PLC0415
@@ -622,11 +626,13 @@ class Workload:
     ) -> Any:
         """Run in this process."""
         from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
+        from elsinore.runtime.fields import names_with_dots, with_fields  # noqa: PLC0415 - as above
 
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names
         ready = self.planned(request.granularity, options.clock, columns, known)
+        table = with_fields(table, names_with_dots(self._queries))
         with self._pointing():
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 
@@ -681,9 +687,13 @@ class Workload:
 
         `time` is the column of times; if it holds numbers, `time_unit` is their unit.
         """
+        from elsinore.runtime.fields import (  # noqa: PLC0415 - Arrow loads on first use
+            names_with_dots,
+            schema_with_fields,
+        )
         from elsinore.runtime.schema import schema_of  # noqa: PLC0415
 
-        attributes = schema_of(schema)
+        attributes = schema_of(schema_with_fields(schema, names_with_dots(self._queries)))
         kind = attributes.kind(time)
         units: dict[str, int] = {}
         if kind is not None and kind.is_numeric:

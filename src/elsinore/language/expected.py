@@ -119,6 +119,8 @@ def describe(expected: Iterable[str]) -> list[str]:
             words.append(word)
     if "an arithmetic operator" in words and "a comparison" in words:
         words.remove("an arithmetic operator")  # it may be, but hardly ever is what is missing
+    if len(left) > 1 or words:
+        left.discard("_DOT")  # a field of a struct may follow any name, and hardly ever is missing
     order = list(SINGLE)
     single = sorted(left & set(SINGLE), key=order.index)
     return words + [SINGLE[kind] for kind in single]
@@ -152,13 +154,11 @@ def unexpected(
     within: str | None = None,
     before: Token | None = None,
     after: Token | None = None,
-    variables: AbstractSet[str] = frozenset(),
 ) -> QuerySyntaxError:
     """Make the error for a token where only `expected` token types may stand.
 
     `clauses` are the clauses that may still follow and `follows` is what ends the query (";");
     `within` is the clause that the token was read for, `before` and `after` the tokens beside it;
-    `variables` are the names that the pattern holds.
     """
     words = describe(expected)
     if within == "RETURN":
@@ -203,16 +203,6 @@ def unexpected(
             message = f"Strategies stand without quotes: {choices}."
         if within in LENGTHS and "INT" in expected and END not in expected:
             message += f" A length above 0, without quotes, stands here: {within} 30 minutes."
-        if token.type == "_DOT" and within != "PATTERN" and _are_names(before, after):
-            of_variable = before is not None and str(before) in variables
-            if of_variable and (within == "GROUP_BY" or "_RSQB" in expected):
-                place = f"GROUP BY {after}" if within == "GROUP_BY" else f"[{after}]"
-                advice = f" Attributes stand here without a variable: write {place}."
-                return QuerySyntaxError(message + advice, span=span, choices=(str(after),))
-            message += (
-                f' A name with a dot in it goes in double quotes: "{before}.{after}"; a field of a '
-                "struct needs a column of its own."
-            )
         begins = token.type in CLAUSES and within != "GROUP_BY"
         is_keyword = not begins and text.upper() in RESERVED
         if is_keyword and not foreign and "NAME" in expected:

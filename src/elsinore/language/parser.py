@@ -18,6 +18,7 @@ from elsinore.errors import (
 )
 from elsinore.language.clauses import UnexpectedInput, parse_tokens
 from elsinore.language.expected import unexpected
+from elsinore.language.fields import refuse_variables, with_shared_fields
 from elsinore.language.forms import form_of
 from elsinore.language.grammar import EXPRESSION, PATTERN
 from elsinore.language.keywords import CLAUSES
@@ -33,6 +34,7 @@ from elsinore.language.parts import (
 from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
 from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
+from elsinore.model import pattern as pt
 from elsinore.model.collecting import without_collecting
 from elsinore.model.query import Alike, Form
 from elsinore.model.window import LONGEST, MOST_WINDOWS
@@ -291,15 +293,24 @@ def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Q
     places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
     if condition.span is not None:
         places["[ ]"] = condition.span
+    group_by = values.get("GROUP_BY", ())
+    events = pt.events(values["PATTERN"])
+    variables = {name for event in events for name in (event.variable, event.type)}
+    refuse_variables("[{}]", condition.equivalence, variables, places.get("[ ]"))
+    refuse_variables("GROUP BY {}", group_by, variables, places.get("GROUP BY"))
+    shared = {*condition.equivalence, *group_by}
     return Query(
         name=named.text if named else UNNAMED,
-        returns=values["RETURN"].items,
+        returns=tuple(
+            replace(item, expression=with_shared_fields(item.expression, variables, shared))
+            for item in values["RETURN"].items
+        ),
         distinct=values["RETURN"].distinct,
         pattern=values["PATTERN"],
         equivalence=condition.equivalence,
         where=condition.where,
         strategy=values.get("STRATEGY", Strategy.ANY),
-        group_by=values.get("GROUP_BY", ()),
+        group_by=group_by,
         window=window,
         after_match=values.get("AFTER_MATCH"),
         suppress=None if suppress is None else _suppressing(suppress),

@@ -276,7 +276,11 @@ def _in(
 def _attribute(node: Attribute) -> str:
     bound = render_name(node.variable)
     index = replace(node, variable=bound).index
-    return f"{bound}{index}{'' if node.name is None else '.' + render_name(node.name)}"
+    if node.name is None:
+        return f"{bound}{index}"
+    parts = node.name.split(".")
+    name = node.name if all(map(is_bare_name, parts)) else render_name(node.name)
+    return f"{bound}{index}.{name}"
 
 
 def _quoted(name: str) -> str:

@@ -170,7 +170,6 @@ def _read_all(statement: Statement) -> Clauses:
                         within=word.type,
                         before=body[at - 1] if at else None,
                         after=body[at + 1] if at + 1 < len(body) else None,
-                        variables=_names_in_pattern(tokens),
                     )
                 )
             else:
@@ -280,13 +279,6 @@ def _strategy_called(body: list[Token]) -> QuerySyntaxError | None:
             if error is not None:
                 return error
     return None
-
-
-def _names_in_pattern(tokens: list[Token]) -> frozenset[str]:
-    """Return the names in a statement's PATTERN."""
-    start = next((at for at, token in enumerate(tokens) if token.type == "PATTERN"), len(tokens))
-    pattern = itertools.takewhile(lambda token: token.type not in CLAUSES, tokens[start + 1 :])
-    return frozenset(str(token) for token in pattern if token.type == "NAME")
 
 
 def _value_or_none(kind: str, body: list[Token]) -> Any:

@@ -7,7 +7,7 @@ Every node gets the span of its text. What the grammar is too coarse to refuse (
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Items
 from dataclasses import replace
 from fractions import Fraction
@@ -330,7 +330,7 @@ class ToNodes:
         return Column(items[0].text, place, quoted=quoted)
 
     def attribute(self, place: Span, items: Items[Named]) -> Attribute:
-        return Attribute(items[0].text, items[1].text, span=place)
+        return Attribute(items[0].text, _dotted(items[1:]), span=place)
 
     def index(self, place: Span, items: Items[Token]) -> tuple[tuple[Token, ...], Span | None]:
         return tuple(items), place if items else None
@@ -350,7 +350,7 @@ class ToNodes:
                 span=span or place,
                 choices=("i", "i-1", "1", f"{variable}.LEN", "1..i-1", ""),
             )
-        name = items[2].text if len(items) > 2 else None
+        name = _dotted(items[2:]) if len(items) > 2 else None
         return Attribute(variable, name, reference, place, position)
 
     def call(self, place: Span, items: Items[Any]) -> Call:
@@ -384,6 +384,11 @@ class ToNodes:
 
     def group(self, place: Span, items: Items[Any]) -> Expression:
         return replace(expression_of(items[0]), span=place)
+
+    def field(self, place: Span, items: Items[Named]) -> Named:
+        if len(items) == 1:
+            return items[0]
+        return Named(_dotted(items), items[0].token)
 
     def equivalence(self, place: Span, items: Items[Named]) -> Equivalence:
         return Equivalence(tuple(item.text for item in items), place)
@@ -430,3 +435,8 @@ def _positioned(texts: list[str]) -> tuple[Reference | None, int]:
         return None, 0
     reference = POSITIONS.get(" ".join(before))
     return reference, int(last)
+
+
+def _dotted(names: Iterable[Named]) -> str:
+    """Return the name of a field of a struct: `user.id`."""
+    return ".".join(name.text for name in names)

@@ -117,6 +117,9 @@ def columns_to_convert(
     labels = data.schema.names if is_dataset(data) else (*data.columns, *data.index.names)
     names = [str(name) for name in labels]
     wanted = {*attributes, options.time, options.type, *options.order_by}
+    for name in attributes:  # a field of a struct: `user.id`
+        parts = name.split(".")
+        wanted.update(".".join(parts[:count]) for count in range(1, len(parts)))
     texts = [text.lower() for text in wanted.difference(attributes, names)]
     return frozenset(
         name for name in names if name in wanted or any(name.lower() in text for text in texts)

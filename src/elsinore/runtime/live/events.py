@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import no_table, to_numpy, whole
 from elsinore.errors import InputError, option
 from elsinore.plan import Unit
+from elsinore.runtime.fields import with_fields
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.possible_times import TYPES, possible_times
 from elsinore.runtime.rejects import AHEAD, LATE, set_aside, unusable_reasons
@@ -90,13 +91,14 @@ class Admission:
 class EventReader:
     """Reads batches of events of one schema for the passes of a live run.
 
-    passes: the units of each. Reading is a function of the batch alone: any number of readers, in
-    any processes, read alike.
+    passes: the units of each. fields: names of attributes that may be fields of structs. Reading is
+    a function of the batch alone: any number of readers, in any processes, read alike.
     """
 
     schema: pa.Schema
     options: RunOptions
     passes: tuple[tuple[Unit, ...], ...]
+    fields: tuple[str, ...] = ()
     _interests: tuple[tuple[Interest, ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -142,6 +144,7 @@ class EventReader:
             added = {name: column.filter(is_usable) for name, column in added.items()}
         for name, column in added.items():
             table = table.append_column(name, column)
+        table = with_fields(table, self.fields)
         return UsableEvents(table=table, ticks=ticks, types=types, time=kind, rejected=rejected)
 
     def admit(

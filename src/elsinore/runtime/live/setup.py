@@ -18,6 +18,7 @@ from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gather
 from elsinore.plan import Plan, Unit
 from elsinore.plan.fingerprint import fingerprint
 from elsinore.runtime.columnar import Layout
+from elsinore.runtime.fields import names_with_dots, schema_with_fields
 from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.runtime.live.events import EventReader, attribute_types, time_of
 from elsinore.runtime.options import RunOptions
@@ -75,7 +76,8 @@ class LiveSetup:
     """What a live run needs to know of a workload and its events.
 
     schema: of the events as they are read. names: of the queries, by their numbers. time: the kind
-    of times that results have. options: how events are read.
+    of times that results have. options: how events are read. fields: names of attributes that may
+    be fields of structs.
     """
 
     passes: tuple[PassSetup, ...]
@@ -83,11 +85,14 @@ class LiveSetup:
     schema: pa.Schema
     options: RunOptions
     time: TimeKind
+    fields: tuple[str, ...] = ()
 
     def reader(self) -> EventReader:
         """Return what reads events of this schema, for all passes."""
         units = tuple(of_pass.units for of_pass in self.passes)
-        return EventReader(schema=self.schema, options=self.options, passes=units)
+        return EventReader(
+            schema=self.schema, options=self.options, passes=units, fields=self.fields
+        )
 
 
 def plan_live(
@@ -100,22 +105,31 @@ def plan_live(
 
     Raises the errors of queries that do not fit the schema, and of those that cannot run live.
     """
-    bind(plan.workload, schema_of(schema).with_ticks(dict(options.clock.numeric_times)))
+    fields = names_with_dots(plan.workload)
+    full_schema = schema_with_fields(schema, fields)
+    bind(plan.workload, schema_of(full_schema).with_ticks(dict(options.clock.numeric_times)))
     refuse_batch_queries(plan)
     plan = gathered(plan, options.sharing, record=False)
-    plan = fitted(plan, attribute_types(schema, options), declared=declared)
+    plan = fitted(plan, attribute_types(full_schema, options), declared=declared)
     furthest = min(options.largest_time, largest_time(query.window for query in plan.workload))
     options = replace(options, largest_time=furthest)
     units = [tuple(plan.units[number] for number in numbers) for numbers in plan.passes]
-    reader = EventReader(schema=schema, options=options, passes=tuple(units))
+    reader = EventReader(schema=schema, options=options, passes=tuple(units), fields=fields)
     _, nothing = reader.read(no_table(schema))
     passes = [
-        _planned_pass(together, events.schema, attribute_types(schema, options), options)
+        _planned_pass(together, events.schema, attribute_types(full_schema, options), options)
         for together, events in zip(units, nothing, strict=True)
     ]
     names = tuple(query.name for query in plan.workload)
     time = time_of(schema, options)
-    return LiveSetup(passes=tuple(passes), names=names, schema=schema, options=options, time=time)
+    return LiveSetup(
+        passes=tuple(passes),
+        names=names,
+        schema=schema,
+        options=options,
+        time=time,
+        fields=fields,
+    )
 
 
 def column_meanings(setup: PassSetup) -> list[str]:

@@ -1,0 +1,41 @@
+"""Names with dots: fields of structs, and what was meant as an attribute of a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from elsinore.errors import QuerySyntaxError, Span
+from elsinore.model import expression as ex
+from elsinore.model.expression import Attribute, Column, Expression
+
+
+def refuse_variables(
+    written: str, names: Iterable[str], variables: Collection[str], span: Span | None
+) -> None:
+    """Refuse names in [ ] or GROUP BY that begin with a variable of the pattern."""
+    for name in names:
+        first, dot, rest = name.partition(".")
+        if dot and first in variables:
+            raise QuerySyntaxError(
+                f"Attributes stand here without a variable: write {written.format(rest)}.",
+                span=span,
+                choices=(rest,),
+            )
+
+
+def with_shared_fields(
+    expression: Expression, variables: Collection[str], shared: Collection[str]
+) -> Expression:
+    """Return an expression with `user.id` as an attribute that all events of a match share.
+
+    That is what it is if `user` is no variable, and `user.id` stands in [ ] or GROUP BY.
+    """
+
+    def put(read: Attribute) -> Expression:
+        name = f"{read.variable}.{read.name}"
+        is_shared = read.variable not in variables and name in shared
+        return Column(name, read.span) if is_shared else read
+
+    if not any("." in name for name in shared):
+        return expression
+    return ex.with_attributes(expression, put)
