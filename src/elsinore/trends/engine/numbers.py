@@ -196,6 +196,42 @@ def add_lanes(
         powers[at, first + lane] = settled_power(total, top)
 
 
+def add_multiples(
+    cells: cython.double[:, ::1],
+    powers: cython.double[:, ::1],
+    at: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    others: cython.double[:, ::1],
+    other_powers: cython.double[:, ::1],
+    row: cython.Py_ssize_t,
+    factor: Number,
+    lanes: cython.Py_ssize_t,
+) -> cython.void:
+    """Add the first lanes of a row of numbers, times a factor, to lanes of another row.
+
+    It is quick if the factor's mantissa is from 2**-256 to 2**256.
+    """
+    lane: cython.Py_ssize_t
+    if SMALL < fabs(factor.mantissa) < GREAT:
+        for lane in range(lanes):
+            number: cython.double = others[row, lane] * factor.mantissa
+            raised: cython.double = other_powers[row, lane] + factor.power
+            mantissa: cython.double = settled(number, raised)
+            power: cython.double = settled_power(number, raised)
+            top: cython.double = max(powers[at, first + lane], power)
+            total: cython.double = lowered(cells[at, first + lane], powers[at, first + lane], top)
+            total += lowered(mantissa, power, top)
+            cells[at, first + lane] = settled(total, top)
+            powers[at, first + lane] = settled_power(total, top)
+        return
+    for lane in range(lanes):
+        raised = other_powers[row, lane] + factor.power
+        product_of: Number = times(Number(others[row, lane], raised), factor.mantissa)
+        sum_of: Number = plus(Number(cells[at, first + lane], powers[at, first + lane]), product_of)
+        cells[at, first + lane] = sum_of.mantissa
+        powers[at, first + lane] = sum_of.power
+
+
 def add_products(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
@@ -203,20 +239,4 @@ def add_products(
     lanes: cython.Py_ssize_t,
 ) -> cython.void:
     """Add the numbers of row 0, times a factor, to those of row 1."""
-    lane: cython.Py_ssize_t
-    if SMALL < fabs(factor) < GREAT:
-        for lane in range(lanes):
-            number: cython.double = cells[0, lane] * factor
-            mantissa: cython.double = settled(number, powers[0, lane])
-            power: cython.double = settled_power(number, powers[0, lane])
-            top: cython.double = max(powers[1, lane], power)
-            total: cython.double = lowered(cells[1, lane], powers[1, lane], top)
-            total += lowered(mantissa, power, top)
-            cells[1, lane] = settled(total, top)
-            powers[1, lane] = settled_power(total, top)
-        return
-    for lane in range(lanes):
-        product_of: Number = times(Number(cells[0, lane], powers[0, lane]), factor)
-        sum_of: Number = plus(Number(cells[1, lane], powers[1, lane]), product_of)
-        cells[1, lane] = sum_of.mantissa
-        powers[1, lane] = sum_of.power
+    add_multiples(cells, powers, 1, 0, cells, powers, 0, Number(factor, 0.0), lanes)

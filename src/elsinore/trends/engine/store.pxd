@@ -56,6 +56,7 @@ cdef class Store:
     cdef public long long[:, :, ::1] form_leasts
     cdef public unsigned char[:, ::1] marks
     cdef public double[::1] composed
+    cdef public double[::1] composed_powers
     cdef public double[:, ::1] composed_weights
     cdef public long long[:, ::1] composed_leasts
     cdef public double[::1] put_prices
@@ -69,8 +70,6 @@ cdef class Store:
     cdef public unsigned char[::1] chosen
     cdef public int[::1] part_takers
     cdef public int[::1] part_into
-    cdef public double[:, ::1] shared
-    cdef public double[:, ::1] shared_powers
     cdef public Record[::1] records
     cdef public Py_ssize_t record_count
     cdef public int mode

@@ -34,7 +34,7 @@ else:
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
-FORMS = 16  # of earlier bursts that lanes can be behind with
+FORMS = 64  # of earlier bursts that lanes can be behind with
 LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
 NO_MOMENT = -1
@@ -107,8 +107,6 @@ class Store:
         self.most_totals = shape.closing
         self.work = np.zeros((2, max(shape.widest, 1)))
         self.work_powers = np.zeros((2, max(shape.widest, 1)))
-        self.shared = np.zeros((2, max(shape.widest, 1)))
-        self.shared_powers = np.zeros((2, max(shape.widest, 1)))
         self.mode = mode
         self.counts = np.zeros(shape.sets, COUNTS).view(np.recarray)
         self.differing = np.zeros(shape.cohorts)
@@ -116,6 +114,7 @@ class Store:
         self.separate = np.zeros(shape.cohorts)
         self.put_prices = np.zeros(shape.cohorts)
         self.composed = np.zeros(FORMS + 1)
+        self.composed_powers = np.zeros(FORMS + 1)
         self.composed_weights = np.zeros((FORMS + 1, shape.addends))
         self.composed_leasts = np.zeros((FORMS + 1, shape.ranks), np.int64)
         self.chosen = np.zeros(shape.cohorts, np.uint8)

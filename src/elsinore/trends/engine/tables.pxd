@@ -134,7 +134,6 @@ cdef struct Section:
 
 cdef struct Graphlet:
     long long left
-    double product
     double spread
     int forms
     int parts

@@ -211,7 +211,6 @@ TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=Tru
 GRAPHLET = np.dtype(
     [
         ("left", "i8"),
-        ("product", "f8"),
         ("spread", "f8"),
         ("forms", "i4"),
         ("parts", "i4"),

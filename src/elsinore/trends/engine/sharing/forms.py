@@ -37,7 +37,9 @@ else:
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 FORMS = cython.declare(cython.Py_ssize_t, _FORMS)
-GREATEST = cython.declare(cython.double, 2.0**400)  # products with numbers below 2**512 are doubles
+MOST = cython.declare(cython.double, 2.0**192)  # weights of one trend, whose products are doubles
+GREAT = cython.declare(cython.double, 2.0**256)  # mantissas of composed totals are below it
+DOWN = cython.declare(cython.double, 2.0**-512)
 STORED = cython.declare(cython.Py_ssize_t, 0)
 
 
@@ -46,7 +48,7 @@ def keep_form(
 ) -> cython.bint:
     """Keep what a set's only part did as a form, if there is room; return whether there was.
 
-    The numbers of all forms that are kept, composed, have to be far from a double's range.
+    Weights have to be far from a double's range.
     """
     if (
         store.graphlets[slot, number].parts != 1
@@ -60,10 +62,8 @@ def keep_form(
     total: cython.double = store.parts[slot, part].total
     if total == 0.0:  # no event of the burst was stored
         return True
-    product: cython.double = 1.0 + total
-    spread: cython.double = 1.0
+    spread: cython.double = 0.0
     if form > 0:
-        product *= store.graphlets[slot, number].product
         spread = store.graphlets[slot, number].spread
     addends: cython.Py_ssize_t = program.sets[number].addends
     ranks: cython.Py_ssize_t = program.sets[number].ranks
@@ -72,9 +72,8 @@ def keep_form(
     for place in range(addends, program.sets[number].addends_end):
         at = first_weight(program, number, part) + place - addends
         spread = max(spread, fabs(store.weights[slot, STORED, at]) / (1.0 + total))
-    if product * spread * FORMS > GREATEST:
+    if spread * FORMS > MOST:
         return False
-    store.graphlets[slot, number].product = product
     store.graphlets[slot, number].spread = spread
     store.graphlets[slot, number].forms = cython.cast(cython.int, form + 1)
     store.form_totals[slot, form, number] = total
@@ -159,23 +158,34 @@ def compose(
     number: cython.Py_ssize_t,
     begin: cython.Py_ssize_t,
 ) -> cython.void:
-    """Compose the forms from each of `begin` and later ones to the last."""
+    """Compose the forms from each of `begin` and later ones to the last.
+
+    A composed form has a power of 2**512, which its total and its weights have in common.
+    """
     form: cython.Py_ssize_t = store.graphlets[slot, number].forms
     place: cython.Py_ssize_t
     later: cython.double = 0.0
+    power: cython.double = 0.0
     while form > begin:
         form -= 1
-        total: cython.double = store.form_totals[slot, form, number]
         is_last: cython.bint = form + 1 == store.graphlets[slot, number].forms
-        store.composed[form] = total + later + total * later
+        total: cython.double = store.form_totals[slot, form, number]
+        factor: cython.double = later if power > 0.0 else 1.0 + later
+        composed: cython.double = later * (1.0 + total)
+        if power == 0.0:
+            composed += total
+        scale: cython.double = DOWN if composed >= GREAT else 1.0
         for place in range(program.sets[number].addends, program.sets[number].addends_end):
-            weight: cython.double = store.form_weights[slot, form, place] * (1.0 + later)
+            weight: cython.double = store.form_weights[slot, form, place] * factor
             if not is_last:
                 weight += store.composed_weights[form + 1, place] * (1.0 + total)
-            store.composed_weights[form, place] = weight
+            store.composed_weights[form, place] = weight * scale
         for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
             least: cython.longlong = store.form_leasts[slot, form, place]
             if not is_last:
                 least = min(least, store.composed_leasts[form + 1, place])
             store.composed_leasts[form, place] = least
-        later = store.composed[form]
+        later = composed * scale
+        power += scale != 1.0
+        store.composed[form] = later
+        store.composed_powers[form] = power

@@ -20,16 +20,17 @@ from elsinore.trends.engine.store import FORMS as _FORMS
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, add_products
+    from cython.cimports.elsinore.trends.engine.numbers import add_multiples
     from cython.cimports.elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Number, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
-    from elsinore.trends.engine.numbers import add_lanes, add_products
+    from elsinore.trends.engine.numbers import add_multiples
+    from elsinore.trends.engine.plain import Number
     from elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
@@ -93,6 +94,7 @@ def load_part(
     if total == 0.0:
         return False
     store.composed[FORMS] = total
+    store.composed_powers[FORMS] = 0.0
     for place in range(addends, program.sets[number].addends_end):
         store.composed_weights[FORMS, place] = store.weights[
             slot, arriving, first_weight(program, number, part) + place - addends
@@ -151,6 +153,9 @@ def put_form_in(
     begin: cython.Py_ssize_t = (member - program.spans[span].members) * program.spans[span].overlap
     lanes: cython.Py_ssize_t = nodes * program.spans[span].overlap
     total: cython.double = store.composed[form]
+    power: cython.double = store.composed_powers[form]
+    if power > 0.0 and not store.slots[slot].scaled:
+        make_scaled(program, store, slot)
     first: cython.Py_ssize_t = program.steps[at].sums
     number: cython.Py_ssize_t
     lane: cython.Py_ssize_t
@@ -162,10 +167,12 @@ def put_form_in(
         target: cython.Py_ssize_t = program.sums[number].cell + begin
         if store.slots[slot].scaled:
             gather_scaled(program, store, slot, number, begin, lanes, row)
-            add_multiples_scaled(store, slot, row, target, lanes, total, weight, arriving)
+            add_number(store, slot, target, row, Number(total, power), lanes, arriving)
+            if weight != 0.0:
+                add_number(store, slot, target, 0, Number(weight, power), lanes, arriving)
         else:
             gather(program, store, slot, number, begin, lanes, row)
-            if add_multiples(store, slot, row, target, lanes, total, weight, arriving):
+            if add_plain_multiples(store, slot, row, target, lanes, total, weight, arriving):
                 make_scaled(program, store, slot)
                 for lane in range(lanes):
                     store.work_powers[0, lane] = 0.0
@@ -182,7 +189,7 @@ def put_form_in(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def add_multiples(
+def add_plain_multiples(
     store: Store,
     slot: cython.Py_ssize_t,
     row: cython.Py_ssize_t,
@@ -216,53 +223,38 @@ def add_multiples(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def add_multiples_scaled(
+def add_number(
     store: Store,
     slot: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
     target: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    factor: Number,
     lanes: cython.Py_ssize_t,
-    total: cython.double,
-    weight: cython.double,
     arriving: cython.Py_ssize_t,
 ) -> cython.void:
-    """Do so with numbers that have powers."""
-    lane: cython.Py_ssize_t
-    for lane in range(lanes):
-        store.shared[0, lane] = store.work[0, lane]
-        store.shared_powers[0, lane] = store.work_powers[0, lane]
-        store.shared[1, lane] = 0.0
-        store.shared_powers[1, lane] = 0.0
-    if weight != 0.0:
-        add_products(store.shared, store.shared_powers, weight, lanes)
-    for lane in range(lanes):
-        store.shared[0, lane] = store.work[row, lane]
-        store.shared_powers[0, lane] = store.work_powers[row, lane]
-    add_products(store.shared, store.shared_powers, total, lanes)
+    """Add a number times a row of `work` to lanes of numbers that have powers."""
     if arriving == STORED:
-        add_lanes(
+        add_multiples(
             store.cells,
             store.powers,
             slot,
             target,
-            store.shared,
-            store.shared_powers,
-            1,
-            0,
-            0,
+            store.work,
+            store.work_powers,
+            row,
+            factor,
             lanes,
         )
     else:
-        add_lanes(
+        add_multiples(
             store.added,
             store.added_powers,
             slot,
             target,
-            store.shared,
-            store.shared_powers,
-            1,
-            0,
-            0,
+            store.work,
+            store.work_powers,
+            row,
+            factor,
             lanes,
         )
 
