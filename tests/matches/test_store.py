@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elsinore.errors import InputError
-from elsinore.matches import store, texts
+from elsinore.matches import store
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import MOMENT, RESERVED, TIME, Layout
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.store import Store
-from elsinore.matches.texts import TextCodes
 from elsinore.operators import OperatorOptions
+from elsinore.operators.conditions import ranked
+from elsinore.operators.conditions.ranked import OrderCodes
 from oracles.matches import Happening
 from support.matches import batch_of, parsed, units_of
 
@@ -34,8 +35,8 @@ def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
     time = 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "FEW", few)
-        patch.setattr(texts, "FEW", 1)
-        patch.setattr(texts, "STEP", 2)
+        patch.setattr(ranked, "FEW", 1)
+        patch.setattr(ranked, "STEP", 2)
         kept = Store(layout, {"s": "value:s"}, one_slot=False, ordered=True)
         for batch in batches:
             rows = []
@@ -68,9 +69,9 @@ def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
 
 
 def test_texts_without_integers_between_them_are_renumbered() -> None:
-    codes = TextCodes()
+    codes = OrderCodes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "STEP", 4)
+        patch.setattr(ranked, "STEP", 4)
         codes.learn(["a", "z"])
         words = ["m", "f", "c", "b", "d"]
         changed = [codes.learn([word]) for word in words]
@@ -80,7 +81,7 @@ def test_texts_without_integers_between_them_are_renumbered() -> None:
 
 
 def test_forgotten_texts_take_no_memory_and_constants_stay() -> None:
-    codes = TextCodes()
+    codes = OrderCodes()
     codes.pin(["constant"])
     codes.learn(map(str, range(1000)))
     codes.keep(codes.encoded(["7"]))

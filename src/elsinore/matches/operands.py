@@ -1,8 +1,8 @@
 """Attributes as conditions and registers read them: rows of doubles, and of 64-bit integers.
 
-Texts become integers in their order (`elsinore.matches.texts`), times whole numbers of the finest
-unit that the attributes have. Integers without a sign are moved to those with one, and the least of
-these stands for null.
+Texts become integers in their order (`elsinore.operators.conditions.ranked`), times whole numbers
+of the finest unit that the attributes have. Integers without a sign are moved to those with one,
+and the least of these stands for null.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from elsinore.arrow import to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks, unit_of
 from elsinore.matches.arrays import Doubles, Ints, Values
-from elsinore.matches.texts import TextCodes
 from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.orders import LIMIT, Order
+from elsinore.operators.conditions.ranked import OrderCodes
 
 TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
 NULL_CODE = np.iinfo(np.int64).min
@@ -69,7 +69,7 @@ class Layout:
         self._wholes: dict[str, int] = {}
         self._halves: dict[tuple[str, bool], int] = {}
         self._least: dict[str, set[int]] = {}  # of the two least integers, those that occurred
-        self.texts = TextCodes()
+        self.texts = OrderCodes()
         counted = [_plain_type(k) for n, k in types.items() if self._orders[n] in COUNTED]
         self._unit = "ns" if fine else unit_of(*counted)
 
@@ -181,7 +181,7 @@ class Layout:
         ]
 
     def learn_texts(self, columns: Mapping[str, pa.Array]) -> tuple[Ints, Ints] | None:
-        """Take in the texts of a batch; return old and new codes if codes change (`TextCodes`)."""
+        """Take in the texts of a batch; return old and new codes if codes change (`OrderCodes`)."""
         names = [name for name in self._wholes if self._orders[name] is Order.TEXT]
         pieces = [pc.unique(_plain(columns[n]).cast(pa.string()).drop_null()) for n in names]
         return self.texts.learn(text for piece in pieces for text in piece.to_pylist())
@@ -261,7 +261,7 @@ class Operands:
 
     doubles: NDArray[np.float64]
     wholes: NDArray[np.int64]
-    texts: TextCodes
+    texts: OrderCodes
     laws: Laws | None = None
 
     @property

@@ -17,7 +17,9 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
+from elsinore.operators.conditions import ranked
 from elsinore.runtime.options import RunOptions
+from elsinore.trends.engine import conditions
 from elsinore.trends.operators import ENGINE
 from support.units import unit_inputs
 
@@ -128,6 +130,15 @@ def test_pieces_and_stops_change_no_result(condition: str) -> None:
     pieces = unit.results(unit.in_pieces(edges, [True] * 6, times))["q"].sort_by("window_start")
     order = [("g", "ascending"), ("window_start", "ascending")]
     assert_same(pieces.sort_by(order).to_pylist(), whole.sort_by(order).to_pylist())
+
+
+@pytest.mark.parametrize("condition", [name for name in CONDITIONS if "text" in name])
+def test_texts_come_and_go_with_windows(condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Integers that stand for texts change with each piece, and are forgotten."""
+    monkeypatch.setattr(ranked, "STEP", 2)
+    monkeypatch.setattr(ranked, "FEW", 1)
+    monkeypatch.setattr(conditions, "FEW", 8)
+    test_pieces_and_stops_change_no_result(condition)
 
 
 def test_two_queries_look_at_one_state_by_different_attributes() -> None:

@@ -1,4 +1,4 @@
-"""Integers for texts and exact numbers that keep their order, whatever values come later."""
+"""Integers for texts or numbers that keep their order, whatever values come later."""
 
 from __future__ import annotations
 
@@ -7,67 +7,107 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-
-from elsinore.operators.conditions.orders import NULL
 
 Ints = NDArray[np.int64]
 
+STEP = 2**32  # between neighbours at first
+HIGHEST = 2**62  # of codes, and -HIGHEST the lowest
+FEW = 64  # values put between others one by one
 
-class RankedValues:
-    """The values of some columns, ascending; twice its place is the code of each.
 
-    So a constant that does not occur has a code between two. Codes change if values come: `learn`
-    returns those of the values before.
+class OrderCodes:
+    """The values that events have, and that conditions compare with, each with an integer.
+
+    They are texts, or exact numbers of any kind. A new value gets an integer between those of its
+    neighbours. If there is none left, all values get new integers.
     """
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
-        self.values: list[Any] = sorted(values)
+    def __init__(self) -> None:
+        self._codes: dict[Any, int] = {}
+        self._sorted: list[Any] = []
+        self._constants: set[Any] = set()
 
-    def learn(self, columns: Iterable[pa.DictionaryArray]) -> Ints | None:
-        """Take in the values of columns; return the new codes of those before, or None.
+    def __len__(self) -> int:
+        return len(self._codes)
 
-        None: they have not changed, or there were none.
+    def learn(self, values: Iterable[Any]) -> tuple[Ints, Ints] | None:
+        """Take in values; return the old codes, ascending, and the new ones if codes changed.
 
-        >>> ranked = RankedValues()
-        >>> ranked.learn([pa.array(["b", "d"]).dictionary_encode()])
-        >>> ranked.learn([pa.array(["d", "c"]).dictionary_encode()]).tolist()
-        [0, 4]
+        >>> codes = OrderCodes()
+        >>> codes.learn(["b", "d"])
+        >>> codes.learn(["c"])
+        >>> codes.code_of("b") < codes.code_of("c") < codes.code_of("d")
+        True
         """
-        known = set(self.values)
-        found = {value for column in columns for value in column.dictionary.to_pylist()}
-        if found <= known:
+        new = [value for value in dict.fromkeys(values) if value not in self._codes]
+        if not new:
             return None
-        before, self.values = self.values, sorted(known | found)
-        return self._codes_of(before) if before else None
+        if len(new) <= FEW + len(self._sorted) // 64 and all(map(self._put, new)):
+            return None
+        before = [value for value in self._sorted if value in self._codes]
+        old = np.array([self._codes[value] for value in before], np.int64)
+        self._renumber(sorted({*self._sorted, *new}))
+        return (old, self.encoded(before)) if before else None
 
-    def keep(self, codes: Ints) -> Ints:
-        """Forget all values but those with some codes; return the new codes of all before."""
-        wanted = np.unique(codes[codes != NULL]) >> 1
-        new = np.full(len(self.values), NULL)
-        new[wanted] = 2 * np.arange(len(wanted))
-        self.values = [self.values[place] for place in wanted.tolist()]
-        return new
+    def encoded(self, values: Iterable[Any]) -> Ints:
+        """Return the codes of values that are known."""
+        return np.array([self._codes[value] for value in values], np.int64)
 
-    def codes(self, column: pa.DictionaryArray) -> Ints:
-        """Return the codes of a column whose values are known; NULL for null."""
-        codes = np.append(self._codes_of(column.dictionary.to_pylist()), NULL)
-        places = column.indices.fill_null(len(codes) - 1)
-        chosen: Ints = codes[places.to_numpy(zero_copy_only=False)]
-        return chosen
+    def code_of(self, value: Any) -> int:
+        """Return the code of a constant, which is known from `pin` on."""
+        return self._codes[value]
 
-    def code(self, constant: Any) -> int:
-        """Return the code of a constant: odd if no value equals it.
+    def pin(self, values: Iterable[Any]) -> tuple[Ints, Ints] | None:
+        """Take in constants of conditions, which are kept; return what `learn` returns."""
+        constants = [value for value in values if value not in self._constants]
+        self._constants.update(constants)
+        return self.learn(constants) if constants else None
 
-        >>> ranked = RankedValues(["a", "c"])
-        >>> ranked.code("c"), ranked.code("b")
-        (2, 1)
-        """
-        place = bisect_left(self.values, constant)
-        is_there = place < len(self.values) and self.values[place] == constant
-        return 2 * place if is_there else 2 * place - 1
+    def keep(self, codes: Ints) -> None:
+        """Forget all values but those with some codes, and constants."""
+        wanted = set(codes.tolist())
+        self._sorted = [
+            value
+            for value in self._sorted
+            if self._codes[value] in wanted or value in self._constants
+        ]
+        self._codes = {value: self._codes[value] for value in self._sorted}
 
-    def _codes_of(self, values: Iterable[Any]) -> Ints:
-        places = {value: 2 * place for place, value in enumerate(self.values)}
-        return np.array([places[value] for value in values], np.int64)
+    def _put(self, value: Any) -> bool:
+        """Put a value between its neighbours; return whether there is a code for it."""
+        place = bisect_left(self._sorted, value)
+        ordered, codes = self._sorted, self._codes
+        below = codes[ordered[place - 1]] if place else None
+        above = codes[ordered[place]] if place < len(ordered) else None
+        if below is None:
+            code = 0 if above is None else above - STEP
+        else:
+            code = below + STEP if above is None else (below + above) // 2
+        if code == below or not -HIGHEST < code < HIGHEST:
+            return False
+        ordered.insert(place, value)
+        codes[value] = code
+        return True
+
+    def _renumber(self, values: list[Any]) -> None:
+        """Give all values, in their order, codes that are far apart."""
+        step = min(STEP, HIGHEST // (len(values) + 1))
+        first = -step * (len(values) // 2)
+        self._sorted = values
+        self._codes = dict(zip(values, range(first, first + step * len(values), step), strict=True))
+
+    def items(self) -> list[tuple[Any, int]]:
+        """Return all values with their codes, for `restore`."""
+        return list(self._codes.items())
+
+    def restore(self, items: Iterable[tuple[Any, int]]) -> None:
+        """Take up what `items` returned; constants are pinned already."""
+        self._codes = dict(items)
+        self._sorted = sorted(self._codes)
+
+
+def replaced(codes: Ints, old: Ints, new: Ints) -> Ints:
+    """Return codes with new ones in place of old ones, which are ascending and have them all."""
+    chosen: Ints = new[np.searchsorted(old, codes)]
+    return chosen

@@ -27,7 +27,7 @@ from elsinore.operators.conditions.code import Program as ConditionCode
 from elsinore.operators.conditions.comparisons import comparison_of
 from elsinore.operators.conditions.compiler import Compiler
 from elsinore.operators.conditions.orders import NULL, Order
-from elsinore.operators.conditions.ranked import Ints, RankedValues
+from elsinore.operators.conditions.ranked import Ints, OrderCodes, replaced
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import ANCHOR, CURRENT
 from elsinore.trends.engine.runs import renumber_orders
@@ -160,7 +160,7 @@ class ConditionColumns:
     """The conditions of an operator, and the columns that they read of batches and rows.
 
     lists: of numbers of expressions. ordered: attributes that ranges are made of; orders: what the
-    rows of each block are ordered by.
+    rows of each block are ordered by, and whether they fall.
     """
 
     def __init__(
@@ -169,14 +169,14 @@ class ConditionColumns:
         lists: Sequence[int],
         types: Mapping[str, pa.DataType],
         ordered: Iterable[str] = (),
-        orders: Sequence[Expression | None] = (),
+        orders: Sequence[tuple[Expression | None, bool]] = (),
     ) -> None:
         self._layout = _Layout(types)
         # texts that rows are ordered by, or compared with in this order
         self._ordered = [name for name in ordered if self._is_text(name)]
         self._text_blocks = [
-            block
-            for block, order in enumerate(orders)
+            (block, is_falling)
+            for block, (order, is_falling) in enumerate(orders)
             if isinstance(order, Attribute) and self._is_text(order.name or "")
         ]
         self._texts: dict[str, pa.DictionaryArray] = {}
@@ -189,7 +189,7 @@ class ConditionColumns:
             comparison_of(compiler.program, number) for number in range(len(expressions))
         ]
         self.conditions = Conditions(compiler.program, comparisons, lists)
-        self.values = [RankedValues(), RankedValues()]  # of texts, and of numbers
+        self.values = [OrderCodes(), OrderCodes()]  # of texts, and of numbers
         self._kept = [FEW, FEW]  # values that were in use when they were looked at last
         self._put_constants()
 
@@ -211,7 +211,7 @@ class ConditionColumns:
 
         `columns` was called for it.
         """
-        codes = self.values[_TEXTS].codes(self._texts[name])
+        codes = _encoded(self.values[_TEXTS], self._texts[name])
         return codes, codes != NULL
 
     def columns(self, batch: pa.RecordBatch, program: Program, store: Store) -> Columns:
@@ -245,7 +245,7 @@ class ConditionColumns:
         for which, of_kind in enumerate(ranked):
             self._learn(which, of_kind, program, store)
             for place, column in of_kind.items():
-                integers[place] = self.values[which].codes(column)
+                integers[place] = _encoded(self.values[which], column)
         return Columns(doubles, integers)
 
     def _learn(
@@ -260,47 +260,41 @@ class ConditionColumns:
         is_ordered = which == _TEXTS and bool(self._ordered)
         if not places and not is_ordered:
             return
-        integers, orders = np.asarray(store.row_integers), np.asarray(store.row_orders)
-        if len(values.values) > 2 * self._kept[which]:
-            used = integers[places].reshape(-1)
-            if is_ordered:  # what else is there is no code, or of other columns
-                used = np.concatenate((used, orders, ~orders))
-                used = used[(used >= 0) & (used < 2 * len(values.values))]
-            self._renumber(which, places, values.keep(used), program, store)
-            self._kept[which] = max(FEW, len(values.values))
+        if len(values) > 2 * self._kept[which]:
+            used = [np.asarray(store.row_integers)[places].reshape(-1)]
+            if is_ordered:  # of rows of other columns, too
+                used += [np.asarray(store.row_orders), ~np.asarray(store.row_orders)]
+            values.keep(np.concatenate(used))
+            self._kept[which] = max(FEW, len(values))
         added = [*columns.values(), *(self._texts.values() if is_ordered else ())]
-        changed = values.learn(added)
+        changed = values.learn(value for column in added for value in column.dictionary.to_pylist())
         if changed is not None:
-            self._renumber(which, places, changed, program, store)
-        self._put_constants()
-
-    def _renumber(
-        self, which: int, places: Sequence[int], codes: Ints, program: Program, store: Store
-    ) -> None:
-        """Replace the codes of rows by new ones: in some columns, and where they order rows."""
-        integers = np.asarray(store.row_integers)
-        for place in places:
-            known = integers[place] != NULL
-            integers[place][known] = codes[integers[place][known] >> 1]
-        if which == _TEXTS:
-            for block in self._text_blocks:
-                renumber_orders(program, store, block, codes)
+            integers = np.asarray(store.row_integers)
+            for place in places:
+                known = integers[place] != NULL
+                integers[place][known] = replaced(integers[place][known], *changed)
+            for block, is_falling in self._text_blocks if which == _TEXTS else ():
+                renumber_orders(program, store, block, is_falling, *changed)
+            self._put_constants()
 
     def _put_constants(self) -> None:
         """Put in the codes of constants."""
         wholes = np.asarray(self.conditions.wholes)
-        for place, text in self._code.texts.items():
-            wholes[place] = self.values[_TEXTS].code(text)
-        for place, number in self._ranked_constants.items():
-            wholes[place] = self.values[_NUMBERS].code(number)
+        for which, constants in enumerate((self._code.texts, self._ranked_constants)):
+            self.values[which].pin(constants.values())
+            for place, constant in constants.items():
+                wholes[place] = self.values[which].code_of(constant)
 
     def save(self) -> str:
-        """Return the ranked values as a text."""
-        return json.dumps([list(map(_written, values.values)) for values in self.values])
+        """Return the values with codes as a text."""
+        return json.dumps(
+            [[(_written(value), code) for value, code in v.items()] for v in self.values]
+        )
 
     def load(self, text: str) -> None:
         """Take up what `save` returned."""
-        self.values = [RankedValues(map(_read, values)) for values in json.loads(text)]
+        for values, items in zip(self.values, json.loads(text), strict=True):
+            values.restore((_read(value), code) for value, code in items)
         self._put_constants()
 
     def check(self) -> None:
@@ -311,6 +305,14 @@ class ConditionColumns:
                 "A whole number, a time or a length of time in a condition goes beyond 64 bits. "
                 "Cast the attributes to doubles, or the times to a coarser unit."
             )
+
+
+def _encoded(values: OrderCodes, column: pa.DictionaryArray) -> Ints:
+    """Return the codes of a column; NULL for null."""
+    codes = np.append(values.encoded(column.dictionary.to_pylist()), NULL)
+    places = to_numpy(column.indices.fill_null(len(codes) - 1))
+    chosen: Ints = codes[places]
+    return chosen
 
 
 def _written(value: str | float | Decimal) -> str | list[str]:

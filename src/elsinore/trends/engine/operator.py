@@ -99,7 +99,7 @@ class EngineOperator:
             builder.lists,
             types or {},
             builder.bounds.attributes,
-            [block.order for block in builder.layout.blocks],
+            [(block.order, block.is_falling) for block in builder.layout.blocks],
         )
         _, ordered, record = self._modes
         self._shared = SharingCounts(self.unit, builder.sharing.sets, record=record)

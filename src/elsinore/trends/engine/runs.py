@@ -218,19 +218,25 @@ def rows_of_run(
 
 
 def renumber_orders(
-    program: Program, store: Store, block: cython.Py_ssize_t, codes: cython.const_longlong[::1]
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    is_falling: cython.bint,
+    old: cython.const_longlong[::1],
+    new: cython.const_longlong[::1],
 ) -> None:
-    """Order a block's rows by new codes of the same order; `codes[n]` is that of code 2n."""
+    """Order a block's rows by new codes in place of old ones, which are ascending."""
     slot: cython.Py_ssize_t
     level: cython.Py_ssize_t
     rows: cython.Py_ssize_t = program.blocks[block].rows
     for slot in range(store.leaves.shape[0]):
         used: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
-        renumber_rows(store, store.leaves[slot, rows].begin, used, codes)
+        renumber_rows(store, store.leaves[slot, rows].begin, used, is_falling, old, new)
         for level in range(store.leaves[slot, rows].top):
             count: cython.Py_ssize_t = store.runs[slot, rows, level].count
             first: cython.Py_ssize_t = rows_of_run(program, block, count) - count
-            renumber_rows(store, store.runs[slot, rows, level].begin + first, count, codes)
+            first += store.runs[slot, rows, level].begin
+            renumber_rows(store, first, count, is_falling, old, new)
 
 
 @cython.cfunc
@@ -239,11 +245,24 @@ def renumber_rows(
     store: Store,
     begin: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
-    codes: cython.const_longlong[::1],
+    is_falling: cython.bint,
+    old: cython.const_longlong[::1],
+    new: cython.const_longlong[::1],
 ) -> cython.void:
     """Give some rows new codes; they are inverted if rows fall."""
     row: cython.Py_ssize_t
     for row in range(begin, begin + count):
-        if store.row_ordered[row]:
-            code: cython.longlong = store.row_orders[row]
-            store.row_orders[row] = codes[code >> 1] if code >= 0 else ~codes[~code >> 1]
+        if not store.row_ordered[row]:
+            continue
+        code: cython.longlong = store.row_orders[row]
+        if is_falling:
+            code = ~code
+        first: cython.Py_ssize_t = 0
+        last: cython.Py_ssize_t = old.shape[0] - 1
+        while first < last:
+            middle: cython.Py_ssize_t = (first + last) >> 1
+            if old[middle] < code:
+                first = middle + 1
+            else:
+                last = middle
+        store.row_orders[row] = ~new[first] if is_falling else new[first]
