@@ -45,7 +45,7 @@ def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
                 rows.append((key, time, text))
             keys, times, values = zip(*rows, strict=True)
             table = pa.table({"key": pa.array(keys, pa.int32()), "time": times, "value:s": values})
-            touched, old = kept.append(table, np.zeros(len(rows), np.int64))
+            touched, old = kept.append(table, np.zeros(len(rows), np.int64), np.zeros(1, np.uint8))
             assert old.tolist() == [len(expected.get(key, [])) for key in touched.tolist()]
             for key, at, text in rows:
                 expected.setdefault(key, []).append((at, text))

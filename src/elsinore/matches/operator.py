@@ -210,7 +210,9 @@ class MatchOperator:
             lengths = high - to_numpy(table.column("time"))
             self._longest = max(self._longest, int(lengths.max(initial=0)))
         classes = self._searches.class_numbers(to_numpy(table.column("class")))
-        touched, old = self._store.append(table, classes)
+        seen = self._searches.seen_classes()
+        touched, old = self._store.append(table, classes, seen)
+        self._searches.learn_seen(seen)
         self.statistics.state_bytes = max(self.statistics.state_bytes, self._store.nbytes)
         return touched, old
 

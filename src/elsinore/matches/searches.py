@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.choice import ListSearch, search_of
 from elsinore.matches.events import Events, repeated
 from elsinore.matches.found import Found
@@ -69,12 +69,19 @@ class Searches:
         for search in self.searches:
             self.layout.texts.pin(search.tables.texts())
 
+    def seen_classes(self) -> Bytes:
+        """Return room for the classes that a batch has, for `learn_seen`."""
+        return np.zeros(len(self._known), np.uint8)
+
+    def learn_seen(self, seen: Bytes) -> None:
+        """Let searches learn the classes that are `seen` for the first time."""
+        new: list[int] = np.flatnonzero((seen == 1) & ~self._known).tolist()
+        self._known[new] = True
+        self._learn(new, new)
+
     def class_numbers(self, codes: Ints) -> Ints:
-        """Return the classes of events as small numbers; searches learn those that are new."""
+        """Return the classes of events as small numbers; if they are many, searches learn them."""
         if self._dense:
-            new = np.unique(codes[(codes >= 0) & ~self._known[codes]]).tolist()
-            self._known[new] = True
-            self._learn(new, new)
             return codes
         distinct, places = np.unique(codes, return_inverse=True)
         values: list[int] = distinct.tolist()

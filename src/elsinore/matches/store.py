@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Bytes, Doubles, Ints, Shorts
 from elsinore.matches.engine.slots import (
     Arena,
     count_added,
@@ -83,11 +83,11 @@ class Store:
         columns = len(self._doubles) + len(self._integers)
         return self.pieces.nbytes + 8 * columns * self._arena.top
 
-    def append(self, table: pa.Table, classes: Ints) -> tuple[Shorts, Ints]:
+    def append(self, table: pa.Table, classes: Ints, seen: Bytes) -> tuple[Shorts, Ints]:
         """Append the events of a batch; return the slots of their keys, and the rows these had.
 
-        classes: those of the events. Raises InputError if a key's events are not in the order of
-        their times.
+        classes: those of the events; `seen` [class] is set to 1 for each of them. Raises InputError
+        if a key's events are not in the order of their times.
         """
         arena, count = self._arena, table.num_rows
         codes = self._slots_of(to_numpy(table.column("key")))
@@ -96,17 +96,21 @@ class Store:
         if self._one_slot and self.rows and touched[0] != 0:
             touched = np.concatenate([[np.int32(0)], touched])
         lengths = self._slots["end"][touched] - self._slots["first"][touched]
-        self._grow(arena.top + room_needed(arena, touched))
+        top = arena.top
+        self._grow(top + room_needed(arena, touched))
         make_room(arena, touched)
-        order, targets = np.empty(count, np.int64), np.empty(count, np.int64)
+        order = np.empty(count, np.int64)
+        is_apart = bool(lengths.any())  # else the new rooms are one after another
+        targets = np.empty(count if is_apart else 0, np.int64)
         times = to_numpy(table.column("time"))
-        placed = place_rows(arena, codes, times, classes, self._ordered, touched, order, targets)
+        first = self.pieces.append(table)
+        placed = place_rows(
+            arena, codes, times, classes, self._ordered, touched, first, order, targets, seen
+        )
         if placed < 0:
             raise InputError("A key's events are not in the order of their times.")
         self.rows += placed
-        first = self.pieces.append(table)
-        self._put_values(table, order[:placed], targets[:placed])
-        self._integers[self._number, targets[:placed]] = first + order[:placed]
+        self._put_values(table, order[:placed], targets[:placed] if is_apart else top)
         return touched, lengths
 
     def all_slots(self) -> Shorts:
@@ -197,18 +201,21 @@ class Store:
         doubles[:, :top], integers[:, :top] = self._doubles[:, :top], self._integers[:, :top]
         self._use(self._slots, doubles, integers)
 
-    def _put_values(self, table: pa.Table, order: Ints, targets: Ints) -> None:
-        """Convert the attributes of a batch, and put them into the arena."""
+    def _put_values(self, table: pa.Table, order: Ints, targets: Ints | int) -> None:
+        """Convert the attributes of a batch, and put them into the arena, in rows `targets`.
+
+        They are one after another if `targets` is the first of them.
+        """
         layout, top = self._layout, self._arena.top
         attributes = {name: whole(table.column(held)) for name, held in self._columns.items()}
         changed = layout.learn_texts(attributes)
         if changed is not None:
             for row in layout.text_rows:
                 self._recode(self._integers[row, :top], *changed)
-        if len(targets) and bool(np.all(np.diff(targets) == 1)):
-            begin, end = int(targets[0]), int(targets[-1]) + 1
-            doubles = self._doubles[:, begin:end]
-            layout.convert(attributes, order, doubles, self._integers[:, begin:end])
+        if isinstance(targets, int):
+            stop = targets + len(order)
+            doubles = self._doubles[:, targets:stop]
+            layout.convert(attributes, order, doubles, self._integers[:, targets:stop])
             return
         doubles = np.empty((len(self._doubles), len(order)))
         integers = np.empty((len(self._integers), len(order)), np.int64)

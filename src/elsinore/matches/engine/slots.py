@@ -128,23 +128,28 @@ def place_rows(
     classes: cython.const_longlong[::1],
     ordered: cython.bint,
     touched: cython.const_int[::1],
+    number: cython.longlong,
     order: cython.longlong[::1],
     targets: cython.longlong[::1],
+    seen: cython.uchar[::1],
 ) -> int:
     """Put the times, classes and moments of a batch into the store, key by key.
 
-    Fills `order` with the rows of the batch, key by key, and `targets` with their rows in the
-    store. Simultaneous events of a key share a moment unless they are `ordered`. Returns how many
-    rows there are, -1 if a key's are not in the order of time.
+    The last column of integers gets their numbers, from `number` on. Fills `order` with the rows of
+    the batch, key by key, `targets`, if it has room, with their rows in the store, and sets `seen`
+    [class] to 1. Simultaneous events of a key share a moment unless they are `ordered`. Returns how
+    many rows there are, -1 if a key's are not in the order of time.
     """
     count: cython.longlong = 0
-    number: cython.Py_ssize_t
+    numbers: cython.Py_ssize_t = arena.integers.shape[0] - 1
+    has_targets: cython.bint = targets.shape[0] > 0
+    place: cython.Py_ssize_t
     row: cython.Py_ssize_t
     with cython.nogil:
-        for number in range(touched.shape[0]):
-            arena.slots[touched[number]].place = count
-            count += arena.slots[touched[number]].added
-            arena.slots[touched[number]].added = 0
+        for place in range(touched.shape[0]):
+            arena.slots[touched[place]].place = count
+            count += arena.slots[touched[place]].added
+            arena.slots[touched[place]].added = 0
         for row in range(codes.shape[0]):
             slot: cython.int = codes[row]
             if slot < 0:
@@ -161,8 +166,12 @@ def place_rows(
             arena.integers[TIME, at] = times[row]
             arena.integers[CLASS, at] = classes[row]
             arena.integers[MOMENT, at] = moment
+            arena.integers[numbers, at] = number + row
+            if 0 <= classes[row] < seen.shape[0]:
+                seen[classes[row]] = 1
             order[arena.slots[slot].place] = row
-            targets[arena.slots[slot].place] = at
+            if has_targets:
+                targets[arena.slots[slot].place] = at
             arena.slots[slot].place += 1
             arena.slots[slot].end = at + 1
     return count
@@ -180,6 +189,11 @@ def release_rows(
             first: cython.longlong = first_from(arena, slot, least[number])
             released += first - arena.slots[slot].first
             arena.slots[slot].first = first
+            if first == arena.slots[slot].end:  # its room is left
+                arena.slots[slot].begin = 0
+                arena.slots[slot].first = 0
+                arena.slots[slot].end = 0
+                arena.slots[slot].limit = 0
     return released
 
 
