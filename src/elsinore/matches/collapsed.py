@@ -8,7 +8,7 @@ Nothing is enumerated. Where conditions are about single events, the events that
 are those that it is reached by, from some event on, and that a match can be completed after, up to
 some event: a stretch of all events that fit the state. The first and the last are found for all
 rows at once, state by state. With conditions between events, and with NOT, the events on paths are
-looked for row by row (`elsinore.matches.intermediate`).
+listed row by row (`elsinore.matches.engine.sets`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels import enter
-from elsinore.matches import intermediate as im
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.collapsible import needs_paths
+from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.pattern import NO_BUCKETS, RowSets, pattern_search, structs
+from elsinore.matches.engine.sets import list_windows, step_sets
 from elsinore.matches.found import Found
-from elsinore.matches.keyed import FIRST_ROW, MOMENT, slides, window_ends
+from elsinore.matches.keyed import FIRST_ROW, MOMENT
 from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
-from elsinore.matches.paths import PathSearch
+from elsinore.matches.paths import BEGINS, ENDS, WINDOW, PathSearch
 from elsinore.matches.program import register_places
 from elsinore.matches.query import are_apart, failure_of
 from elsinore.matches.registers import Register, RegisterKind
@@ -40,8 +41,7 @@ from elsinore.plan.classes import Classes
 
 ROWS = 1 << 15  # rows given out at a time
 LISTED = 1 << 20  # events in the windows of rows whose sets are listed at a time
-ROW_SECONDS = 2e-6  # what finding an event's window takes in plain Python
-STEP_SECONDS = 2e-5  # what a step of a user's aggregate takes in plain Python
+NO_NEGATIVES = np.zeros((0, 0), np.int64)
 EVER = np.iinfo(np.int64).max
 LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
 
@@ -50,7 +50,7 @@ LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
 class _Sets:
     """The sets of some rows: those of a state are `events[low : high]` of all that fit it."""
 
-    rows: Ints  # as in `elsinore.matches.intermediate`
+    rows: Ints  # as in `elsinore.matches.paths`
     state: int  # the state that the first event is in
     events: list[Ints]  # [state]: all events that fit it, and a last one that is none
     until: list[Ints]  # [state]: the same after a first one, -1, that is none
@@ -63,7 +63,7 @@ class _Sets:
     @property
     def begins(self) -> Ints:
         """Each row's first event."""
-        return self.rows[:, im.BEGINS]
+        return self.rows[:, BEGINS]
 
 
 class CollapsedSearch:
@@ -110,13 +110,15 @@ class CollapsedSearch:
         if len(rows) == 0:
             return
         if self._paths is not None:
-            negatives = self._paths.negatives(self.tables, operands, keys, window)
+            sets_of_rows = RowSets(
+                pattern_search(self.template, self.tables), operands, keys, window
+            )
             for some in _pieces(rows):
-                yield from self._of_paths(some, fits, operands, negatives, window)
+                yield from self._of_paths(some, fits, operands, sets_of_rows)
             return
         reach = _Reach(operands, keys, fits)
         for state in starts:
-            mine = rows[fits[state][rows[:, im.BEGINS]]]
+            mine = rows[fits[state][rows[:, BEGINS]]]
             for some in _pieces(mine) if self._lists else _cut(mine):
                 sets = self._sets(reach, state, some)
                 if len(sets):
@@ -127,8 +129,7 @@ class CollapsedSearch:
         rows: Ints,
         fits: NDArray[np.bool_],
         operands: Operands,
-        negatives: Ints,
-        window: tuple[int, int, int],
+        sets: RowSets,
     ) -> Iterator[Found]:
         """Yield rows whose sets are what is on paths, one for each variable they begin with."""
         assert self._paths is not None
@@ -138,11 +139,8 @@ class CollapsedSearch:
                 name = self.template.states[edge.target].variable
                 begins.setdefault(name, []).append(edge.target)
         for states in begins.values():
-            mine = rows[fits[states[0]][rows[:, im.BEGINS]]]
-            of_paths = [
-                self._paths.listed(self.tables, operands, negatives, mine, state, window)
-                for state in states
-            ]
+            mine = rows[fits[states[0]][rows[:, BEGINS]]]
+            of_paths = [self._paths.listed(sets, mine, state) for state in states]
             listed = tuple(
                 np.concatenate([getattr(part, name) for part in of_paths])
                 for name in ("rows", "events", "states")
@@ -167,7 +165,7 @@ class CollapsedSearch:
 
     def _sets(self, reach: _Reach, state: int, rows: Ints) -> _Sets:
         """Return the sets of all matches that begin with events in `state`; without any: no row."""
-        begins, ends = rows[:, im.BEGINS], rows[:, im.ENDS]
+        begins, ends = rows[:, BEGINS], rows[:, ENDS]
         moves = [(e.source, e.target) for e in self.template.edges if e.source != START]
         states = len(self.template.states)
         passes = 1 if all(source <= target for source, target in moves) else states
@@ -235,7 +233,7 @@ class CollapsedSearch:
             paths = np.stack([taken, in_state], axis=1).astype(np.int32)
             if sets is None:
                 last = np.maximum.reduceat(taken, starts[:-1])
-        return Found(rows[:, im.BEGINS], last, rows[:, im.WINDOW], events, numbers, starts, paths)
+        return Found(rows[:, BEGINS], last, rows[:, WINDOW], events, numbers, starts, paths)
 
     def _direct(self, kind: RegisterKind, sets: _Sets, states: list[int]) -> Any:
         """Return an aggregate that needs no list of events, None for others."""
@@ -303,7 +301,7 @@ class CollapsedSearch:
             (np.minimum if is_first else np.maximum).at(of_rows, rows, events)
             return np.where(of_rows == EVER, -1, of_rows)
         if register.aggregate is not None:
-            return self._stepped(register, place, states, rows, events, count, operands)
+            return self._stepped(place, states, rows, events, count, operands)
         name = register.attribute or ""
         if register.kind in {RegisterKind.SUM, RegisterKind.SUM_HIGH}:
             row = self._layout.half(name, is_high=register.kind is RegisterKind.SUM_HIGH)
@@ -329,7 +327,6 @@ class CollapsedSearch:
 
     def _stepped(
         self,
-        register: Register,
         place: int,
         states: list[int],
         rows: Ints,
@@ -339,20 +336,20 @@ class CollapsedSearch:
     ) -> Doubles:
         """Return a user's aggregate of each row's set, its events in the order of time."""
         order = np.lexsort((events, rows))
-        header = self.tables.integers
-        updates = header[header[Header.UPDATE_AT] + states[0]]
-        listed = header[updates + 1 : updates + 1 + header[updates]].reshape(-1, 4)
-        (step,) = listed[(listed[:, 0] == register.kind) & (listed[:, 1] == place), 2]
-        given = header[header[Header.INIT_AT] + 1 :][: header[header[Header.INIT_AT]]]
-        values = {int(n): self.tables.constants[at] for n, at in given.reshape(-1, 2)}
-        initial = np.array([values.get(place + n, 0.0) for n in range(register.width)])
+        search = pattern_search(self.template, self.tables)
+        values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS)
         results = np.full(count, np.nan)
-        work = np.zeros((1, register.width))
-        enter(
-            im.step_sets, STEP_SECONDS * len(rows), header, int(step), initial, rows[order],
-            events[order], operands.doubles, work, results,
-        )  # fmt: skip
-        if header[Header.FAILED] > 0:
+        step_sets(
+            search.program,
+            values,
+            search.new_match(),
+            states[0],
+            place,
+            rows[order],
+            events[order],
+            results,
+        )
+        if search.take_failure():
             raise failure_of(self.template, self.tables)
         return results
 
@@ -360,25 +357,15 @@ class CollapsedSearch:
 def _rows(keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: Any) -> Ints:
     """Return the rows whose windows have passed by now, in order of their first events.
 
-    Columns are those of `elsinore.matches.intermediate`.
+    Columns are those of `elsinore.matches.paths`.
     """
-    count = wholes.shape[1]
-    within, slide, origin = window
-    if slide > 0:
-        mask = fits.astype(np.uint8)
-        none = np.empty((0, 3), dtype=np.int64)
-        seconds = ROW_SECONDS * count * (1 + within // slide)
-        total = enter(slides, seconds, keys, wholes, within, slide, origin, mask, none)
-        rows = np.empty((total, 3), dtype=np.int64)
-        enter(slides, seconds, keys, wholes, within, slide, origin, mask, rows)
-    else:
-        ends = np.empty(count, dtype=np.int64)
-        ready = np.empty(count, dtype=np.uint8)
-        enter(window_ends, ROW_SECONDS * count, keys, wholes, within, ends, ready)
-        begins = np.flatnonzero(fits & (ready == 1))
-        rows = np.stack([begins, np.zeros(len(begins), dtype=np.int64), ends[begins]], axis=1)
-    key = np.searchsorted(keys[:, FIRST_ROW], rows[:, im.BEGINS], side="right") - 1
-    return np.concatenate([rows, keys[key, FIRST_ROW][:, None]], axis=1)
+    mask = fits.astype(np.uint8)
+    rows = np.empty((int(np.count_nonzero(fits)), 4), dtype=np.int64)
+    count = list_windows(wholes, tb.Window(structs(keys), *window), mask, rows)
+    if count > len(rows):
+        rows = np.empty((count, 4), dtype=np.int64)
+        list_windows(wholes, tb.Window(structs(keys), *window), mask, rows)
+    return rows[:count]
 
 
 def _cut(rows: Ints) -> Iterator[Ints]:
@@ -389,7 +376,7 @@ def _cut(rows: Ints) -> Iterator[Ints]:
 
 def _pieces(rows: Ints) -> Iterator[Ints]:
     """Yield rows in pieces whose windows have a bounded number of events, of one row at least."""
-    sizes = np.cumsum(rows[:, im.ENDS] - rows[:, im.BEGINS] + 1)
+    sizes = np.cumsum(rows[:, ENDS] - rows[:, BEGINS] + 1)
     start = 0
     while start < len(rows):
         before = sizes[start - 1] if start else 0

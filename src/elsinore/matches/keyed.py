@@ -10,7 +10,7 @@ No match begins before `NEXT_ROW`, and none ends by time `QUIET`, if a query sel
 from __future__ import annotations
 
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.arrays import Ints
 from elsinore.model import window
 
 TIME, CLASS, MOMENT = 0, 1, 2  # rows of `integers` (`elsinore.matches.operands`)
@@ -33,53 +33,3 @@ def first_at(integers: Ints, begin: int, end: int, value: int) -> int:
         else:
             high = middle
     return low
-
-
-@kernel(borrows=True)
-def window_ends(keys: Ints, integers: Ints, within: int, ends: Ints, ready: Bytes) -> None:
-    """Fill `ends` with the last event of the window that begins with each event.
-
-    Windows are `within` time units long, below 0: of the whole key. `ready` is 1 for those that
-    have passed by now and had not before.
-    """
-    for key in range(len(keys)):
-        last, end = keys[key, FIRST_ROW], keys[key, END_ROW]
-        for event in range(keys[key, FIRST_ROW], end):
-            if within < 0:
-                ends[event] = end - 1
-                ready[event] = 1 if keys[key, REACHED] == FOREVER else 0
-                continue
-            until = integers[TIME, event] + within
-            last = max(last, event)
-            while last + 1 < end and integers[TIME, last + 1] <= until:
-                last += 1
-            ends[event] = last
-            ready[event] = 1 if keys[key, PASSED] <= until < keys[key, REACHED] else 0
-
-
-@kernel(borrows=True)
-def slides(
-    keys: Ints, integers: Ints, within: int, slide: int, origin: int, fits: Bytes, rows: Ints
-) -> int:
-    """Fill `rows` with event, window and the window's last event, where `fits` [event] is 1.
-
-    Windows are those that hold the event, have passed by now and had not before. Returns how many
-    there are, also where `rows` has no room for them.
-    """
-    count = 0
-    for key in range(len(keys)):
-        for event in range(keys[key, FIRST_ROW], keys[key, END_ROW]):
-            if fits[event] == 0:
-                continue
-            number = first_window(integers[TIME, event], within, slide, origin)
-            while origin + number * slide <= integers[TIME, event]:
-                over = origin + number * slide + within
-                if over > keys[key, REACHED]:
-                    break
-                if over > keys[key, PASSED]:
-                    if count < len(rows):
-                        rows[count, 0], rows[count, 1] = event, number
-                        rows[count, 2] = first_at(integers, event, keys[key, END_ROW], over) - 1
-                    count += 1
-                number += 1
-    return count

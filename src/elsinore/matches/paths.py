@@ -6,19 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elsinore.kernels import enter
-from elsinore.matches import intermediate as im
-from elsinore.matches.arrays import Doubles, Ints, Registers, Rules
+from elsinore.matches.arrays import Ints
 from elsinore.matches.collapsible import known_conditions
-from elsinore.matches.interpret import STACK
-from elsinore.matches.operands import Operands
-from elsinore.matches.program import register_places
-from elsinore.matches.query import negative_rows
-from elsinore.matches.tables import Header, Tables
+from elsinore.matches.engine.pattern import RowSets
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.matches.windows import NO_WINDOW
 
-EVENT_SECONDS = 2e-5  # what looking whether an event is on a path takes in plain Python, at least
+# Columns of rows: the first event, the window, the last event in it, the first row of the key.
+BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,57 +28,14 @@ class PathSearch:
     """Lists the events that are on paths, for rows of one template."""
 
     def __init__(self, template: MatchTemplate) -> None:
-        self._template = template
         self._known = {
             edge.target: known_conditions(template, edge.target)
             for edge in template.edges
             if edge.source == START
         }
-        self._places = register_places(template.registers)
 
-    def negatives(
-        self, tables: Tables, operands: Operands, keys: Ints, window: tuple[int, int, int]
-    ) -> Ints:
-        """Return what patterns under NOT forbid (`elsinore.matches.query.negative_rows`)."""
-        return negative_rows(self._template, tables, operands, keys, window[0])
-
-    def listed(
-        self,
-        tables: Tables,
-        operands: Operands,
-        negatives: Ints,
-        rows: Ints,
-        state: int,
-        window: tuple[int, int, int],
-    ) -> Listed:
-        """Return what is in the sets of rows that begin in `state`; `rows` as in `intermediate`."""
-        header = tables.integers
-        states = int(header[Header.STATES])
-        sizes = rows[:, im.ENDS] - rows[:, im.BEGINS] + 1
-        longest = int(sizes.max(initial=0))
-        marks = np.zeros((longest + 1, states), dtype=np.uint8)
-        event_registers = np.full((2, int(header[Header.EVENTS])), -1, dtype=np.int64)
-        numbers: Doubles = np.zeros((2, int(header[Header.NUMBERS])))
-        edges = len(self._template.edges)
-        stack, wholes = np.zeros(STACK + edges), np.zeros(STACK + 2 * edges, dtype=np.int64)
-        rules = Rules(tables.constants, negatives, stack, wholes)
-        sets, registers = (
-            im.Sets(rows, self._known[state], marks),
-            Registers(event_registers, numbers),
-        )
-        room = np.empty((max(longest * states, 1 << 16), 3), dtype=np.int64)
-        progress = np.zeros(im.PROGRESS, dtype=np.int64)
-        progress[[im.WITHIN, im.SLIDE, im.ORIGIN]] = window
-        if window[0] == NO_WINDOW:
-            progress[im.WITHIN] = -1
-        pieces = []
-        seconds = EVENT_SECONDS * float(sizes.sum())
-        while progress[im.NEXT_ROW] < len(rows):
-            progress[im.FILLED] = 0
-            enter(
-                im.intermediate, seconds, header, rules, operands.values, sets, state, progress,
-                registers, room,
-            )  # fmt: skip
-            pieces.append(room[: progress[im.FILLED]].copy())
-        triples = np.concatenate(pieces) if pieces else room[:0]
+    def listed(self, sets: RowSets, rows: Ints, state: int) -> Listed:
+        """Return what is in the sets of rows that begin in a state; rows are in order."""
+        pieces = list(sets.listed(rows, self._known[state], state))
+        triples = np.concatenate(pieces) if pieces else np.zeros((0, 3), np.int64)
         return Listed(*(np.ascontiguousarray(triples[:, n]) for n in range(3)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
@@ -15,6 +16,7 @@ from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.program import build_program
 from elsinore.matches.engine.search import scan
+from elsinore.matches.engine.sets import Sets, list_sets
 from elsinore.matches.engine.suppressed import scan_suppressed
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, MOMENT, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Operands
@@ -59,14 +61,14 @@ class PatternSearch:
         self.tables = tables
         code = tables.program
         comparisons = [comparison_of(code, number) for number in range(len(code.starts) - 1)]
-        self._program = build_program(template, tables, comparisons, is_negative=is_negative)
-        self._lookups = Lookups(self._program, comparisons)
-        self._program.many = MANY
-        self._graph = tb.Graph(len(template.states))
+        self.program = build_program(template, tables, comparisons, is_negative=is_negative)
+        self._lookups = Lookups(self.program, comparisons)
+        self.program.many = MANY
+        self.graph = tb.Graph(len(template.states))
         self._lists: Any = None  # of the states of classes, as the program has them
         self._output: tb.Output | None = None
         self._match: tb.Match | None = None
-        self._most_states = 0  # of a class
+        self.most_states = 0  # of a class
         spans = [_span_of(template, state) for state in range(len(template.states))]
         self._degree = max(spans, default=0)
         self._negatives = [
@@ -80,7 +82,7 @@ class PatternSearch:
 
         Otherwise they are left out afterwards (`elsinore.matches.selection`).
         """
-        program = self._program
+        program = self.program
         return (
             program.suppress >= 0
             and program.selection == tb.ALL
@@ -92,7 +94,7 @@ class PatternSearch:
     @property
     def selects(self) -> bool:
         """Whether the search itself leaves out what SUPPRESS does."""
-        return self.suppresses or self._program.selection != tb.ALL
+        return self.suppresses or self.program.selection != tb.ALL
 
     def output(
         self, *, limit: int, guard: int, wants_paths: bool, counts_exactly: bool
@@ -115,9 +117,9 @@ class PatternSearch:
 
         Raises TooLongError, TooManyError or AggregateError.
         """
-        values = self._values(operands, keys, window.within)
-        graph, program = self._graph, self._program
-        match = self._match or self._new_match(STEPS)
+        values = self.values(operands, keys, window.within)
+        graph, program = self.graph, self.program
+        match = self._match or self.new_match(STEPS)
         match.depth, match.first_edge, match.is_made = -1, 0, 0
         earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
         graph.event_count = -1
@@ -147,14 +149,21 @@ class PatternSearch:
             if status == tb.TOO_MANY:
                 raise TooManyError(int(min(max(output.too_many, output.in_window), MOST)))
             if status == tb.FAILED:
-                self.tables.integers[Header.FAILED] = program.failed_row + 1
-                program.failed_row = -1
+                self.take_failure()
                 raise AggregateError
             if status == tb.DEEP:
                 earlier.append(match)
                 match = self._deeper(match)
             elif status == tb.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
                 self._widen(output)
+
+    def take_failure(self) -> bool:
+        """Return whether an aggregate of the user's failed; the tables say at which row."""
+        has_failed = self.program.failed_row >= 0
+        if has_failed:
+            self.tables.integers[Header.FAILED] = self.program.failed_row + 1
+            self.program.failed_row = -1
+        return bool(has_failed)
 
     def latest_rows(self, operands: Operands, keys: Ints, within: int) -> Ints:
         """Return for each pattern under NOT and row the latest beginning of a match that ended.
@@ -178,9 +187,9 @@ class PatternSearch:
     ) -> None:
         """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
         window = tb.Window(structs(keys), within, 0, 0)
-        values = self._values(operands, keys, within)
-        match = self._new_match(STEPS)
-        latest_beginnings(self._program, values, self._graph, window, match, latest)
+        values = self.values(operands, keys, within)
+        match = self.new_match(STEPS)
+        latest_beginnings(self.program, values, self.graph, window, match, latest)
 
     def _fill_one_by_one(self, operands: Operands, keys: Ints, within: int, latest: Ints) -> None:
         """Fill the latest beginnings of a pattern from all its matches."""
@@ -202,16 +211,16 @@ class PatternSearch:
         for begin, end in keys[:, :2]:
             latest[begin:end] = np.maximum.accumulate(latest[begin:end])
 
-    def _values(self, operands: Operands, keys: Ints, within: int) -> tb.Values:
+    def values(self, operands: Operands, keys: Ints, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
         negatives = self.latest_rows(operands, keys, within)
-        if len(self._program.relations):
+        if len(self.program.relations):
             self._put_forbidden()
         longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
         self._put_classes()
         integers, buckets = self._look_up(operands, keys, longest)
         at = int(self.tables.integers[Header.WHOLES_AT])
-        wholes = self._program.conditions.wholes
+        wholes = self.program.conditions.wholes
         np.asarray(wholes)[:] = self.tables.integers[at : at + len(wholes)]
         self._make_room(longest, operands.wholes.shape[1])
         columns = operands.values.doubles, integers, negatives, buckets
@@ -222,9 +231,9 @@ class PatternSearch:
         if longest < FEW:
             self._lookups.leave_out()
             return operands.wholes, NO_BUCKETS
-        integers = self._lookups.put_orders(self._graph, operands)
+        integers = self._lookups.put_orders(self.graph, operands)
         self._lookups.put_limits(operands, keys)
-        return integers, put_buckets(self._program, self._lookups, operands, keys)
+        return integers, put_buckets(self.program, self._lookups, operands, keys)
 
     def _put_classes(self) -> None:
         """Put in which states the events of each class take, if classes have come."""
@@ -237,32 +246,32 @@ class PatternSearch:
         classes["states"] = begin
         lengths = np.where(states.at > 0, states.lists[states.at], 0)
         classes["states_end"] = begin + lengths
-        self._most_states = int(lengths.max(initial=0))
-        self._program.classes = classes
-        self._program.class_states = states.lists.astype(np.int32)
+        self.most_states = int(lengths.max(initial=0))
+        self.program.classes = classes
+        self.program.class_states = states.lists.astype(np.int32)
 
     def _put_forbidden(self) -> None:
         """Put in which events each pattern under NOT takes."""
-        classes = [np.asarray(negative._program.classes) for negative in self._negatives]
+        classes = [np.asarray(negative.program.classes) for negative in self._negatives]
         forbids = np.zeros((len(classes), max(map(len, classes))), np.uint8)
         for number, of_negative in enumerate(classes):
             takes = of_negative["states"] < of_negative["states_end"]
             forbids[number, : len(takes)] = takes
-        self._program.forbids = forbids
+        self.program.forbids = forbids
 
     def _make_room(self, rows: int, all_rows: int) -> None:
         """Make room for the graph of a key with so many events, of so many in all."""
-        graph = self._graph
-        if len(self._program.buckets) and len(graph.event_of) < all_rows:
+        graph = self.graph
+        if len(self.program.buckets) and len(graph.event_of) < all_rows:
             graph.event_of = np.zeros(all_rows, np.int32)
-        nodes = rows * self._most_states
+        nodes = rows * self.most_states
         if len(graph.events) < rows or len(graph.nodes) < nodes:
             graph.events = tb.empty(tb.EVENT, rows)
             graph.nodes = tb.empty(tb.NODE, nodes)
             graph.links = np.zeros(nodes * self._degree, np.int32)
-            if self._program.has_filters:
+            if self.program.has_filters:
                 graph.closed = np.zeros(nodes, np.int32)
-            if self._program.selection != tb.ALL:
+            if self.program.selection != tb.ALL:
                 graph.seen_from = np.zeros(nodes, np.int32)
                 graph.seen_depth = np.zeros(nodes, np.int32)
             if self.suppresses:
@@ -274,13 +283,14 @@ class PatternSearch:
         header = self.tables.integers
         return int(header[Header.EVENTS]), int(header[Header.NUMBERS])
 
-    def _new_match(self, depth: int) -> tb.Match:
+    def new_match(self, depth: int = STEPS) -> tb.Match:
+        """Return room for a match of so many events."""
         return tb.Match(depth, *self._registers)
 
     def _deeper(self, match: tb.Match) -> tb.Match:
         """Return the match under way with room for twice as many events."""
         depth = len(match.frames)
-        deeper = self._new_match(2 * depth)
+        deeper = self.new_match(2 * depth)
         np.asarray(deeper.frames)[:depth] = np.asarray(match.frames)
         np.asarray(deeper.held)[: depth + 1] = np.asarray(match.held)
         np.asarray(deeper.numbers)[: depth + 1] = np.asarray(match.numbers)
@@ -295,6 +305,35 @@ class PatternSearch:
         """Make room for twice as many matches."""
         wider = tb.Output(*self._registers, 2 * output.found.shape[1])
         output.found, output.counted, output.paths = wider.found, wider.counted, wider.paths
+
+
+class RowSets:
+    """Lists the sets of rows in collapsed form (`elsinore.matches.engine.sets`)."""
+
+    def __init__(
+        self, search: PatternSearch, operands: Operands, keys: Ints, window: tuple[int, int, int]
+    ) -> None:
+        self._search, self._keys, self._window = search, keys, window
+        self._values = search.values(operands, keys, window[0])
+        self._longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
+
+    def listed(self, rows: Ints, known: NDArray[np.uint8], state: int) -> Iterator[Ints]:
+        """Yield row, event and state of what is in the sets of rows that begin in a state.
+
+        `rows` are in the order of their first events; `known` [condition] says which conditions
+        read no earlier event than that.
+        """
+        search = self._search
+        nodes = self._longest * max(search.most_states, 1)
+        sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, 1 << 16))
+        window = tb.Window(structs(self._keys), *self._window)
+        graph = search.graph
+        graph.event_count = -1
+        match = search.new_match()
+        while sets.next_row < len(rows):
+            sets.filled = 0
+            list_sets(search.program, self._values, graph, window, match, sets, state)
+            yield np.asarray(sets.listed)[: sets.filled].copy()
 
 
 def pattern_search(template: MatchTemplate, tables: Tables) -> PatternSearch:
