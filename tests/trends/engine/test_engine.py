@@ -203,6 +203,12 @@ for seed in range(3):
     random = Random(seed)
     results = run(plan(parse_workload(workload_text(random))), stream(random, 30), RunOptions())
     print([table.to_pylist() for table in results.values()])
+from trends.engine import test_long_streams as long
+for condition in long.CONDITIONS.values():
+    for pattern in list(long.PATTERNS.values())[:3]:
+        text = f"QUERY q RETURN COUNT(*), SUM(b.v) PATTERN {pattern} WHERE {condition};"
+        results = run(plan(parse_workload(text)), long.stream(1, 30), RunOptions())
+        print(results["q"].to_pylist())
 """
 
 
