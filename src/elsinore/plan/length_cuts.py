@@ -60,6 +60,22 @@ def length_cut(left: Expression, operator: Operator, right: Expression) -> Cut |
     return Cut(previous, operator, shifted)
 
 
+def limits_time(left: Expression, right: Expression) -> bool:
+    """Return whether a comparison is of one attribute of each of two events and a constant length.
+
+    >>> time, before = Attribute("current", "time"), Attribute(PREVIOUS, "time")
+    >>> limits_time(Binary(Operator.SUB, time, before), Duration(60_000_000_000))
+    True
+    """
+    terms = signed_terms(Binary(Operator.SUB, left, right)) or []
+    events = [term.variable for _, term in terms if isinstance(term, Attribute)]
+    has_length = any(
+        isinstance(term, Duration) or (isinstance(term, Literal) and term.is_ticks)
+        for _, term in terms
+    )
+    return has_length and len(events) == 2 and events[0] != events[1]
+
+
 def signed_terms(expression: Expression) -> list[Term] | None:
     """Return the terms of a sum of attributes and constants; None for another expression."""
     terms = list(_terms(expression, 1))

@@ -16,6 +16,7 @@ from elsinore.model.expression import Attribute, Binary, Expression
 from elsinore.model.query import Query
 from elsinore.plan.between import CURRENT, PREVIOUS, is_local, readings
 from elsinore.plan.guards import GuardedPositions
+from elsinore.plan.length_cuts import limits_time
 from elsinore.plan.predicates import binds, over_type
 
 LOOKS = 20  # each may take a solver some tens of milliseconds
@@ -30,9 +31,9 @@ def impossible_neighbours(
     """Tell of the variables whose events never follow one another, though the pattern lets them.
 
     `placed` are the patterns that have trends of their own. Pairs of which one variable can have no
-    event at all are passed over, and so are single comparisons of two attributes: something
-    satisfies them. Of pairs of which the same is asked the first is told, and no more than `LOOKS`
-    are looked at.
+    event at all are passed over, and so are single comparisons of two attributes, and single limits
+    of the time between two events: something satisfies them. Of pairs of which the same is asked
+    the first is told, and no more than `LOOKS` are looked at.
     """
     reports: dict[str, None] = {}
     looked_at: set[frozenset[Expression]] = set()
@@ -42,7 +43,7 @@ def impossible_neighbours(
         between = _between(query, whole)
         for earlier, later in near:
             pairwise = between.get((earlier, later), {})
-            if not pairwise or (len(pairwise) == 1 and all(map(_compares_attributes, pairwise))):
+            if not pairwise or (len(pairwise) == 1 and all(map(_is_satisfiable, pairwise))):
                 continue
             of_earlier, of_later = _of_one(query, earlier, PREVIOUS), _of_one(query, later, CURRENT)
             everything = frozenset(pairwise | of_earlier | of_later)
@@ -77,10 +78,13 @@ def _of_one(query: Query, variable: str, read_as: str) -> Conditions:
     return {over_type(predicate, read_as): predicate for predicate in local}
 
 
-def _compares_attributes(condition: Expression) -> bool:
+def _is_satisfiable(condition: Expression) -> bool:
+    """Return whether a condition compares an attribute of each event, maybe with a length added."""
     match condition:
         case Binary(operator, Attribute(one), Attribute(other)):
             return operator.is_comparison and one != other
+        case Binary(operator, left, right) if operator.is_comparison:
+            return limits_time(left, right)
     return False
 
 
