@@ -8,7 +8,7 @@ PATTERN = "PATTERN SEQ(A a, B+ b[], C c)"
 
 CASES = [
     (f"RETURN a.v {PATTERN} WHERE b[i].v < c.v", "c.v", "'c' is not bound yet when b[i] is taken"),
-    (f"RETURN a.v {PATTERN} WHERE b[2].v < 1", "2", "b[ ] holds i for the current event"),
+    (f"RETURN a.v {PATTERN} WHERE b[x].v < 1", "x", "b[ ] holds i for the current event"),
     (
         "RETURN a.v PATTERN SEQ(A a, NOT SEQ(C x, C+ y), B b) WHERE y[i].v > MAX(y[1..i-1].v)",
         "y[1..i-1].v",

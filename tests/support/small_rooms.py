@@ -10,8 +10,9 @@ import pytest
 from benchmarks.evaluations import postponed_search, run_kernels, run_search
 
 from elsinore.kernels import uncompiled
-from elsinore.matches import kernel_search, store, texts
+from elsinore.matches import kernel_search, store
 from elsinore.matches.engine import pattern
+from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
 
 KERNELS = (
@@ -36,6 +37,6 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
     patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
     patch.setattr(store, "FEW", drawn.number(0, 4))
-    patch.setattr(texts, "FEW", drawn.number(0, 2))
-    patch.setattr(texts, "STEP", 1)
-    patch.setattr(texts, "HIGHEST", drawn.number(20, 40))
+    patch.setattr(ranked, "FEW", drawn.number(0, 2))
+    patch.setattr(ranked, "STEP", 1)
+    patch.setattr(ranked, "HIGHEST", drawn.number(20, 40))
