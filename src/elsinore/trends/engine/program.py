@@ -153,6 +153,7 @@ class ProgramBuilder:
             addends=len(self._rows["shared_addends"]),
             ranks=len(self._rows["shared_ranks"]),
             units=len(self._rows["units"]),
+            forms=self.sharing.most_forms,
             **self.sharing.sizes,
             row_values=row_values,
             negatives=len(self.updates.merged.negatives),

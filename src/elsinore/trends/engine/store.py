@@ -65,6 +65,7 @@ class StoreShape(NamedTuple):
     addends: int  # of all sharing sets
     ranks: int
     units: int
+    forms: int  # that are kept of a sharing set at most
     row_values: int  # columns that conditions read of earlier events
     negatives: int
     windows: int  # open at once, of all kinds
@@ -324,9 +325,9 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "parts": np.zeros((count, shape.parts), PART).view(np.recarray),
         "part_of": np.zeros((count, shape.cohorts), np.int32),
         "marks": np.zeros((count, shape.units), np.uint8),
-        "form_totals": np.zeros((count, FORMS, shape.sets)),
-        "form_weights": np.zeros((count, FORMS, shape.addends)),
-        "form_leasts": np.zeros((count, FORMS, shape.ranks), np.int64),
+        "form_totals": np.zeros((count, shape.forms, shape.sets)),
+        "form_weights": np.zeros((count, shape.forms, shape.addends)),
+        "form_leasts": np.zeros((count, shape.forms, shape.ranks), np.int64),
         "weights": np.zeros((count, 2, shape.weights)),
         "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
         "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),

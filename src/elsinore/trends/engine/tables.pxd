@@ -98,6 +98,7 @@ cdef struct SharingSet:
     int has_sums
     int units
     int units_end
+    int most_forms
 
 cdef struct Unit:
     int pieces

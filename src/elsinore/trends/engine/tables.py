@@ -113,6 +113,7 @@ SHARING_SET = np.dtype(
         ("has_sums", "i4"),
         ("units", "i4"),
         ("units_end", "i4"),
+        ("most_forms", "i4"),
     ]
 )
 UNIT = np.dtype([("pieces", "i4"), ("pieces_end", "i4")])

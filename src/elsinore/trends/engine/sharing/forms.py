@@ -9,7 +9,8 @@ it. Two forms one after the other are one form:
     weight = weight_1 * (1 + total_2) + weight_2 * (1 + total_1)
 
 A *unit* is a holder with its twins, which are brought up to date together; of a slot's forms, it
-has the first `marks[slot, unit]`.
+has the first `marks[slot, unit]`. How many forms are kept at most grows with the square root of the
+number of cells: composing them costs what they are, putting them in everywhere what the cells are.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def keep_form(
         store.graphlets[slot, number].parts != 1
         or store.graphlets[slot, number].alone > 0
         or store.graphlets[slot, number].pending
-        or store.graphlets[slot, number].forms == FORMS
+        or store.graphlets[slot, number].forms >= program.sets[number].most_forms
     ):
         return False
     part: cython.Py_ssize_t = program.sets[number].parts

@@ -17,6 +17,7 @@ from __future__ import annotations
 import cython
 
 from elsinore.trends.engine.tables import FOREVER as _FOREVER
+from elsinore.trends.engine.tables import ONE as _ONE
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.recurrence import addend_of
@@ -39,6 +40,7 @@ else:
     from elsinore.trends.engine.tables import Batch, Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
+ONE = cython.declare(cython.Py_ssize_t, _ONE)
 GREAT = cython.declare(cython.double, 2.0**100)  # products with numbers below 2**512 are doubles
 LONGEST = cython.declare(cython.Py_ssize_t, 64)  # events in a row, which double a total each
 STORED = cython.declare(cython.Py_ssize_t, 0)
@@ -207,9 +209,15 @@ def fold_row(
         factor: cython.double = 1.0 + total
         at: cython.Py_ssize_t = first_weight(program, number, part) + place - addends
         weight: cython.double = store.weights[slot, STORED, at]
-        for event in range(begin, end):
-            weight += weight + factor * addend_of(batch, event, program.shared_addends[place])
-            factor += factor
+        addend: cython.Py_ssize_t = program.shared_addends[place]
+        if addend == ONE:
+            for _ in range(begin, end):
+                weight += weight + factor
+                factor += factor
+        else:
+            for event in range(begin, end):
+                weight += weight + factor * addend_of(batch, event, addend)
+                factor += factor
         store.weights[slot, STORED, at] = weight
     for place in range(ranks, program.sets[number].ranks_end):
         at = first_least(program, number, part) + place - ranks
@@ -238,7 +246,7 @@ def store_graphlets(program: Program, store: Store, slot: cython.Py_ssize_t) -> 
             catch_up(program, store, slot, number)
             put_in(program, store, slot, number, STORED)
             put_in(program, store, slot, number, ARRIVING)
-        elif fold(program, store, slot, number):
+        elif fold(program, store, slot, number) and not keep_form(program, store, slot, number):
             catch_up(program, store, slot, number)
             put_in(program, store, slot, number, STORED)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.benefit import cell_price, value_price
 from elsinore.trends.engine.sharing.sets import SharingSet, queries_through, sharing_sets
+from elsinore.trends.engine.store import FORMS
 from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates
 
@@ -39,6 +41,7 @@ class SharingTables:
         self._updates, self._layout = updates, layout
         self._rows, self._add_steps = rows, add_steps
         self.sets = sharing_sets(updates)
+        self.most_forms = 1
         self.sizes = {"parts": 0, "weights": 0, "leasts": 0}
         self._passing = queries_through(updates.merged)
         self._set_of = {
@@ -75,6 +78,9 @@ class SharingTables:
             rows["cohorts"].append((len(set().union(*(self._passing[n] for n in several))),))
             rows["separate"].append(cell_price(cells))
             rows["values"].append(value_price(cells))
+        cells = sum(map(self._cells, sharing_set.members))
+        most_forms = min(FORMS, math.isqrt(4 * cells) + 1)
+        self.most_forms = max(self.most_forms, most_forms)
         cohorts = len(sharing_set.holders)
         parts = min(cohorts, MOST_PARTS)
         addends, ranks = len(rows["shared_addends"]), len(rows["shared_ranks"])
@@ -98,6 +104,7 @@ class SharingTables:
                 int(sharing_set.has_sums),
                 units,
                 len(rows["units"]),
+                most_forms,
             )
         )
         sizes["parts"] += parts
