@@ -153,13 +153,13 @@ def test_two_queries_look_at_one_state_by_different_attributes() -> None:
         assert_same(found[name].to_pylist(), exact[name].to_pylist())
 
 
-def test_an_event_of_no_class_leaves_room_for_rows() -> None:
-    """An event that no state takes interrupts CONTIGUOUS trends where rows need room."""
-    query = (
-        "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE b[i].v * b[i-1].v > 0 "
+def test_rows_get_room_at_an_event_of_no_class() -> None:
+    """An event that no state takes comes between those of CONTIGUOUS trends, and is looked at."""
+    text = "".join(
+        f"QUERY q{n} RETURN COUNT(*) PATTERN SEQ(A a, B b+, D? d) WHERE b[i].v * b[i-1].v > {n} "
         "STRATEGY CONTIGUOUS;"
+        for n in range(40)
     )
-    types = ["Z", "A", "B", "B"] * 400
-    table = pa.table({"time": range(len(types)), "type": types, "v": [1] * len(types)})
-    (row,) = run(plan(parse_workload(query)), table, RunOptions())["q"].to_pylist()
-    assert row["count(*)"] == 800
+    table = pa.table({"time": range(4), "type": ["Z", "A", "B", "B"], "v": [9] * 4})
+    found = run(plan(parse_workload(text)), table, RunOptions())
+    assert [rows.to_pylist()[0]["count(*)"] for rows in found.values()] == [2] * 40
