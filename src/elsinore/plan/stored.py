@@ -47,10 +47,11 @@ class Negatives:
 
     def templates(self, is_range: Callable[[Cut], bool]) -> list[Template]:
         """Return their templates, which keep the latest beginning of a match."""
-        return [
-            _Storing(_with_beginning(negative), is_range, self).template()
-            for negative in self._numbers
-        ]
+        templates: list[Template] = []
+        while len(templates) < len(self._numbers):  # those under NOT in them are added
+            negative = list(self._numbers)[len(templates)]
+            templates.append(_Storing(_with_beginning(negative), is_range, self).template())
+        return templates
 
 
 def _with_beginning(negative: GuardedTemplate) -> GuardedTemplate:
@@ -94,10 +95,13 @@ def stored(
 def _refusal(guarded: GuardedTemplate) -> str | None:
     if guarded.ambiguous:
         return "the pattern is ambiguous"
-    if len(guarded.anchors) > 1 or any(negative.anchors for negative in guarded.negatives):
+    negatives = guarded.negatives_at_any_depth
+    if len(guarded.anchors) > 1 or any(negative.anchors for negative in negatives):
         return "events are compared with several that need not precede them directly"
-    if any(negative.negatives for negative in guarded.negatives):
-        return "a pattern under NOT has a NOT"
+    at_edges = [start.ways for n in negatives for start in n.starts]
+    at_edges += [end.ways for n in negatives for end in n.ends]
+    if any(ways != FREE for ways in at_edges):
+        return "a pattern under NOT begins or ends with NOT, which its window decides"
     return None
 
 

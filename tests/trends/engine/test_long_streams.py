@@ -44,6 +44,7 @@ PATTERNS = {
     "NOT of two in between": "SEQ(A x, NOT SEQ(D d, C e), B b+)",
     "NOT of two at the end": "SEQ(A x, B b+, NOT SEQ(D d, C e))",
     "NOT of two at the start": "SEQ(NOT SEQ(D d, C e), A x, B b+)",
+    "NOT inside NOT": "SEQ(A x, NOT SEQ(D d, NOT A f, C e), B b+)",
     "NOT of many": "SEQ(A x, B b+, NOT SEQ(D d+, C e), C c)",
 }
 WINDOWS = ("", "WITHIN 40 seconds SLIDE 10 seconds")

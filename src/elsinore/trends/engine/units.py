@@ -1,8 +1,8 @@
 """Which units the engine runs, and the templates that it runs them by.
 
 All but EXACT and what `elsinore.plan.stored` gives a reason against: conditions, NOT and strategies
-in ambiguous patterns, NOT under NOT, and trends with several anchors. `elsinore.trends.sets` has
-these.
+in ambiguous patterns, NOT at an edge of a pattern under NOT, and trends with several anchors.
+`elsinore.trends.sets` has these.
 """
 
 from __future__ import annotations
