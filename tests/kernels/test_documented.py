@@ -44,11 +44,11 @@ EXAMPLE = """
 import json
 import elsinore as el
 from elsinore.kernels import compiling, is_compiled, means
-from elsinore.trends.sums.entry import arrive
+from elsinore.trends.values.deviating import deviate
 
 query = '''
     QUERY slow
-    RETURN   rider, COUNT(*) AS trips, AVG(T.speed) AS speed
+    RETURN   rider, COUNT(*) AS trips, AVG(T.speed) AS speed, VARIANCE(T.speed)
     PATTERN  SEQ(Request R, Travel T+, Pickup P)
     WHERE    [rider] AND T.speed < 10
     GROUP BY rider
@@ -59,7 +59,7 @@ rows = [(0, "Request", None), (60, "Travel", 8.0), (120, "Travel", 6.0), (180, "
 events = [{"time": t, "type": kind, "rider": 7, "speed": speed} for t, kind, speed in rows]
 with compiling():
     found = el.Workload.parse(query).run(events)["slow"].to_pylist()
-assert means.shortcuts() is None and is_compiled(arrive)
+assert means.shortcuts() is None and is_compiled(deviate)
 print(json.dumps([(row["trips"], row["speed"]) for row in found]))
 """
 

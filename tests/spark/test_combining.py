@@ -224,7 +224,6 @@ def with_another(workload: Workload, unit: Unit, chance: np.random.Generator) ->
     name = chance.choice(unit.names)
     alone = replace(workload, queries=tuple(q for q in workload.queries if q.name == name))
     (fine,) = plan(alone, granularity=Granularity.FINE).units
-    assert isinstance(panes_of(fine), str)
     fine = replace(fine, queries=(len(workload.queries),))
     return (unit, fine) if chance.random() < 0.5 else (fine, unit)
 

@@ -18,10 +18,7 @@ from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.trends import operator_of
-from elsinore.trends.buffered import operator as buffered
-from elsinore.trends.index import Indexes
-from elsinore.trends.rows import due
-from elsinore.trends.rows.arrangement import ArrivalOrder, KeyOrder, Placed
+from elsinore.trends.engine import operator as engine
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs
@@ -107,7 +104,7 @@ def many_events(seed: int, size: int, keys: int) -> list[ReferenceEvent]:
     st.integers(0, 2**32 - 1),
     st.sampled_from((60, 250)),
     st.sampled_from((1, 1, 3)),
-    st.sampled_from((1, 20, buffered.CHUNK)),
+    st.sampled_from((1, 20, engine.CHUNK)),
     st.data(),
 )
 def test_closing_after_every_piece_gives_what_closing_once_does(
@@ -116,82 +113,13 @@ def test_closing_after_every_piece_gives_what_closing_once_does(
     events = many_events(seed, size, keys)
     cuts = data.draw(drawn_cuts(size, 12))
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
-        with patch.object(buffered, "CHUNK", chunk):
+        with patch.object(engine, "CHUNK", chunk):
             whole, cut = (
                 given_unit.results(in_pieces(given_unit, events, where))["q"]
                 for where in ([], cuts)
             )
         order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
         assert_close(cut.sort_by(order), whole.sort_by(order), "q")
-
-
-@often
-@given(
-    st.one_of(ranged(), queries()),
-    st.integers(0, 2**32 - 1),
-    st.sampled_from((1, 3, 20)),
-    st.integers(1, 90),
-    st.integers(1, 60),
-    st.sampled_from((0, due.FEW_ROWS)),
-)
-def test_large_batches_are_taken_in_pieces_with_the_same_results(
-    workload: Workload, seed: int, keys: int, piece: int, chunk: int, few: int
-) -> None:
-    events = many_events(seed, 250, keys)
-    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
-        whole = given_unit.results(in_pieces(given_unit, events, []))["q"]
-        with (
-            patch.object(buffered, "PIECE", piece),
-            patch.object(buffered, "CHUNK", chunk),
-            patch.object(due, "FEW_ROWS", few),
-        ):
-            cut = given_unit.results(in_pieces(given_unit, events, []))["q"]
-        order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
-        assert_close(cut.sort_by(order), whole.sort_by(order), "q")
-
-
-@often
-@given(
-    st.one_of(several(), ranged()),
-    st.integers(0, 2**32 - 1),
-    st.sampled_from((60, 250)),
-    st.booleans(),
-)
-def test_windows_closed_one_by_one_where_rows_wait_are_as_those_closed_at_once(
-    workload: Workload, seed: int, size: int, ordered: bool
-) -> None:
-    events = many_events(seed, size, 1)
-    random = np.random.default_rng(seed)
-    cuts = [(row, True, False) for row in np.flatnonzero(random.random(size) < 0.3).tolist()]
-    for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
-        whole, cut = (
-            given_unit.results(in_pieces(given_unit, events, where, ordered=ordered))
-            for where in ([], cuts)
-        )
-        order = [(name, "ascending") for name in ("window_start", *given_unit.planned.group_by)]
-        for name in whole:
-            assert_close(cut[name].sort_by(order), whole[name].sort_by(order), name)
-
-
-@pytest.mark.parametrize("fields", ["COUNT(*)", "COUNT(*), MIN(b.v), SUM(b.w)"])
-def test_a_close_of_one_key_is_one_call_once_there_is_an_index(fields: str) -> None:
-    workload = parse_workload(
-        "\n".join(
-            f"QUERY q{name} RETURN {fields} PATTERN SEQ({name} a, B b+) "
-            "WHERE b[i].v >= b[i-1].v WITHIN 20 seconds SLIDE 5 seconds;"
-            for name in "AC"
-        )
-    )
-    events = many_events(5, 600, 1)
-    (given_unit,) = unit_inputs(plan(workload), table_of(events), exact=False)
-    cuts = [(row, True, False) for row in range(0, 600, 10)]
-    with patch.object(Indexes, "sum_up", autospec=True, side_effect=Indexes.sum_up) as summed:
-        cut = given_unit.results(in_pieces(given_unit, events, cuts))
-        assert summed.call_count < 12  # until all classes were seen, where rows are more, at last
-    whole = given_unit.results(in_pieces(given_unit, events, []))
-    for name in whole:
-        assert whole[name].num_rows > 60
-        assert_close(cut[name].sort_by("window_start"), whole[name].sort_by("window_start"), name)
 
 
 def rising(*windows: str) -> Workload:
@@ -266,38 +194,11 @@ def test_classes_that_are_numbered_as_they_come_give_what_a_table_of_all_does(
         events = [replace(event, type=kind) for event, kind in zip(events, kinds, strict=True)]
     cuts = data.draw(drawn_cuts(80, 12))
     for given_unit in unit_inputs(plan(workload), table_of(events), exact=False):
-        with patch("elsinore.trends.sums.operator.TABLE_LIMIT", limit):
+        with patch("elsinore.trends.engine.program.TABLE_LIMIT", limit):
             numbered = given_unit.results(in_pieces(given_unit, events, cuts))
         known = given_unit.results(in_pieces(given_unit, events, cuts))
         assert numbered.keys() == known.keys()
         assert all(table.equals(known[name]) for name, table in numbered.items())
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=60),
-    st.sampled_from((1, 1_000)),
-    st.booleans(),
-    st.sampled_from((ArrivalOrder, KeyOrder)),
-)
-def test_rows_are_put_in_the_order_of_keys_as_a_stable_sort_does(
-    drawn: list[tuple[int, bool]],
-    apart: int,
-    together: bool,
-    ordered: type[ArrivalOrder | KeyOrder],
-) -> None:
-    drawn = sorted(drawn, key=lambda row: row[0]) if together else drawn
-    keys = np.array([key * apart for key, _ in drawn], dtype=np.int32)
-    wanted, numbers = np.array([is_wanted for _, is_wanted in drawn]), np.arange(len(drawn))
-    order = ordered(keys, together=together)
-    chosen, counts = order.in_order(order.column(wanted))
-    found = chosen.column(numbers) if isinstance(chosen, Placed) else numbers[chosen]
-    rows = np.argsort(keys, kind="stable")
-    assert found.tolist() == rows[wanted[rows]].tolist()
-    if not wanted.any():  # so that rows that are let go of are counted
-        assert chosen == slice(len(drawn), None)
-    assert counts.tolist() == [np.count_nonzero(wanted & (keys == key)) for key in order.keys]
-    last = order.last(order.column(numbers))
-    assert last.tolist() == [np.flatnonzero(keys == key)[-1] for key in order.keys]
 
 
 @pytest.mark.parametrize(
@@ -321,7 +222,7 @@ def test_windows_that_were_closed_stay_so_while_other_keys_have_many_events(
     ]
     (given_unit,) = unit_inputs(plan(workload), table_of(events), exact=False)
     at_once = given_unit.results(in_pieces(given_unit, events, []))["q"]
-    with patch.object(buffered, "CHUNK", 1):
+    with patch.object(engine, "CHUNK", 1):
         operator = given_unit.operator()
         totals = [operator.process(given_unit.batch.slice(0, 1)), operator.close(5 * SECOND)]
         totals += [operator.process(given_unit.batch.slice(row, 1)) for row in range(1, 9)]

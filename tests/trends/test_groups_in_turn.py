@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
 from elsinore.operators import plan
-from elsinore.trends.buffered import operator as buffered
+from elsinore.trends.engine import operator as engine
 from support.units import assert_close, unit_inputs
 
 QUERY = (
@@ -48,7 +48,7 @@ def test_totals_wait_for_their_group_and_no_longer(
     operator = unit.operator(one_slot=True)
     totals = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buffered, "CHUNK", chunk)
+        patch.setattr(engine, "CHUNK", chunk)
         for start in range(0, len(groups), size):
             totals.append(operator.process(batch.slice(start, size)))
             given_out = totals[-1].column("group").to_numpy()

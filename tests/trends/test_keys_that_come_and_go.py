@@ -142,23 +142,3 @@ def test_room_for_totals_is_made_once_where_many_keys_are_open() -> None:
         rows = workload.run(events, threads=1)["q"]
     assert rows["n"].to_pylist() == [1.0] * keys
     assert len([call for call in resized.call_args_list if "row" in call.kwargs]) <= 4
-
-
-def test_what_a_run_will_need_it_has_room_for_at_once() -> None:
-    keys, queries = 500, 20
-    events = pa.table({"time": range(2 * keys), "type": list("AB") * keys})
-    events = events.append_column("k", pa.array([place // 2 for place in range(2 * keys)]))
-    texts = (
-        f"QUERY q{number} RETURN k, COUNT(*) AS n PATTERN SEQ(A, B+) WHERE B.time > {number} - 99 "
-        "GROUP BY k;"
-        for number in range(queries)
-    )
-    workload = el.Workload.parse("\n".join(texts))
-    workload.run(events, threads=1)  # from now on it is known how many classes there are
-    with patch.object(Store, "resize", autospec=True, side_effect=Store.resize) as resized:
-        found = workload.run(events, threads=1)
-    assert all(found[name]["n"].to_pylist() == [1.0] * keys for name in found)
-    assert [sorted(call.kwargs) for call in resized.call_args_list] == [
-        ["class_number", "row", "slot"],
-        ["bucket", "row"],  # totals of all keys and queries, when windows are closed
-    ]

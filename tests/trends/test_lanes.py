@@ -9,8 +9,8 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.nodes.layout import Layout
-from elsinore.trends.nodes.updates import Updates
+from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.updates import Updates
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import unit_inputs

@@ -162,7 +162,7 @@ def test_values_of_other_types_take_no_digits_where_classes_are_numbered_anew() 
     )
     text = "QUERY q RETURN VARIANCE(a.v), VARIANCE(b.v) PATTERN SEQ(A a+, B b+) WHERE a.v < 1000"
     (exact,) = run(plan(parse_workload(f"EXACT; {text}")), events, RunOptions())["q"].to_pylist()
-    with patch("elsinore.trends.sums.operator.TABLE_LIMIT", 0):
+    with patch("elsinore.trends.engine.program.TABLE_LIMIT", 0):
         (row,) = run(plan(parse_workload(text)), events, RunOptions())["q"].to_pylist()
     for column in ("variance(a.v)", "variance(b.v)"):
         assert row[column] == pytest.approx(exact[column], rel=1e-12)

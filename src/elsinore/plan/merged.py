@@ -12,6 +12,7 @@ ask for the same sum share it; a sum to which nothing before the node contribute
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -353,3 +354,16 @@ def _ends(
         tuple(places(signature) for signature in linear),
         tuple(places(signature) for signature in wanted if signature.kind.is_extreme),
     )
+
+
+def queries_through(merged: MergedTemplate) -> list[set[int]]:
+    """Return for each node the queries some of whose trends pass through it."""
+    passing: list[set[int]] = [set() for _ in merged.nodes]
+    for query, ends in enumerate(merged.ends):
+        pending = [node for node, _ in itertools.chain(*ends.linear)]
+        while pending:
+            node = pending.pop()
+            if query not in passing[node]:
+                passing[node].add(query)
+                pending += [e.source for e in merged.nodes[node].edges if e.source != START]
+    return passing

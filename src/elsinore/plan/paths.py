@@ -2,10 +2,9 @@
 
 - COARSE: sums per state of the template; no predicate or strategy asks for single events, nor does
   NOT ask for more than that none of some has come since.
-- SHARED: the HAMLET graph, for predicates that compare an event with the one before it in a loop.
-- GRAPH: every event with its predecessors, whatever the guards; quadratic in a window's events, but
-  for what an index finds (`elsinore.plan.indexed`).
-- SETS: the same with integers of any size, and for what no faster way covers.
+- SHARED: predicates that compare an event with the one before it in a loop.
+- GRAPH: any other condition between events, NOT and strategy (`elsinore.plan.stored`).
+- SETS: integers of any size, and what `elsinore.plan.stored` gives a reason against.
 """
 
 from __future__ import annotations
@@ -24,14 +23,10 @@ from elsinore.plan.between import CURRENT, PREVIOUS, TURNED, Reading, is_local, 
 from elsinore.plan.conjoined import conjoined
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.implied import without_implied
-from elsinore.plan.indexed import Indexed, indexed
 from elsinore.plan.modes import Granularity
 from elsinore.plan.sharing import obstacle
-from elsinore.plan.sinks import with_sinks
-from elsinore.plan.taken_apart import taken_apart
+from elsinore.plan.stored import stored
 from elsinore.plan.template import Adjacent, Template, Transition, template
-
-STATE_LIMIT = 62  # states of a guarded template that fit a word of bits
 
 _NEGATION = "NOT depends on the events in between"
 _CONJUNCTION = "AND counts pairs of trends"
@@ -94,76 +89,18 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     if exact:
         why = f"trends built one by one in exact integers: {guard or 'conditions compare events'}"
         return Routed(Path.SETS, why, guarded)
-    if any(move.unless for move in guarded.moves):
-        why = "trends built one by one: NOT decides which repetition an event continues"
-        return Routed(Path.SETS, why, guarded)
-    whole = guarded if guarded.sides > 1 else with_steps(guarded)
-    form = _patterns_of(whole)
-    guard, parts = (form, (whole,)) if isinstance(form, str) else (guard, form)
-    for part in parts:
-        hindrance = _too_much(part)
-        if hindrance is not None:
-            return Routed(Path.SETS, f"trends built one by one: {hindrance}", guarded)
-    way = "its own graph of events"
-    if all(isinstance(indexed(part), Indexed) for part in parts):
-        way = "an index over its own events"
-    elif all(map(goes_in_steps, parts)):
+    form = stored(guarded)
+    if isinstance(form, str) and not (guards or between):
+        why = "sums per state: no condition compares one event with another"
+        return Routed(Path.COARSE, why, template(query))
+    if isinstance(form, str):
+        return Routed(Path.SETS, f"trends built one by one: {form}", guarded)
+    way = "an index over its own events"
+    if query.strategy is not Strategy.ANY:
         way = "sums carried from event to event"
-    return Routed(Path.GRAPH, f"{way}: {guard}", whole)
-
-
-def patterns_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
-    """Return the templates whose trends tell a query's: those that AND is taken apart into."""
-    patterns = _patterns_of(guarded)
-    return (guarded,) if isinstance(patterns, str) else patterns
-
-
-def _patterns_of(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
-    """Return what `patterns_of` does, or why an AND is not taken apart."""
-    parts = taken_apart(guarded) if guarded.sides > 1 else (guarded,)
-    if guarded.sides == 1 or isinstance(parts, str):
-        return parts
-    return tuple(map(with_steps, parts))
-
-
-def with_steps(guarded: GuardedTemplate) -> GuardedTemplate:
-    """Return a template without negatives where it goes in steps so."""
-    stepping = with_sinks(guarded)
-    return stepping if goes_in_steps(stepping) else guarded
-
-
-def _too_much(guarded: GuardedTemplate) -> str | None:
-    """Return what of a template only trends that are built one by one can tell."""
-    if (guarded.ambiguous and guarded.anchors) or len(guarded.anchors) > 1:
-        return "its events can be anchored in several ways"
-    if (
-        max(len(template.states) for template in (guarded, *guarded.negatives_at_any_depth))
-        > STATE_LIMIT
-    ):
-        return f"it has more than {STATE_LIMIT} states"
-    if any(negative.anchors for negative in guarded.negatives_at_any_depth):
-        return "events under NOT are anchored"
-    return None
-
-
-def goes_in_steps(guarded: GuardedTemplate) -> bool:
-    """Return whether an event goes on with determined trends, found by comparing attributes alone.
-
-    They are then summed up as events come (`elsinore.trends.graph.steps`), without a graph.
-    """
-    plain = not (guarded.ambiguous or guarded.anchors or guarded.negatives or guarded.sides > 1)
-    return (
-        plain
-        and guarded.query.strategy is not Strategy.ANY
-        and all(map(_compares_attributes, guarded.conditions))
-    )
-
-
-def _compares_attributes(condition: Expression) -> bool:
-    match condition:
-        case Binary(operator, Attribute(variable=left), Attribute(variable=right)):
-            return operator.is_comparison and {left, right} == {PREVIOUS, CURRENT}
-    return False
+    elif any(rows is not None and rows.is_checked for rows in form.rows):
+        way = "its own list of events"
+    return Routed(Path.GRAPH, f"{way}: {guard}", guarded)
 
 
 def _guards(query: Query) -> list[str]:

@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     )
     from elsinore.trends.partials import totals_fields
     from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
-    from elsinore.trends.sums.operator import TrendOperator
 
 __all__ = [
     "BurstRecord",
     "SharingStatistics",
-    "TrendOperator",
     "TrendStatistics",
     "TrendsOperator",
     "load_operator",
@@ -33,7 +31,6 @@ __all__ = [
 _HOMES = {
     "BurstRecord": "statistics",
     "SharingStatistics": "statistics",
-    "TrendOperator": "sums.operator",
     "TrendStatistics": "statistics",
     "totals_fields": "partials",
 }

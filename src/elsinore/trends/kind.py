@@ -35,9 +35,7 @@ from elsinore.plan import (
 from elsinore.plan.explain import TemplateGraph, template_graph
 from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
 from elsinore.plan.panes import can_combine
-from elsinore.plan.paths import Path
-from elsinore.plan.trends import unit_of
-from elsinore.trends.counted import as_one, run_together
+from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.rehearsals import REHEARSALS
 from elsinore.trends.statistics import TrendStatistics
 
@@ -63,19 +61,6 @@ class Trends(Kind):
         """Plan trend queries: a unit for each partition and path."""
         return plan_trends(queries, __name__, options)
 
-    def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
-        """Return units, some of them as one that an index runs."""
-        specs = [(unit.partition, spec_of(unit)) for unit in units]
-        gathered = []
-        for places in run_together(specs, sharing, record=record):
-            several = [units[place] for place in places]
-            if len(several) > 1:
-                numbers = [number for unit in several for number in unit.queries]
-                spec = as_one([spec_of(unit) for unit in several])
-                several = [unit_of(__name__, several[0].partition, numbers, spec)]
-            gathered += several
-        return gathered
-
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""
         from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - Numba
@@ -84,7 +69,7 @@ class Trends(Kind):
         if options.record:
             from elsinore.trends.graphlets import Recorder  # noqa: PLC0415 - for records alone
 
-            recorder = Recorder(spec, ordered=options.ordered, sharing=options.sharing)
+            recorder = Recorder(spec, ordered=options.ordered)
         inner = operator_of(
             spec,
             one_slot=options.one_slot,
@@ -165,18 +150,15 @@ class Trends(Kind):
 
     def runs_in_threads(self, unit: Unit) -> bool:
         """Return whether all work is done in kernels, which let other threads run."""
-        spec = spec_of(unit)
-        return not spec.exact and spec.path is not Path.SETS
+        return engine_unit(spec_of(unit)) is not None
 
     def keeps_batches(self, unit: Unit) -> bool:
         """Return whether events are kept until windows close; else they act as they come."""
-        spec = spec_of(unit)
-        return spec.path is not Path.COARSE or spec.exact
+        return engine_unit(spec_of(unit)) is None
 
     def rehearsal_events(self, unit: Unit) -> int:
-        """Return so many that numbers pass 2**384 where sums are kept: then they get exponents."""
-        spec = spec_of(unit)
-        return 400 * len(unit.types) if spec.path is Path.COARSE and not spec.exact else 8
+        """Return how many events a rehearsal of a unit takes."""
+        return 8 * len(unit.types)
 
     def rehearsals(self) -> Sequence[Rehearsal]:
         """Return workloads that go all ways through the engine."""

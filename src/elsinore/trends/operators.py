@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +15,11 @@ from elsinore.kernels.saved import pack, reading_state, unpack
 from elsinore.model.window import Window
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.slots import KeySlots
-from elsinore.plan import Path, Sharing, TrendUnit
+from elsinore.plan import Sharing, TrendUnit
+from elsinore.trends.engine.operator import EngineOperator
+from elsinore.trends.engine.units import engine_unit
+from elsinore.trends.sets.operator import SetsOperator
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
-from elsinore.trends.sums.operator import TrendOperator
 from elsinore.trends.values.columns import slots_of, with_slots
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ class TrendsOperator(Protocol):
         """Return all that is needed to go on later as if never stopped."""
 
 
-ENGINE = "ELSINORE_TRENDS"  # the environment variable by which tests choose the engine
 FEW_KEYS = 16  # whose slots need not be given back
 
 
@@ -208,23 +208,8 @@ class GivingOut:
 
 
 def _operator_class(unit: TrendUnit) -> type[Any]:
-    """Return the class of a unit's operators, by its path; tests may ask for the new engine."""
-    if os.environ.get(ENGINE) == "new":
-        from elsinore.trends.engine.units import engine_unit  # noqa: PLC0415 - tests only
-
-        if engine_unit(unit) is not None:
-            from elsinore.trends.engine.operator import EngineOperator  # noqa: PLC0415
-
-            return EngineOperator
-    if unit.exact or unit.path is Path.SETS or os.environ.get(ENGINE) == "new":
-        from elsinore.trends.sets.operator import SetsOperator  # noqa: PLC0415 - few ask for it
-
-        return SetsOperator
-    if unit.path is not Path.COARSE:
-        from elsinore.trends.buffered.operator import BufferedTrends  # noqa: PLC0415 - four engines
-
-        return BufferedTrends
-    return TrendOperator
+    """Return the class of a unit's operators."""
+    return SetsOperator if engine_unit(unit) is None else EngineOperator
 
 
 def operator_of(
@@ -235,7 +220,7 @@ def operator_of(
     sharing: Sharing = Sharing.DYNAMIC,
     record: bool = False,
 ) -> TrendsOperator:
-    """Return a new operator for a unit: that of its path.
+    """Return a new operator for a unit.
 
     `one_slot`: keys come one after another, those of a group together, and never again. `ordered`:
     each event is a moment of its own; else simultaneous events of a key do not precede one another,
@@ -258,9 +243,5 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
 
 
 def bytes_per_key(unit: TrendUnit) -> int:
-    """Return how much memory each key takes, beside the events that are kept."""
-    if unit.path is not Path.COARSE or unit.exact:
-        return 0
-    if "bytes_per_key" not in unit.kept:
-        unit.kept["bytes_per_key"] = TrendOperator.bytes_per_key(unit)
-    return cast("int", unit.kept["bytes_per_key"])
+    """Return how much memory each key takes, beside rows of many events."""
+    return 0 if engine_unit(unit) is None else EngineOperator.bytes_per_key(unit)

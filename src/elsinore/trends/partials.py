@@ -29,8 +29,8 @@ from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.plan.epochs import turn_of, turns_of
-from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.placed import PLACE, placed
+from elsinore.trends.values.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.values.lengths import (
     exact_length_averages,
     exact_length_sums,

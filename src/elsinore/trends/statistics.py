@@ -13,7 +13,7 @@ from elsinore.words import listed
 if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recording
 
-SAVED_BY = "trends 14"  # the number is that of the form of operators' states
+SAVED_BY = "trends 15"  # the number is that of the form of operators' states
 SHOWN_QUERIES = 20  # names of queries in a title
 
 

@@ -18,18 +18,13 @@ from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends.operators import ENGINE, TrendsOperator, load_operator, operator_of
+from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
 from support.trends import SCHEMA
 from support.units import UnitInput, unit_inputs
 
 RETURNS = "COUNT(*), LOG2(COUNT(*)) AS log, COUNT(b), SUM(b.w), AVG(b.w), MIN(b.v), MAX(b.v)"
 DEPTH = 32
 Results = dict[str, list[dict[str, Any]]]
-
-
-@pytest.fixture(autouse=True)
-def _new_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENGINE, "new")
 
 
 def given(text: str, types: str, values: Several[float | None] | None = None) -> UnitInput:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -22,8 +21,8 @@ from elsinore.model import Query, Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.operators import ENGINE
 from oracles.reference import ReferenceEvent
+from support.exact import assert_as_exact
 from support.trends import Feature, table_of, trend_cases
 from support.units import unit_inputs
 from trends.test_against_reference import check
@@ -39,11 +38,6 @@ often = settings(
 )
 FEATURES = frozenset({Feature.NEGATION, Feature.ADJACENT, Feature.STRATEGIES})
 Case = tuple[Workload, list[ReferenceEvent]]
-
-
-@pytest.fixture(autouse=True)
-def _new_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENGINE, "new")
 
 
 def accepted(workload: Workload) -> Workload:
@@ -169,25 +163,11 @@ def stream(random: Random, count: int) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("seed", range(max(10, EXAMPLES // 2)))
-def test_longer_streams_give_what_the_engine_before_gives(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("seed", range(max(20, EXAMPLES // 2)))
+def test_longer_streams_give_what_exact_integers_give(seed: int) -> None:
     random = Random(seed)
-    ready, table = plan(parse_workload(workload_text(random))), stream(random, 200)
-    options = RunOptions(sharing=Sharing.NEVER)
-    found = run(ready, table, options)
-    monkeypatch.setenv(ENGINE, "old")
-    expected = run(ready, table, options)
-    for name in expected:
-        rows, wanted = found[name].to_pylist(), expected[name].to_pylist()
-        assert len(rows) == len(wanted)
-        for row, other in zip(rows, wanted, strict=True):
-            for column, value in other.items():
-                if isinstance(value, float):
-                    assert math.isclose(row[column], value, rel_tol=1e-7, abs_tol=1e-9)
-                else:
-                    assert row[column] == value
+    workload, table = parse_workload(workload_text(random)), stream(random, 120)
+    assert_as_exact(workload, table, RunOptions(sharing=random.choice(list(Sharing))))
 
 
 UNCOMPILED = """

@@ -20,7 +20,6 @@ from elsinore.operators import plan
 from elsinore.operators.conditions import ranked
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.engine import conditions
-from elsinore.trends.operators import ENGINE
 from support.units import unit_inputs
 
 CONDITIONS = {
@@ -49,11 +48,6 @@ PATTERNS = {
 }
 WINDOWS = ("", "WITHIN 40 seconds SLIDE 10 seconds")
 STRATEGIES = ("", "STRATEGY SKIP TILL NEXT MATCH", "STRATEGY CONTIGUOUS")
-
-
-@pytest.fixture(autouse=True)
-def _new_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENGINE, "new")
 
 
 def stream(seed: int, count: int = 70) -> pa.Table:

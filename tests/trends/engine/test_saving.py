@@ -11,17 +11,12 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.trends.kind import spec_of
-from elsinore.trends.operators import ENGINE, load_operator, operator_of
+from elsinore.trends.operators import load_operator, operator_of
 from support.units import assert_close, unit_inputs
 from trends.engine.test_engine import stream, workload_text
 
 SECOND = 10**6
 ORDER = [("window_start", "ascending"), ("g", "ascending")]
-
-
-@pytest.fixture(autouse=True)
-def _new_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENGINE, "new")
 
 
 def test_a_saved_state_has_no_rows_of_closed_windows() -> None:

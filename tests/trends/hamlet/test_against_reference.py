@@ -1,4 +1,4 @@
-"""The shared graph against the reference, which builds every trend; in all modes."""
+"""Queries that share bursts against the reference, which builds every trend; in all modes."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsinore.language import parse_workload
+from elsinore.local import run
 from elsinore.model import Workload
-from oracles.costs import CalibratedCost, CostModel, PaperCost
+from elsinore.operators import plan
+from elsinore.plan import Granularity, Sharing
+from elsinore.runtime.options import RunOptions
 from oracles.reference import ReferenceEvent
-from support.hamlet import check_against_reference, check_modes
-from support.trends import ATTRIBUTES, event_streams, trend_cases
+from support.exact import assert_as_exact
+from support.trends import ATTRIBUTES, event_streams, table_of, trend_cases
+from trends.test_against_reference import check
 
 often = settings(
     max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "20")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-COSTS = st.sampled_from(
-    [CalibratedCost(), CalibratedCost(ordered=True), PaperCost(), PaperCost(logarithm=False)]
 )
 AGGREGATES = ("COUNT(*)", "COUNT(b)", "SUM(b.v)", "AVG(b.w)", "MIN(b.v)", "MAX(b.w)", "MAX(b.v)")
 OF_ALL = ("SUM(a.v)", "COUNT(a)", "MIN(a.w)")
@@ -95,38 +97,54 @@ def streams(draw: Any) -> list[ReferenceEvent]:
     return events
 
 
+def check_against_reference(workload: Workload, events: list[ReferenceEvent]) -> None:
+    """Compare what a workload finds in each mode of sharing with the reference."""
+    table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
+    ready = plan(workload, granularity=Granularity.FINE)
+    for sharing in Sharing:
+        for order_by in ((), ("seq",)):
+            results = run(ready, table, RunOptions(sharing=sharing, order_by=order_by))
+            for query in workload:
+                check(query, events, results[query.name], exact=False, ordered=bool(order_by))
+
+
 @often
-@given(workloads(), streams(), COSTS)
+@given(workloads(), streams())
 def test_workloads_that_share_are_summed_up_as_trend_by_trend(
-    workload: Workload, events: list[ReferenceEvent], cost: CostModel
+    workload: Workload, events: list[ReferenceEvent]
 ) -> None:
-    check_against_reference(workload, events, cost)
+    check_against_reference(workload, events)
 
 
 @often
-@given(trend_cases(), COSTS)
+@given(trend_cases())
 def test_any_eligible_query_is_summed_up_as_trend_by_trend(
-    case: tuple[Workload, list[ReferenceEvent]], cost: CostModel
+    case: tuple[Workload, list[ReferenceEvent]],
 ) -> None:
-    check_against_reference(*case, cost)
+    check_against_reference(*case)
 
 
 @often
-@given(workloads(), event_streams(), COSTS)
+@given(workloads(), event_streams())
 def test_streams_that_know_nothing_of_the_queries(
-    workload: Workload, events: list[ReferenceEvent], cost: CostModel
+    workload: Workload, events: list[ReferenceEvent]
 ) -> None:
-    check_against_reference(workload, events, cost)
+    check_against_reference(workload, events)
 
 
 @often
 @given(
-    workloads(), st.integers(0, 2**32 - 1), st.integers(50, 400), st.sampled_from((1, 4, 12)), COSTS
+    workloads(),
+    st.integers(0, 2**32 - 1),
+    st.integers(50, 150),
+    st.sampled_from((1, 4, 12)),
+    st.sampled_from(Sharing),
 )
-def test_long_streams_come_out_alike_in_every_mode(
-    workload: Workload, seed: int, size: int, apart: int, cost: CostModel
+def test_long_streams_come_out_as_in_exact_integers(
+    workload: Workload, seed: int, size: int, apart: int, sharing: Sharing
 ) -> None:
-    check_modes(workload, long_stream(seed, size, apart), cost)
+    table = table_of(long_stream(seed, size, apart))
+    assert_as_exact(workload, table, RunOptions(sharing=sharing), Granularity.FINE)
 
 
 def long_stream(seed: int, size: int, apart: int) -> list[ReferenceEvent]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from elsinore.language import parse_workload
+from elsinore.local import run
+from elsinore.model import Workload
+from elsinore.operators import plan
 from elsinore.plan import Sharing
+from elsinore.runtime.options import RunOptions
+from elsinore.trends import SharingStatistics, operator_of
+from elsinore.trends.kind import spec_of
 from oracles.burst import bursts
 from oracles.graphlet import Graphlet, next_opening
 from oracles.reference import ReferenceEvent
 from oracles.snapshot import SnapshotTable
-from support.hamlet import run_unit, shared_units
 from support.trends import table_of
+from support.units import unit_inputs
 
 STREAM = "AACBBBBAACCC"
 QUERIES = ("q1", "q2")
@@ -19,6 +25,17 @@ WORKLOAD = parse_workload("""
     QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+);
     QUERY q2 RETURN COUNT(*) PATTERN SEQ(C, B+);
 """)
+
+
+def run_example(
+    workload: Workload, stream: list[ReferenceEvent], sharing: Sharing
+) -> tuple[list[int], SharingStatistics]:
+    """Return the numbers of trends of both queries, and what became of their only sharing set."""
+    (unit,) = unit_inputs(plan(workload), table_of(stream), exact=False)
+    operator = operator_of(unit.unit, sharing=sharing, record=True)
+    results = unit.results([operator.process(unit.batch), operator.close()])
+    (statistics,) = operator.statistics.sharing
+    return [results[name].column("count(*)")[0].as_py() for name in QUERIES], statistics
 
 
 def started() -> tuple[SnapshotTable, Graphlet]:
@@ -75,28 +92,17 @@ def test_table_5_an_edge_that_holds_for_one_query_makes_a_snapshot_of_the_event(
 @pytest.mark.parametrize("sharing", Sharing)
 def test_the_engine_finds_the_sums_of_the_example(sharing: Sharing) -> None:
     """30 and 15 trends end in B3; one more B event ends 34 and 19 more."""
-    for stream, expected in ((STREAM, (30, 15)), (STREAM + "B", (30 + 34, 15 + 19))):
-        table = table_of(events(stream))
-        (unit,) = shared_units(WORKLOAD, table)
-        results, evaluator = run_unit(unit, table, sharing=sharing)
-        counts = [results[name].column("count(*)").to_pylist() for name in QUERIES]
-        assert counts == [[expected[0]], [expected[1]]]
-        (told,) = evaluator.statistics
-        assert (told.name, told.queries, told.bursts) == (
-            "B+",
-            QUERIES,
-            1 if stream == STREAM else 2,
-        )
+    for stream, expected in ((STREAM, [30, 15]), (STREAM + "B", [30 + 34, 15 + 19])):
+        counts, statistics = run_example(WORKLOAD, events(stream), sharing)
+        assert counts == expected
+        assert (statistics.name, statistics.queries) == ("B+", QUERIES)
+        assert statistics.bursts == (1 if stream == STREAM else 2)
 
 
 def test_the_engine_creates_one_snapshot_for_each_shared_graphlet() -> None:
-    table = table_of(events(STREAM + "B"))
-    (unit,) = shared_units(WORKLOAD, table)
-    _, evaluator = run_unit(unit, table, sharing=Sharing.ALWAYS)
-    (told,) = evaluator.statistics
-    assert (told.shared_graphlets, told.graphlet_snapshots, told.event_snapshots) == (2, 2, 0)
-    assert told.most_propagated == 1
-    assert [(record.events, record.queries, record.shared) for record in told.records] == [
+    _, statistics = run_example(WORKLOAD, events(STREAM + "B"), Sharing.ALWAYS)
+    assert (statistics.shared_graphlets, statistics.event_snapshots) == (2, 0)
+    assert [(record.events, record.queries, record.shared) for record in statistics.records] == [
         (4, 2, 2),
         (1, 2, 2),
     ]
@@ -112,33 +118,31 @@ def test_an_event_that_one_query_takes_and_another_does_not_is_a_snapshot() -> N
         stream[place] = ReferenceEvent(
             place * 1_000_000, "B", stream[place].attributes | {"v": value}
         )
-    table = table_of(stream)
-    (unit,) = shared_units(workload, table)
-    results, evaluator = run_unit(unit, table, sharing=Sharing.ALWAYS)
-    assert results["q1"].column("count(*)").to_pylist() == [14 + 2 + 14 + 2]
-    assert results["q2"].column("count(*)").to_pylist() == [34]
-    assert evaluator.statistics[0].event_snapshots == 1
+    counts, statistics = run_example(workload, stream, Sharing.ALWAYS)
+    assert counts == [14 + 2 + 14 + 2, 34]
+    assert statistics.event_snapshots == 1
 
 
-def test_example_10_nested_kleene_patterns_have_b_among_the_predecessors_of_a() -> None:
+@pytest.mark.parametrize("sharing", Sharing)
+def test_example_10_nested_kleene_patterns_have_b_among_the_predecessors_of_a(
+    sharing: Sharing,
+) -> None:
     workload = parse_workload("""
         QUERY q1 RETURN COUNT(*) PATTERN (SEQ(A, B+))+;
         QUERY q2 RETURN COUNT(*) PATTERN (SEQ(C, B+))+;
     """)
-    table = table_of(events(STREAM + "B"))
-    (unit,) = shared_units(workload, table)
-    first, second = unit.unit.templates
+    first, second = spec_of(plan(workload).units[0]).templates
     assert first.predecessor_types("B") == {"A", "B"}
     assert first.predecessor_types("A") == {"B"}
     assert second.predecessor_types("C") == {"B"}
-    for sharing in Sharing:
-        results, _ = run_unit(unit, table, sharing=sharing)
-        # b: x=2, 30 in all; each a' extends those and starts: 31, so 2 + 2 * 31 - 2 more reach B6
-        assert results["q1"].column("count(*)").to_pylist() == [30 + 30 + 2 + 2 * 31]
-        assert results["q2"].column("count(*)").to_pylist() == [15 + 15 + 1 + 3 * 16]
+    results = run(plan(workload), table_of(events(STREAM + "B")), RunOptions(sharing=sharing))
+    # b: x=2, 30 in all; each a' extends those and starts: 31, so 2 + 2 * 31 - 2 more reach B6
+    assert results["q1"].column("count(*)").to_pylist() == [30 + 30 + 2 + 2 * 31]
+    assert results["q2"].column("count(*)").to_pylist() == [15 + 15 + 1 + 3 * 16]
 
 
-def test_the_engine_shares_b3_though_an_edge_holds_for_one_query_only() -> None:
+@pytest.mark.parametrize("sharing", Sharing)
+def test_an_edge_that_holds_for_one_query_only(sharing: Sharing) -> None:
     """Example 7 and Table 5: z is b5, to which b4 leads for q1 alone; 34 and 15 are y's values."""
     workload = parse_workload("""
         QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, B+ b);
@@ -149,13 +153,6 @@ def test_the_engine_shares_b3_though_an_edge_holds_for_one_query_only() -> None:
         stream[place] = ReferenceEvent(
             place * 1_000_000, "B", stream[place].attributes | {"v": value}
         )
-    for length, expected in (len(STREAM), (7 * 2 + 2 * 8, 7 * 1 + 2 * 2)), (13, (30 + 34, 11 + 15)):
-        table = table_of(stream[:length])
-        (unit,) = shared_units(workload, table)
-        results, evaluator = run_unit(unit, table, sharing=Sharing.ALWAYS)
-        counts = [results[name].column("count(*)").to_pylist() for name in QUERIES]
-        assert counts == [[expected[0]], [expected[1]]]
-        (told,) = evaluator.statistics
-        assert (told.name, told.queries, told.event_snapshots) == ("B+", QUERIES, 1)
-        assert told.graphlet_snapshots == told.shared_graphlets == (1 if length < 13 else 2)
-        assert told.most_propagated == (2 if length < 13 else 3)
+    for length, expected in (len(STREAM), [7 * 2 + 2 * 8, 7 * 1 + 2 * 2]), (13, [30 + 34, 11 + 15]):
+        results = run(plan(workload), table_of(stream[:length]), RunOptions(sharing=sharing))
+        assert [results[name].column("count(*)")[0].as_py() for name in QUERIES] == expected

@@ -1,10 +1,9 @@
-"""Queries by an index: against every trend built, the shared graph, and the graph of pairs."""
+"""Conditions that are ranges: against every trend built, and on long streams exact integers."""
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,10 @@ from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.model import Workload
 from elsinore.operators import plan
-from elsinore.plan import Path, Sharing, TrendUnit
-from elsinore.plan.indexed import indexed
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.counted import as_guarded, is_counted
-from elsinore.trends.graph import GraphEvaluator
-from elsinore.trends.hamlet import HamletEvaluator
-from elsinore.trends.index import Indexes
-from elsinore.trends.keyed import WindowTotals
-from oracles.reference import ReferenceEvent, reference
-from support.hamlet import compared_columns, keyed_events, shared_units
+from oracles.reference import ReferenceEvent
+from support.exact import assert_as_exact
 from support.trends import table_of
-from support.units import unit_inputs
 from trends.hamlet.test_against_reference import LOCALS, PATTERNS, streams
 from trends.test_against_reference import check
 
@@ -62,62 +52,26 @@ def queries(draw: Any) -> Workload:
     )
 
 
-class Always(Indexes):
-    """Indexes that must not send a query back to the graph of pairs."""
-
-    def sum_up(self, *given: Any) -> int | None:
-        size = super().sum_up(*given)
-        assert size is not None
-        return size
-
-
-def by_index(unit: TrendUnit, by_time: bool) -> GraphEvaluator:
-    """Return an evaluator of a unit of the shared path that goes by an index, surely."""
-    guarded = as_guarded(unit)
-    return GraphEvaluator(guarded, by_time=by_time, index=Always(guarded))
-
-
-def counted(found: WindowTotals) -> dict[tuple[int, int], float]:
-    """Return the binary logarithms of the numbers of trends, by key and window."""
-    numbers = np.log2(found.cells[:, 0]) + 256.0 * found.powers[:, 0]
-    places = zip(found.key.tolist(), found.window.tolist(), strict=True)
-    return dict(zip(places, numbers.tolist(), strict=True))
-
-
 @often
 @given(queries(), streams(), st.booleans())
 def test_trends_are_counted_as_if_each_were_built(
-    workload: Workload, events: list[ReferenceEvent], by_time: bool
+    workload: Workload, events: list[ReferenceEvent], ordered: bool
 ) -> None:
-    table = table_of(events)
-    for unit in shared_units(workload, table):
-        assert is_counted(unit.unit)
-        evaluator = by_index(unit.unit, by_time)
-        found = counted(evaluator.evaluate(keyed_events(unit), compared_columns(unit, table)))
-        (template,) = unit.unit.templates
-        window = template.query.window
-        built = {
-            row.window[0] if row.window else None: math.log2(row.values["count(*)"])
-            for row in reference(template.query, events, ordered=not by_time)
-        }
-        told = {
-            None if window is None else window.bounds(number)[0]: log
-            for (_, number), log in found.items()
-        }
-        assert told.keys() == built.keys()
-        assert all(math.isclose(told[place], built[place], abs_tol=1e-9) for place in built)
+    (query,) = workload.queries
+    table = table_of(events).append_column("seq", pa.array(range(len(events)), pa.int64()))
+    options = RunOptions(order_by=("seq",)) if ordered else RunOptions()
+    check(query, events, run(plan(workload), table, options)["q"], exact=False, ordered=ordered)
 
 
 @often
 @given(
     queries(),
     st.integers(0, 2**32 - 1),
-    st.sampled_from((30, 200, 900)),
+    st.sampled_from((30, 200)),
     st.sampled_from(("few", "many", "rising", "falling", "far")),
-    st.booleans(),
 )
-def test_long_streams_come_out_as_in_the_shared_graph(
-    workload: Workload, seed: int, size: int, values: str, by_time: bool
+def test_long_streams_come_out_as_in_exact_integers(
+    workload: Workload, seed: int, size: int, values: str
 ) -> None:
     random = np.random.default_rng(seed)
     drawn = random.integers(0, 4 if values == "few" else 10**6, (2, size))
@@ -141,18 +95,7 @@ def test_long_streams_come_out_as_in_the_shared_graph(
             for place, second in enumerate(seconds)
         ]
     )
-    for unit in shared_units(workload, table):
-        columns = compared_columns(unit, table)
-        middle = seconds[-1] // 2 * SECOND
-        for done, until in ((NEVER, FOREVER), (NEVER, middle), (middle, FOREVER)):
-            events = keyed_events(unit, until)
-            events = replace(events, done=np.full_like(events.done, done))
-            index = by_index(unit.unit, by_time)
-            graph = HamletEvaluator(unit.unit, sharing=Sharing.NEVER, by_time=by_time)
-            found = counted(index.evaluate(events, columns))
-            wanted = counted(graph.evaluate(events, columns))
-            assert found.keys() == wanted.keys()
-            assert all(math.isclose(found[place], wanted[place], abs_tol=1e-9) for place in wanted)
+    assert_as_exact(workload, table)
 
 
 RANGES = (
@@ -233,9 +176,9 @@ def test_ranges_and_what_not_forbids_are_as_if_each_trend_were_built(
 
 
 @often
-@given(ranged(), st.integers(0, 2**32 - 1), st.sampled_from((40, 150, 400)), st.booleans())
-def test_long_streams_come_out_as_in_the_graph_of_pairs(
-    workload: Workload, seed: int, size: int, by_time: bool
+@given(ranged(), st.integers(0, 2**32 - 1), st.sampled_from((40, 150)))
+def test_long_streams_with_ranges_come_out_as_in_exact_integers(
+    workload: Workload, seed: int, size: int
 ) -> None:
     random = np.random.default_rng(seed)
     seconds = np.cumsum(random.random(size) < 0.8).tolist()
@@ -255,20 +198,7 @@ def test_long_streams_come_out_as_in_the_graph_of_pairs(
             for second in seconds
         ]
     )
-    for given_unit in unit_inputs(plan(workload), table, exact=False):
-        unit = given_unit.unit
-        unit = as_guarded(unit) if unit.path is Path.SHARED else unit
-        if unit.path is not Path.GRAPH or isinstance(indexed(unit.guarded[0]), str):
-            continue
-        events, columns = keyed_events(given_unit), compared_columns(given_unit, table)
-        by_pairs = GraphEvaluator(unit, by_time=by_time).evaluate(events, columns)
-        found = GraphEvaluator(unit, by_time=by_time, index=Always(unit)).evaluate(events, columns)
-        assert found.key.tolist() == by_pairs.key.tolist()
-        assert found.window.tolist() == by_pairs.window.tolist()
-        assert found.extremes.tolist() == by_pairs.extremes.tolist()
-        scale = 2.0 ** (256.0 * (found.powers - by_pairs.powers))
-        largest = np.abs(by_pairs.cells).max(axis=1, initial=1.0, keepdims=True)
-        assert np.all(np.abs(found.cells * scale - by_pairs.cells) <= 1e-9 * largest)
+    assert_as_exact(workload, table)
 
 
 @pytest.mark.parametrize("forbidden", [False, True])

@@ -27,9 +27,9 @@ from elsinore.plan.paths import Path
 from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
-from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
+from elsinore.trends.values.arrays import FOREVER, NEVER
 from oracles.reference import ReferenceEvent, reference, root
 from support.guarded_cases import drawn_tests
 from support.trends import table_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,29 +12,41 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
+from elsinore.numeric.arrays import normal
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan.epochs import Epochs
 from elsinore.plan.merged import QueryEnds
 from elsinore.trends.actions.combining import Actions as Combining
-from elsinore.trends.actions.folding import Actions, Sums, add_up, fold
-from elsinore.trends.actions.shape import FIRST, ActionShape, pane_numbers
-from elsinore.trends.core.arrays import FOREVER, Ints
-from elsinore.trends.core.pairs import pairs_of_rows
+from elsinore.trends.actions.folding import Folding, add_up, fold, pairs_of_rows
+from elsinore.trends.actions.shape import FIRST, ActionShape, Ints, pane_numbers
+from elsinore.trends.engine.tables import FOREVER
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.values.deviating import Rows
 from elsinore.trends.values.shifts import Shifts
 
+LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
+
+
+class Actions(NamedTuple):
+    """What actions hold: [action, number], and [action, extreme] the rank."""
+
+    numbers: NDArray[np.float64]
+    ranks: Ints
+
 
 @dataclass(slots=True)
 class States:
-    """Windows of one kind, and their sums: [window] -> key, group, index, and [window, cell]."""
+    """Windows of one kind, and their sums: [window] -> key, group, index, and [window, cell].
+
+    A sum is `numbers * 2**(512 * powers)`.
+    """
 
     key: Ints
     group: Ints
     index: Ints
     numbers: NDArray[np.float64]
-    powers: Ints
+    powers: NDArray[np.float64]
     least: Ints
 
     def between(self, first: int, stop: int) -> States:
@@ -76,11 +88,8 @@ class Fold:
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
         self._shifts = Shifts(unit)  # of keys, and of epochs
         cells, extremes = self._shape.cells, self._shape.extremes
-        self._before = Sums(
-            np.zeros((1, cells + 1)),
-            np.zeros((1, cells + 1), np.int64),
-            np.empty((1, extremes), np.int64),
-        )
+        room = np.zeros(cells + 1), np.zeros(cells + 1), np.empty(extremes, np.int64)
+        self._folding = Folding(shape.sources, room)
         self._open = [self._no_states() for _ in unit.merged.windows]
 
     def process(
@@ -98,8 +107,9 @@ class Fold:
         given: list[pa.RecordBatch] = []
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
-            sums = Sums(states.numbers, states.powers, states.least)
-            fold(self._shape.sources, spans, acts.held, sums, self._before)
+            numbers, ranks = acts.held
+            sums = states.numbers, states.powers
+            fold(self._folding, spans, numbers, ranks, *sums, states.least)
             over = count = len(states.key)
             if not final and self._after is not None:
                 key, last = self._after
@@ -123,7 +133,7 @@ class Fold:
             none,
             none,
             np.zeros((0, self._shape.cells)),
-            np.zeros((0, self._shape.cells), np.int64),
+            np.zeros((0, self._shape.cells)),
             np.zeros((0, self._shape.extremes), np.int64),
         )
 
@@ -168,7 +178,7 @@ class Fold:
         shifts = numbers[:, numbers.shape[1] - len(shape.unit.squared) :]
         numbers = numbers.copy()
         by: dict[int, NDArray[np.float64]] = {}
-        first = shape.sources.cells[:, FIRST]
+        first = shape.sources.cells[FIRST]
         for place, turn, cells in shape.spreads:
             if place not in by:
                 by[place] = self._less(place, key, time, shifts[:, place])
@@ -258,7 +268,7 @@ class Fold:
         shape, count = self._shape, len(carried.key)
         numbers = np.zeros((len(act), shape.cells))
         numbers[:, shape.seeds] = 1.0
-        powers = np.zeros(numbers.shape, np.int64)
+        powers = np.zeros(numbers.shape)
         least = np.full((len(act), shape.extremes), FOREVER)
         numbers[:count], powers[:count] = carried.numbers, carried.powers
         least[:count] = carried.least
@@ -303,12 +313,16 @@ class Fold:
         of_query = np.full(len(rows), self._unit.merged.ends.index(ends))
         shifts = self._shifts.columns(of_query, states.key[rows], states.index[rows])
         columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
-        sums = [add_up(states.numbers, states.powers, rows, at) for at in linear]
+        sums = [np.zeros((2, len(rows))) for _ in linear]
+        for total, at in zip(sums, linear, strict=True):
+            add_up(states.numbers, states.powers, rows, at, *total)
         if ends.pairs:
-            left, right, both = sums
-            sums = [pairs_of_rows(*left, *right, *both)]
-        for field, (cells, powers) in enumerate(sums):
-            columns[f"cell{field}"], columns[f"power{field}"] = cells, powers
+            total, three = np.zeros((2, len(rows))), np.stack(sums, axis=1)
+            pairs_of_rows(*three, *total)
+            sums = [total]
+        for field, (mantissas, exponents) in enumerate(sums):
+            number = normal(mantissas, LIMBS * exponents.astype(np.int64))
+            columns[f"cell{field}"], columns[f"power{field}"] = number
         for field, places in enumerate(ends.extremes):
             extremes = _ints(shape.first_extreme[node] + n for node, n in places)
             if len(extremes):

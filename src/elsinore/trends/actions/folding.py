@@ -6,151 +6,185 @@ With counts c and sums y by node, and an action's numbers M (see `ActionShape`),
     y'[p] = My[0, p] + sum over j of c[j] * My[row of j, p] + y[j] * M[row of j, p]
 
 where j are the nodes that lead to p; where p itself has no row there, c[p] and y[p] are added. Sums
-of windows are in extended range, and plain doubles as long as they can be; MIN and MAX are ranks,
-their least.
+of windows are numbers of `elsinore.trends.engine.numbers`; MIN and MAX are ranks, their least.
 """
-
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
+import cython
 
-from elsinore.kernels import kernel
-from elsinore.numeric.extended import THRESHOLD
-from elsinore.trends.actions.shape import COUNT, FIRST, LEADING, SAME, STAYS, Sources
-from elsinore.trends.core.arrays import Codes, Doubles, Ints
-from elsinore.trends.core.extended import add, normalise
-from elsinore.trends.core.recurrence import gained, gained_extended, least_reached
-
-
-class Sums(NamedTuple):
-    """The sums of windows: [window, cell] in extended range, and [window, extreme]."""
-
-    numbers: Doubles
-    powers: Ints
-    least: Ints
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.numbers import pairs, plus, times
+    from cython.cimports.elsinore.trends.engine.tables import Number
+else:
+    from elsinore.trends.engine.numbers import pairs, plus, times
+    from elsinore.trends.engine.plain import Number
 
 
-class Actions(NamedTuple):
-    """What actions hold: [action, number], and [action, extreme] the rank."""
+@cython.cclass
+class Folding:
+    """The tables of `elsinore.trends.actions.shape.Sources`, and room for sums before an action.
 
-    numbers: Doubles
-    ranks: Ints
-
-
-@kernel(borrows=True)
-def fold(sources: Sources, windows: Ints, actions: Actions, sums: Sums, before: Sums) -> None:
-    """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w of `sums`.
-
-    before: of one window, room for what it is before an action, with a cell behind all that is 0.
+    `before`, `before_powers` and `before_least` are of one window; behind its cells is one that is
+    0.
     """
-    cells, extremes = len(sources.cells) - 1, len(sources.extremes) - 1
-    for window in range(len(windows)):
-        plain = _are_plain(sums, window)
-        for action in range(windows[window, 0], windows[window, 1]):
-            for cell in range(cells):
-                before.numbers[0, cell] = sums.numbers[window, cell]
-            for extreme in range(extremes):
-                before.least[0, extreme] = sums.least[window, extreme]
-            if not (plain and _apply_plainly(sources, window, action, actions, sums, before)):
-                for cell in range(cells):
-                    before.powers[0, cell] = sums.powers[window, cell]
-                _apply(sources, window, action, actions, sums, before)
-                plain = _are_plain(sums, window)
-            if extremes != 0:
-                _take_least(sources, window, action, actions, sums, before)
+
+    first: cython.longlong[::1]
+    counts: cython.longlong[::1]
+    stays: cython.longlong[::1]
+    leading: cython.longlong[::1]
+    same: cython.longlong[::1]
+    first_rank: cython.longlong[::1]
+    rank_counts: cython.longlong[::1]
+    rank_stays: cython.longlong[::1]
+    rank_leading: cython.longlong[::1]
+    rank_same: cython.longlong[::1]
+    before: cython.double[::1]
+    before_powers: cython.double[::1]
+    before_least: cython.longlong[::1]
+
+    def __init__(self, sources: Any, room: Any) -> None:
+        self.first, self.counts, self.stays = sources.cells
+        self.leading, self.same = sources.numbers
+        self.first_rank, self.rank_counts, self.rank_stays = sources.extremes
+        self.rank_leading, self.rank_same = sources.ranks
+        self.before, self.before_powers, self.before_least = room
 
 
-@kernel(borrows=True, linked=True)
-def _are_plain(sums: Sums, window: int) -> bool:
-    """Return whether none of a window's sums has a power."""
-    powers = 0
-    for cell in range(sums.powers.shape[1]):
-        powers |= sums.powers[window, cell]
-    return powers == 0
-
-
-@kernel(borrows=True, linked=True)
-def _apply_plainly(
-    sources: Sources, window: int, action: int, actions: Actions, sums: Sums, before: Sums
-) -> bool:
-    """Let an action act on a window's sums, which have no powers; return whether none needs one."""
-    numbers, there, fits = actions.numbers, before.numbers, True
-    for cell in range(len(sources.cells) - 1):
-        first, count = sources.cells[cell, FIRST], sources.cells[cell, COUNT]
-        ahead = sources.cells[count, FIRST] - first
-        total = numbers[action, first]
-        if sources.cells[cell, STAYS] != 0:
-            total += there[0, cell]
-        for place in range(first + 1, sources.cells[cell + 1, FIRST]):
-            own, same = sources.numbers[place, LEADING], sources.numbers[place, SAME]
-            trends = numbers[action, place + ahead]
-            total += gained(there[0, same], trends, there[0, own], numbers[action, place])
-        sums.numbers[window, cell] = total
-        fits &= abs(total) < THRESHOLD
-    return fits
-
-
-@kernel(borrows=True, linked=True, rare=True)
-def _apply(
-    sources: Sources, window: int, action: int, actions: Actions, sums: Sums, before: Sums
+def fold(
+    tables: Folding,
+    windows: cython.const_longlong[:, ::1],
+    actions: cython.const_double[:, ::1],
+    ranks: cython.const_longlong[:, :],
+    sums: cython.double[:, ::1],
+    powers: cython.double[:, ::1],
+    least: cython.longlong[:, ::1],
 ) -> None:
-    """Let an action act on a window's sums; `before` is what they were."""
-    numbers, there, powers = actions.numbers, before.numbers, before.powers
-    cells = len(sources.cells) - 1
-    for cell in range(cells):
-        first, count = sources.cells[cell, FIRST], sources.cells[cell, COUNT]
-        ahead = sources.cells[count, FIRST] - first
-        total, power = normalise(numbers[action, first], np.int64(0))
-        if sources.cells[cell, STAYS] != 0:
-            total, power = add(total, power, there[0, cell], powers[0, cell])
-        for place in range(first + 1, sources.cells[cell + 1, FIRST]):
-            own, same = sources.numbers[place, LEADING], sources.numbers[place, SAME]
-            # what becomes of the trends' own sum, and what their number adds to it
-            for of, number in ((own, place), (same, place + ahead)):
-                factor = numbers[action, number]
-                if of < cells and factor != 0.0 and there[0, of] != 0.0:
-                    total, power = gained_extended(
-                        total, power, there[0, of], powers[0, of], factor
-                    )
-        sums.numbers[window, cell] = total
-        sums.powers[window, cell] = power
+    """Let actions windows[w, 0] to windows[w, 1] - 1 act on window w."""
+    window: cython.Py_ssize_t
+    action: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    cells: cython.Py_ssize_t = tables.first.shape[0] - 1
+    extremes: cython.Py_ssize_t = tables.first_rank.shape[0] - 1
+    with cython.nogil:
+        for window in range(windows.shape[0]):
+            for action in range(windows[window, 0], windows[window, 1]):
+                for place in range(cells):
+                    tables.before[place] = sums[window, place]
+                    tables.before_powers[place] = powers[window, place]
+                for place in range(extremes):
+                    tables.before_least[place] = least[window, place]
+                for place in range(cells):
+                    total: Number = sum_after(tables, place, actions, action)
+                    sums[window, place] = total.mantissa
+                    powers[window, place] = total.power
+                for place in range(extremes):
+                    least[window, place] = least_after(tables, place, actions, ranks, action)
 
 
-@kernel(borrows=True, linked=True)
-def _take_least(
-    sources: Sources, window: int, action: int, actions: Actions, sums: Sums, before: Sums
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_after(
+    tables: Folding,
+    cell: cython.Py_ssize_t,
+    actions: cython.const_double[:, ::1],
+    action: cython.Py_ssize_t,
+) -> Number:
+    """Return a sum after an action."""
+    first: cython.longlong = tables.first[cell]
+    ahead: cython.longlong = tables.first[tables.counts[cell]] - first
+    total: Number = plus(Number(0.0, 0.0), times(Number(1.0, 0.0), actions[action, first]))
+    place: cython.Py_ssize_t
+    if tables.stays[cell] != 0:
+        total = plus(total, Number(tables.before[cell], tables.before_powers[cell]))
+    for place in range(first + 1, tables.first[cell + 1]):
+        own: cython.longlong = tables.leading[place]
+        same: cython.longlong = tables.same[place]
+        # what becomes of the trends' own sum, and what their number adds to it
+        total = plus(total, product_of(tables, own, actions[action, place]))
+        total = plus(total, product_of(tables, same, actions[action, place + ahead]))
+    return total
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def product_of(tables: Folding, cell: cython.longlong, factor: cython.double) -> Number:
+    """Return a sum before the action times a number of it; nothing times anything is nothing."""
+    if factor == 0.0:
+        return Number(0.0, 0.0)
+    return times(Number(tables.before[cell], tables.before_powers[cell]), factor)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def least_after(
+    tables: Folding,
+    extreme: cython.Py_ssize_t,
+    actions: cython.const_double[:, ::1],
+    ranks: cython.const_longlong[:, :],
+    action: cython.Py_ssize_t,
+) -> cython.longlong:
+    """Return the least rank after an action."""
+    first: cython.longlong = tables.first_rank[extreme]
+    ahead: cython.longlong = tables.first[tables.rank_counts[extreme]] - first
+    best: cython.longlong = ranks[action, first]
+    place: cython.Py_ssize_t
+    if tables.rank_stays[extreme] != 0:
+        best = min(best, tables.before_least[extreme])
+    for place in range(first + 1, tables.first_rank[extreme + 1]):
+        own: cython.longlong = tables.rank_leading[place]
+        same: cython.longlong = tables.rank_same[place]
+        if actions[action, place + ahead] != 0.0 and tables.before[own] != 0.0:
+            best = min(best, ranks[action, place])
+            if same >= 0:
+                best = min(best, tables.before_least[same])
+    return best
+
+
+def add_up(
+    sums: cython.const_double[:, ::1],
+    powers: cython.const_double[:, ::1],
+    rows: cython.const_longlong[::1],
+    cells: cython.const_longlong[::1],
+    totals: cython.double[::1],
+    total_powers: cython.double[::1],
 ) -> None:
-    """Let an action act on a window's extremes; `before` is what it was."""
-    numbers, ranks = actions.numbers, actions.ranks
-    for extreme in range(len(sources.extremes) - 1):
-        first, count = sources.extremes[extreme, FIRST], sources.extremes[extreme, COUNT]
-        ahead = sources.cells[count, FIRST] - first
-        best = ranks[action, first]
-        if sources.extremes[extreme, STAYS] != 0:
-            best = min(best, before.least[0, extreme])
-        for place in range(first + 1, sources.extremes[extreme + 1, FIRST]):
-            own, same = sources.ranks[place, LEADING], sources.ranks[place, SAME]
-            if numbers[action, place + ahead] != 0.0:
-                rank = ranks[action, place]
-                if same >= 0:
-                    rank = min(rank, before.least[0, same])
-                best = least_reached(best, rank, before.numbers[0, own])
-        sums.least[window, extreme] = best
+    """Put the sum of some cells of each row into `totals` and `total_powers`."""
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(rows.shape[0]):
+            total: Number = Number(0.0, 0.0)
+            for place in range(cells.shape[0]):
+                mantissa: cython.double = sums[rows[row], cells[place]]
+                total = plus(total, Number(mantissa, powers[rows[row], cells[place]]))
+            totals[row] = total.mantissa
+            total_powers[row] = total.power
 
 
-@kernel
-def add_up(states: Doubles, powers: Ints, rows: Ints, places: Ints) -> tuple[Doubles, Codes]:
-    """Return for some rows of `states` the sum of the cells in `places`."""
-    sums = np.zeros(len(rows))
-    sum_powers = np.zeros(len(rows), dtype=np.int32)
-    for place, row in enumerate(rows):
-        total, power = 0.0, np.int64(0)
-        for cell in places:
-            total, power = add(total, power, states[row, cell], powers[row, cell])
-        sums[place] = total
-        sum_powers[place] = power
-    return sums, sum_powers
+def pairs_of_rows(
+    sums: cython.const_double[:, ::1],
+    powers: cython.const_double[:, ::1],
+    totals: cython.double[::1],
+    total_powers: cython.double[::1],
+) -> None:
+    """Put the pairs of trends of each column of `sums` into `totals` and `total_powers`.
+
+    sums: [0, 1, 2] the numbers of trends of the one pattern, of the other and of both.
+    """
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(totals.shape[0]):
+            total: Number = pairs(
+                Number(sums[0, row], powers[0, row]),
+                Number(sums[1, row], powers[1, row]),
+                Number(sums[2, row], powers[2, row]),
+            )
+            totals[row] = total.mantissa
+            total_powers[row] = total.power

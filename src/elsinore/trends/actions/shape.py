@@ -18,14 +18,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.model.window import last_window
-from elsinore.plan import Sharing, TrendUnit
+from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, FieldKind
 from elsinore.plan.merged import ancestors, field_index
 from elsinore.plan.panes import action_rows, pane_length, stays
-from elsinore.trends.core.arrays import Ints
-from elsinore.trends.sums.prepared import Prepared
+from elsinore.trends.engine.program import ProgramBuilder
+from elsinore.trends.engine.store import bytes_per_slot
+
+Ints = NDArray[np.int64]
 
 
 class Places(NamedTuple):
@@ -39,10 +42,11 @@ class Places(NamedTuple):
 class Sources(NamedTuple):
     """Where what a row acts on is found in the sums of a window, as the fold reads it.
 
-    [cell + 1, ...] -> FIRST: its number of row 0 in an action, the others following; COUNT: the
-    number of trends of its node; STAYS: 1 where what it was is kept. [number, ...] -> LEADING: the
-    number of trends of its row's node; SAME: the same sum there, or the cell behind all, which is
-    0: there is none, or it is the number of trends itself. Of extremes likewise, but -1 for none.
+    cells: [FIRST, cell] its number of row 0 in an action, the others following; [1, cell] the
+    number of trends of its node; [2, cell] 1 if what it was is kept. numbers: [0, number] the
+    number of trends of its row's node; [1, number] the same sum there, or the cell behind all,
+    which is 0, if there is none, or it is the number of trends itself. Of extremes likewise, but -1
+    for none.
     """
 
     cells: Ints
@@ -51,8 +55,7 @@ class Sources(NamedTuple):
     ranks: Ints
 
 
-FIRST, COUNT, STAYS = 0, 1, 2
-LEADING, SAME = 0, 1
+FIRST = 0
 
 
 def pane_of(unit: TrendUnit) -> tuple[int, int] | None:
@@ -148,14 +151,19 @@ class ActionShape:
         return self.first_cell[list(self.unit.merged.seeds)]
 
     @cached_property
-    def prepared(self) -> Prepared:
+    def builder(self) -> ProgramBuilder:
         """The program of the unit's classes, with rows as lanes."""
-        return Prepared(self.unit, Sharing.NEVER, self.rows)
+        return ProgramBuilder(self.unit, self.rows)
+
+    @cached_property
+    def bytes_per_slot(self) -> int:
+        """The memory that an action takes while it is worked out."""
+        return bytes_per_slot(self.builder.shape(0))
 
     @cached_property
     def places(self) -> Places:
         """Where actions are in a slot, and the trends that rows begin with."""
-        layout = self.prepared.layout
+        layout = self.builder.layout
         numbers: list[int] = []
         extremes: list[int] = []
         for number, (node, rows) in enumerate(
@@ -196,7 +204,10 @@ class ActionShape:
             cells.append((len(entries), -1, 0))
         widths = 3, 2, 3, 2
         return Sources(
-            *(_ints(numbers).reshape(-1, n) for numbers, n in zip(of_fields, widths, strict=True))
+            *(
+                np.ascontiguousarray(_ints(numbers).reshape(-1, n).T)
+                for numbers, n in zip(of_fields, widths, strict=True)
+            )
         )
 
 

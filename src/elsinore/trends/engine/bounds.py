@@ -21,6 +21,16 @@ from elsinore.model.expression import Attribute, Expression, Operator
 from elsinore.operators.ranks import rank_doubles, turned
 from elsinore.plan.indexed import sides
 from elsinore.plan.template import Cut
+from elsinore.trends.engine.codes import (
+    NANOSECONDS,
+    STEADY,
+    Order,
+    is_fine,
+    order_of,
+    steady_codes,
+    with_nan,
+)
+from elsinore.trends.engine.shifted import shifted_attribute, shifted_codes
 from elsinore.trends.engine.values import (
     SMALL,
     Values,
@@ -32,16 +42,6 @@ from elsinore.trends.engine.values import (
     plain_column,
     values_of,
 )
-from elsinore.trends.graph.codes import (
-    STEADY,
-    Order,
-    is_fine,
-    order_of,
-    steady_codes,
-    with_nan,
-)
-from elsinore.trends.graph.columns import NANOSECONDS
-from elsinore.trends.graph.shifted import shifted_attribute, shifted_codes
 
 LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _LEAST_FINITE, _GREATEST_FINITE = (

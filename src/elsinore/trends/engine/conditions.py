@@ -30,12 +30,12 @@ from elsinore.operators.conditions.orders import NULL, Order
 from elsinore.operators.conditions.ranked import Ints, OrderCodes, replaced
 from elsinore.operators.conditions.tables import Columns, Conditions
 from elsinore.plan.between import ANCHOR, CURRENT
+from elsinore.trends.engine.codes import Order as Codes
+from elsinore.trends.engine.codes import order_of, steady_codes, with_nan
 from elsinore.trends.engine.runs import renumber_orders
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.values import plain_column
-from elsinore.trends.graph.codes import Order as Codes
-from elsinore.trends.graph.codes import order_of, steady_codes, with_nan
 
 _ORDERS = {
     Codes.WHOLE: Order.WHOLE,

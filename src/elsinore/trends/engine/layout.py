@@ -21,7 +21,6 @@ from elsinore.plan.merged import Edge, Node
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
 from elsinore.trends.lane_order import lane_order
-from elsinore.trends.nodes.layout import KindLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +54,27 @@ class Block:
         return len(self.nodes) * self.overlap
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindLayout:
+    """The cells and extremes of a kind of window: from the first ones to before the last ones."""
+
+    cell: int
+    last_cell: int
+    extreme: int
+    last_extreme: int
+
+    @property
+    def open(self) -> int:
+        """The cells that are 1 while a window is open."""
+        return self.cell
+
+
 class Layout:
     """The blocks of a unit's nodes, and where each node's sums are."""
 
-    def __init__(self, updates: Updates) -> None:
-        self.overlaps = [overlap_of(window) for window in updates.windows]
+    def __init__(self, updates: Updates, rows: int = 0) -> None:
+        """Lay out a unit's nodes; rows: of a pane's action, which are lanes in place of windows."""
+        self.overlaps = [rows or overlap_of(window) for window in updates.windows]
         nodes = updates.nodes
         self.blocks: list[Block] = []
         self.kinds: list[KindLayout] = []

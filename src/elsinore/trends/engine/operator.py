@@ -14,14 +14,14 @@ from elsinore.numeric.arrays import normal
 from elsinore.numeric.sorting import rows_by_code
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.plan.aggregates import FieldKind
+from elsinore.trends.engine.columns import great_addends, rank_columns
 from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.saving import load_store, save_store
 from elsinore.trends.engine.sharing.optimizer import ALWAYS, DYNAMIC, NEVER
 from elsinore.trends.engine.sharing.statistics import SharingCounts
-from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.store import Store, bytes_per_slot
 from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
 from elsinore.trends.engine.totals import rebuild
 from elsinore.trends.engine.units import engine_unit
@@ -30,7 +30,6 @@ from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
     addend_columns,
     numbers_of,
-    order_columns,
     out_of_order,
     slots_of,
 )
@@ -38,7 +37,6 @@ from elsinore.trends.values.shifts import Shifts
 
 CHUNK = 2**16  # events whose columns are made at once: they stay in the processor's cache
 AHEAD = 2**14  # events that are looked at for classes that are not known yet
-GREAT = 2.0**256  # addends from here on need powers
 _COUNTED = ("events", "totals", "state_bytes")  # statistics that are saved
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
@@ -121,6 +119,14 @@ class EngineOperator:
         self._statistics.sharing = self._shared.statistics(self._program, self._store)
         return self._statistics
 
+    @staticmethod
+    def bytes_per_key(unit: TrendUnit) -> int:
+        """Return how much memory each key takes, beside rows of many events."""
+        in_engine = engine_unit(unit)
+        assert in_engine is not None
+        builder = ProgramBuilder.shared(in_engine)
+        return bytes_per_slot(builder.shape(len(builder.conditions)))
+
     @property
     def modes(self) -> dict[str, Any]:
         """The arguments with which the operator was made."""
@@ -188,28 +194,12 @@ class EngineOperator:
                 "codes": self._builder.numbers(numbers_of(batch, "class", np.int64)),
                 "addends": addends,
                 "present": present,
-                "has_great": bool((np.abs(addends) >= GREAT).any()),
-                "ranks": self._ranks(batch),
+                "has_great": great_addends(addends),
+                "ranks": rank_columns(unit, self._builder.updates.ranks, batch),
                 "values": self._conditions.columns(batch, self._program, self._store),
                 **self._builder.bounds.columns(batch, self._conditions.text_codes),
             }
         )
-
-    def _ranks(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
-        """Return the ranks of events [event, column]: inverted for the greatest, else FOREVER."""
-        unit, read = self.unit, self._builder.updates.ranks
-        ranks = np.empty((batch.num_rows, len(read)), np.int64)
-        if not read:
-            return ranks
-        orders, ordered = order_columns(unit, batch)
-        for column, (kind, name) in enumerate(read):
-            if kind in {FieldKind.LEAST, FieldKind.GREATEST}:
-                place = unit.ranked.index(name)
-            else:
-                place = len(unit.ranked) + unit.edges.index((kind, name))
-            of_events = ~orders[place] if kind is FieldKind.GREATEST else orders[place]
-            ranks[:, column] = np.where(ordered[place] != 0, of_events, FOREVER)
-        return ranks
 
     def _let_act(self, batch: Batch) -> None:
         """Let all events of a batch act, and do what the loop stops for."""

@@ -262,6 +262,13 @@ def close_slots(
         return store.slots.shape[0]
 
 
+def store_all_moments(program: Program, store: Store) -> None:
+    """Store the latest timestamp of all slots, whose windows stay open."""
+    slot: cython.Py_ssize_t
+    for slot in range(store.slots.shape[0]):
+        store_moment(program, store, slot)
+
+
 def free_slot(program: Program, store: Store, slot: cython.Py_ssize_t) -> None:
     """Free the rows of a slot of which nothing is open."""
     block: cython.Py_ssize_t

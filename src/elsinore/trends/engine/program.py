@@ -103,11 +103,13 @@ class Run(NamedTuple):
 class ProgramBuilder:
     """The tables of a unit, to which classes of events are added."""
 
-    def __init__(self, unit: TrendUnit) -> None:
+    def __init__(self, unit: TrendUnit, rows: int = 0) -> None:
+        """Translate a unit; rows: of a pane's action, which are lanes in place of windows."""
         self.unit = unit
         self.updates = Updates(unit)
-        self.layout = Layout(self.updates)
+        self.layout = Layout(self.updates, rows)
         self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
+        self._has_rows = rows > 0
         self._reads: dict[Reads, int] = {}
         self._guards: dict[tuple[Ways, Ways], int] = {}
         self._conditions: dict[tuple[Expression, ...], tuple[int, int]] = {}
@@ -490,7 +492,7 @@ class ProgramBuilder:
         rows, layout, merged = self._rows, self.layout, self.updates.merged
         for kind, window in enumerate(self.updates.windows):
             times = (FOREVER, 1, 0)
-            if window is not None:
+            if window is not None and not self._has_rows:
                 times = (window.within, window.step, window.origin)
             seeds, ends = len(rows["seeds"]), len(rows["ends"])
             rows["seeds"] += [

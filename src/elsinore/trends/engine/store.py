@@ -14,6 +14,7 @@ from elsinore.trends.engine.tables import (
     FOREVER,
     GRAPHLET,
     LEAF,
+    LEAF_ROWS,
     NEVER,
     PART,
     RANGE,
@@ -291,6 +292,12 @@ def touch(
     else:
         store.ranges[slot, block].begin = min(store.ranges[slot, block].begin, begin)
         store.ranges[slot, block].end = max(store.ranges[slot, block].end, end)
+
+
+def bytes_per_slot(shape: StoreShape) -> int:
+    """Return the memory of a slot with few rows of events."""
+    parts = (_empty_slots(shape, 1), *(_empty_rows(shape, LEAF_ROWS),) * shape.row_blocks)
+    return sum(array.nbytes for arrays in parts for array in arrays.values())
 
 
 def _copy(arrays: dict[str, Any], to: dict[str, Any]) -> None:

@@ -14,11 +14,11 @@ from typing import cast
 import pyarrow as pa
 
 from elsinore.plan import Path, TrendUnit
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import merge_templates
 from elsinore.plan.stored import Negatives, stored
 from elsinore.plan.template import Cut, Template
-from elsinore.trends.counted import as_guarded
 from elsinore.trends.engine.bounds import is_range
 
 Types = Mapping[str, pa.DataType]  # of the attributes that conditions between events read
@@ -40,10 +40,9 @@ def _engine_unit(unit: TrendUnit, types: Types | None) -> TrendUnit | None:
         return None if unit.exact else unit
     negatives = Negatives()
     members: list[Template | GuardedTemplate] = list(unit.members)
-    if unit.path is Path.SHARED:
-        for place, guarded in enumerate(as_guarded(unit).guarded):
-            if any(move.adjacent is not None for move in unit.templates[place].transitions):
-                members[place] = guarded
+    for place, template in enumerate(unit.templates):
+        if any(move.adjacent is not None for move in template.transitions):
+            members[place] = guarded_template(template.query)
 
     def can_be_ordered(cut: Cut) -> bool:
         return types is None or is_range(cut, types)

@@ -10,8 +10,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import ALL, START, Reads, Reset
-from elsinore.trends.engine.tables import BEGINNING, NO_ADDEND, NO_RANK, ONE
-from elsinore.trends.nodes.updates import addend_codes
+from elsinore.trends.engine.tables import BEGINNING, NO_ADDEND, NO_RANK, ONE, VALUE
 
 
 class Source(NamedTuple):
@@ -154,3 +153,25 @@ class Updates:
         if (node, type_name) not in signature.contributors or signature.attribute is None:
             return NO_RANK
         return self.ranks.index((signature.kind, signature.attribute))
+
+
+def addend_codes(unit: TrendUnit) -> dict[Addend, int]:
+    """Return the codes of what fields add up."""
+    codes: dict[Addend, int] = {}
+    for number, addend in enumerate(unit.addends):
+        codes[addend] = VALUE + 2 * number
+        codes.setdefault(Addend(FieldKind.PRESENT, addend.attribute), VALUE + 2 * number + 1)
+    return codes
+
+
+def rank_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
+    """Return the codes of what extremes compare: 2a for column a of ranks, 2a + 1 inverted.
+
+    Columns are those of `TrendUnit.ranked` and then of `TrendUnit.edges`.
+    """
+    codes: dict[tuple[FieldKind, str], int] = {}
+    for number, name in enumerate(unit.ranked):
+        codes[FieldKind.LEAST, name] = 2 * number
+        codes[FieldKind.GREATEST, name] = 2 * number + 1
+    codes |= {edge: 2 * (len(unit.ranked) + n) for n, edge in enumerate(unit.edges)}
+    return codes

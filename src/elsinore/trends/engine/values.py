@@ -26,7 +26,7 @@ from elsinore.model.expression import (
     Negative,
     Operator,
 )
-from elsinore.trends.graph.codes import Order, order_of, plain_of
+from elsinore.trends.engine.codes import Order, order_of, plain_of
 
 BOUND = 2**63  # whole numbers of 64 bits are below it
 FITTING = 2.0**63 - 2**10  # the greatest double that is one of these

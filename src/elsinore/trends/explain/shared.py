@@ -7,34 +7,30 @@ from dataclasses import dataclass
 from typing import cast
 
 from elsinore.language.render import render
+from elsinore.model.kinds import Strategy
 from elsinore.plan import Sharing
-from elsinore.plan.alike import equal_states, shape
-from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.merged import MergedTemplate, queries_through
 from elsinore.plan.paths import Path
-from elsinore.plan.sharing import sharing_sets
+from elsinore.plan.template import ALL
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
-from elsinore.trends.counted import as_one, as_run, is_counted, run_together
-from elsinore.trends.graph.pairs import ByPattern, by_pattern
-from elsinore.trends.graph.program import Programs, joined_queries
-from elsinore.trends.graph.stepped import stepping, sweeps
-from elsinore.trends.nodes.labels import Labels
-from elsinore.trends.sharing.groups import groups_of, queries_through
+from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.sharing.sets import sharing_sets
+from elsinore.trends.engine.sharing.statistics import in_words
+from elsinore.trends.engine.units import engine_unit
+from elsinore.trends.engine.updates import Updates
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPattern:
     """Queries of a unit that share a Kleene sub-pattern: its bursts, where that pays.
 
-    Those whose pattern is one and `whole`, and that keep single events, share that at any rate;
-    those that differ in other states than the `merged` one (`elsinore.plan.merged`) share that.
-    Those that are `lanes` have patterns of one shape, the first one's (`elsinore.trends.graph`):
-    what they have in common is `merged`, and the rest is a lane of each.
+    `merged`: they have its states in common (`elsinore.plan.merged`). `lanes`: their states have
+    one shape, and are lanes side by side (`elsinore.trends.engine.layout`).
     """
 
     pattern: str
     queries: tuple[str, ...]
-    whole: bool = False
     merged: bool = False
     lanes: bool = False
 
@@ -43,169 +39,138 @@ class SharedPattern:
         """In what way they share."""
         if self.lanes:
             return "whose patterns have the same shape: they are processed side by side"
-        if self.whole:
-            return "processed once for all of them"
         return "kept once for all of them" if self.merged else "burst by burst, where it pays"
 
 
 Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
 
 
-def shared_patterns(
-    units: Units, sharing: Sharing = Sharing.DYNAMIC, *, record: bool = False
-) -> tuple[SharedPattern, ...]:
-    """Return which queries may share which Kleene sub-patterns; `record`: in a run that records."""
+def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[SharedPattern, ...]:
+    """Return which queries may share which Kleene sub-patterns."""
     patterns = []
-    for _, unit in units if record else as_they_run(units, sharing):
+    for _, unit in units:
         names = [template.query.name for template in unit.members]
         for pattern, queries in burst_sets(unit, sharing):
             if len(queries) > 1:
                 members = tuple(names[query] for query in queries)
-                patterns.append(SharedPattern(pattern, members, unit.path is Path.GRAPH))
-        for pattern, queries in merged_sets(unit, sharing):
+                patterns.append(SharedPattern(pattern, members))
+        for pattern, queries in merged_sets(unit):
             members = tuple(names[query] for query in queries)
             if not any(
                 known.pattern == pattern and {*members} <= {*known.queries} for known in patterns
             ):
                 patterns.append(SharedPattern(pattern, members, merged=True))
-        for pattern, queries in lane_sets(unit, sharing):
+        for pattern, queries in lane_sets(unit):
             members = tuple(names[query] for query in queries)
-            if not any(known.whole and {*members} <= {*known.queries} for known in patterns):
-                patterns.append(SharedPattern(pattern, members, lanes=True))
+            patterns.append(SharedPattern(pattern, members, lanes=True))
     return tuple(patterns)
 
 
-def as_they_run(units: Units, sharing: Sharing) -> list[tuple[Partition, TrendUnit]]:
-    """Return a plan's units as a run goes over them that records nothing."""
-    running = []
-    for places in run_together(units, sharing, record=False):
-        several = [units[place][1] for place in places]
-        merged_unit = as_run(several[0], sharing) if len(several) == 1 else as_one(several)
-        running.append((units[places[0]][0], merged_unit))
-    return running
-
-
 def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the sharing sets of a unit, or the queries that are one graph: what, and who."""
-    if sharing is Sharing.NEVER:
+    """Return the sharing sets of a unit whose bursts can be shared: sub-patterns and queries."""
+    engine = engine_unit(unit)
+    if sharing is Sharing.NEVER or engine is None:
         return []
-    name = "sharing sets", sharing is Sharing.ALWAYS
-    if name not in unit.kept:
-        unit.kept[name] = _burst_sets(unit, mixed=sharing is Sharing.ALWAYS)
-    return cast("list[tuple[str, tuple[int, ...]]]", unit.kept[name])
-
-
-def _burst_sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, tuple[int, ...]]]:
-    """Work out the sharing sets; `mixed`: of queries too that compare events differently."""
-    if unit.path is Path.COARSE and not unit.exact:
-        groups = groups_of(unit, Labels(unit.classes))
-        return [(f"{group.type}+", group.queries) for group in groups]
-    if unit.path is Path.SHARED:
-        sets = sharing_sets(unit.templates, mixed=mixed)
-        return [(f"{sharing_set.type}+", sharing_set.queries) for sharing_set in sets]
-    if unit.path is Path.GRAPH:
-        whole = by_pattern(unit)
-        return [
-            (render(whole.patterns[queries[0]]), whole.queries(queries))
-            for group in joined_queries(whole.unit)
-            for queries, _ in group.common
-            if group.covers(queries)
+    if "sharing sets" not in unit.kept:
+        unit.kept["sharing sets"] = [
+            (f"{found.type}+{in_words(found.reads)}", found.queries)
+            for found in sharing_sets(Updates(engine))
+            if sum(map(len, found.holders)) > 1
         ]
-    return []
+    return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["sharing sets"])
 
 
-def merged_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, ...]]]:
+def merged_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     """Return the queries that have some states in common: sub-patterns and queries.
 
-    Sums per state are merged however queries are to share.
+    States are merged however queries are to share (`elsinore.plan.merged`).
     """
-    if unit.path is Path.GRAPH and sharing is not Sharing.NEVER:
-        whole = by_pattern(unit)
-        equal_sets = [
-            (_pattern(group.template, states), whole.queries(queries))
-            for group in joined_queries(whole.unit)
-            for queries, states in group.common
-            if not group.covers(queries) and group.keeps(states)
-        ] + _equal(whole)
-        return [(pattern, queries) for pattern, queries in equal_sets if len(queries) > 1]
-    if unit.path is not Path.COARSE:
+    merged = _merged(unit)
+    if merged is None:
         return []
-    equal_edges: dict[tuple[str, tuple[int, ...]], None] = {}
-    for number, queries in enumerate(queries_through(unit.merged)):
-        for edge in unit.merged.nodes[number].edges:
-            if edge.source == number and len(queries) > 1:
-                equal_edges[f"{edge.type}+", tuple(sorted(queries))] = None
-    return list(equal_edges)
-
-
-def _equal(whole: ByPattern) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the queries that have states in common in a sweep of which they are lanes."""
-    unit = whole.unit
-    states_of: dict[tuple[int, ...], list[int]] = {}
-    for queries in _sweeps(unit):
-        for state, row in enumerate(equal_states([unit.guarded[query] for query in queries])):
-            having: dict[int, list[int]] = {}
-            for query, number in zip(queries, row, strict=True):
-                if state < len(unit.guarded[query].states):
-                    having.setdefault(number, []).append(query)
-            for several in having.values():
-                if len({shape(unit.guarded[query]) for query in several}) > 1:
-                    states_of.setdefault(tuple(several), []).append(state)
-    return [
-        (_pattern(unit.guarded[queries[0]], states), whole.queries(queries))
-        for queries, states in states_of.items()
-    ]
-
-
-def _sweeps(unit: TrendUnit) -> list[list[int]]:
-    """Return the queries that are lanes of one sweep, the one that has all states first.
-
-    They are queries as they are `by_pattern`.
-    """
-    if "lanes" not in unit.kept:
-        programs = Programs(unit, joined_queries(unit))
-        ready_programs = {number: programs.program(number, ())[0] for number in stepping(programs)}
-        unit.kept["lanes"] = [
-            [query for number in numbers for query in programs.groups[number].queries]
-            for numbers in sweeps(programs, ready_programs)
-            if len(numbers) > 1
+    passing = queries_through(merged)
+    nodes_of: dict[tuple[int, ...], list[int]] = {}
+    for number, queries in enumerate(passing):
+        if len(queries) > 1 and _is_repeated(merged, number):
+            nodes_of.setdefault(tuple(sorted(queries)), []).append(number)
+    if not is_summed(merged):
+        return [
+            (
+                _pattern(merged, [n for n, through in enumerate(passing) if {*queries} <= through]),
+                queries,
+            )
+            for queries in nodes_of
         ]
-    return cast("list[list[int]]", unit.kept["lanes"])
+    loops = {
+        (f"{edge.type}+", queries): None
+        for queries, nodes in nodes_of.items()
+        for number in nodes
+        for edge in merged.nodes[number].edges
+        if edge.source == number
+    }
+    return list(loops)
 
 
-def lane_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the queries that are lanes of one sweep, with the pattern that has all states."""
-    if unit.path is not Path.GRAPH or sharing is Sharing.NEVER:
+def lane_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the queries with states of one shape, which are lanes, with the first one's pattern.
+
+    On the path that keeps sums, such queries share bursts.
+    """
+    merged = _merged(unit)
+    if merged is None or is_summed(merged):
         return []
-    whole = by_pattern(unit)
-    lanes = [
-        (render(whole.patterns[queries[0]]), whole.queries(queries))
-        for queries in _sweeps(whole.unit)
-    ]
-    return [(pattern, queries) for pattern, queries in lanes if len(queries) > 1]
+    if "lanes" not in unit.kept:
+        engine = engine_unit(unit)
+        assert engine is not None
+        passing = queries_through(merged)
+        sets = {
+            tuple(sorted(set[int]().union(*(passing[node] for node in block.nodes))))
+            for block in Layout(Updates(engine)).blocks
+            if len(block.nodes) > 1 and not merged.nodes[block.nodes[0]].seed
+        }
+        largest = [one for one in sorted(sets) if not any({*one} < {*other} for other in sets)]
+        unit.kept["lanes"] = [
+            (render(unit.members[queries[0]].query.pattern), queries)
+            for queries in largest
+            if len(queries) > 1
+        ]
+    return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["lanes"])
 
 
-def _pattern(template: GuardedTemplate, states: Sequence[int]) -> str:
-    """Return states of an automaton, in the order in which trends come to them, as a pattern."""
-    loops = {move.source for move in template.moves if move.source == move.target}
-    names = [
-        f"{'' if template.states[n].variable else 'NOT '}{template.states[n].type}"
-        f"{'+' if n in loops else ''}"
-        for n in states
-    ]
+def _merged(unit: TrendUnit) -> MergedTemplate | None:
+    """Return the merged template by which a unit runs, None if it has none."""
+    if unit.path is Path.COARSE:
+        return unit.merged
+    engine = engine_unit(unit)
+    return None if engine is None else engine.merged
+
+
+def is_summed(merged: MergedTemplate) -> bool:
+    """Return whether no condition between events, nor any strategy, reads the states."""
+    return all(n.rows is None and n.strategy is Strategy.ANY for n in merged.nodes)
+
+
+def _is_repeated(merged: MergedTemplate, number: int) -> bool:
+    """Return whether events of a node follow one another, or others on conditions."""
+    return any(edge.source == number or edge.reads != ALL for edge in merged.nodes[number].edges)
+
+
+def _pattern(merged: MergedTemplate, nodes: Sequence[int]) -> str:
+    """Return nodes, in the order in which trends come to them, as a pattern.
+
+    A node is left out if the same events lead to another one, or none, as in a seed.
+    """
+    entered = {frozenset(merged.nodes[number].edges): number for number in reversed(nodes)}
+    entered.pop(frozenset(), None)
+    names = []
+    for number in sorted(entered.values()):
+        edges = merged.nodes[number].edges
+        loop = "+" if any(edge.source == number for edge in edges) else ""
+        names.append(f"{' or '.join(dict.fromkeys(edge.type for edge in edges))}{loop}")
     return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
 
 
-def counted(units: Units) -> list[tuple[str, ...]]:
-    """Return the queries of units of several that go by an index where a run lets them."""
-    return [
-        tuple(template.query.name for template in unit.templates)
-        for _, unit in units
-        if len(unit.templates) > 1 and is_counted(unit)
-    ]
-
-
 def may_share(units: Units) -> bool:
-    """Return whether some queries may share bursts in a run that records them."""
-    patterns = shared_patterns(units, record=True)
-    return any(not (pattern.whole or pattern.merged or pattern.lanes) for pattern in patterns)
+    """Return whether some queries may share bursts."""
+    patterns = shared_patterns(units)
+    return any(not (pattern.merged or pattern.lanes) for pattern in patterns)

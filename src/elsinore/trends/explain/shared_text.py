@@ -10,7 +10,7 @@ from typing import Any
 from elsinore.operators import Sample
 from elsinore.plan import Sharing
 from elsinore.plan.explain.text import MOST_NAMES
-from elsinore.trends.explain.shared import Units, counted, shared_patterns
+from elsinore.trends.explain.shared import Units, shared_patterns
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 from elsinore.words import count, listed
@@ -115,22 +115,14 @@ def sharing_text(
     if sample is not None and sampled:
         over = "all" if sample.events == sample.total else f"the first {sample.events:,} of"
         lines = ["", f"Sharing, over {over} {count(sample.total, 'event')}"]
-    by_index = counted(units) if sharing is Sharing.DYNAMIC else []
-    indexed = {name for names in by_index for name in names}
     for bursts in sampled:
-        lines += _set_lines(bursts, sharing, indexed=indexed.issuperset(bursts.queries))
+        lines += _set_lines(bursts, sharing)
     known = {bursts.queries for bursts in sampled}
     for shared in patterns:
         if shared.queries not in known or shared.merged:
             lines.append(
                 f"  {shared.pattern} of {listed(shared.queries, MOST_NAMES)}, {shared.how}"
             )
-    lines += [
-        f"  {listed(names, MOST_NAMES)} are few enough to use an index over their events, not "
-        "bursts. They use the shared graph only with sharing: always or never, or in a run that "
-        "records bursts, as the sample does."
-        for names in by_index
-    ]
     for several in pairs:
         blocks = ", nor of ".join(block.words() for block in several.blocks[:MOST_BLOCKS])
         if len(several.blocks) > MOST_BLOCKS:
@@ -139,9 +131,8 @@ def sharing_text(
     return lines if len(lines) > 2 else []  # a heading alone says nothing
 
 
-def _set_lines(bursts: SharedBursts, sharing: Sharing, *, indexed: bool) -> list[str]:
-    which = " (only in the sample, see below)" if indexed else ""
-    lines = [f"  {bursts.pattern} of {listed(bursts.queries, MOST_NAMES)}{which}"]
+def _set_lines(bursts: SharedBursts, sharing: Sharing) -> list[str]:
+    lines = [f"  {bursts.pattern} of {listed(bursts.queries, MOST_NAMES)}"]
     if bursts.bursts == 0:
         return [*lines, "    There were no bursts."]
     if bursts.shared:
@@ -219,9 +210,6 @@ def sharing_facts(
             for entry in apart(units, sharing)
         ],
     }
-    by_index = counted(units) if sharing is Sharing.DYNAMIC else []
-    if by_index:
-        facts["counted"] = [list(names) for names in by_index]
     if sample is not None:
         facts["sampled"] = {
             "events": sample.events,

@@ -7,24 +7,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elsinore.plan import Sharing
-from elsinore.plan.alike import shape, why_no_lanes
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.explain.text import MOST_NAMES, way_in_words
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.joined import have_one_order, why_not_joined
-from elsinore.plan.paths import Path, goes_in_steps
-from elsinore.plan.sharing import aggregated, loops, why_not
+from elsinore.plan.paths import Path
+from elsinore.plan.sharing import loops
 from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
-from elsinore.trends.explain.shared import Units, as_they_run, burst_sets, lane_sets, merged_sets
-from elsinore.trends.graph.lanes import MOST_LANES
-from elsinore.trends.graph.pairs import by_pattern
-from elsinore.trends.graph.program import joined_queries
+from elsinore.trends.explain.differences import difference, likeness
+from elsinore.trends.explain.shared import Units, burst_sets, lane_sets, merged_sets
 from elsinore.words import listed
 
 # what a query that is processed by itself does, by its path
 _WAYS = {
-    "its own graph of events": "keeps its own graph of events",
+    "its own list of events": "keeps its own list of events",
+    "the shared graph": "keeps an index over its own events",
     "an index over its own events": "keeps an index over its own events",
     "sums carried from event to event": "carries sums of its own from event to event",
     "trends built one by one": "has its trends built one by one",
@@ -99,7 +97,7 @@ def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]
     Queries with the same reasons go together, so that a thousand do not take a million pairs.
     """
     by_reason: dict[str, list[Block]] = {}
-    alike = [(key, _alike(unit, sharing)) for key, unit in as_they_run(units, sharing)]
+    alike = [(key, _alike(unit, sharing)) for key, unit in units]
     for _, several in alike:
         for left in several:
             if len(left.names) > 1:
@@ -122,30 +120,18 @@ def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]
 
 def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
     """Return the queries of a unit, grouping those with the same reasons."""
-    could = Sharing.ALWAYS if sharing is Sharing.ALWAYS else Sharing.DYNAMIC
-    lanes = lane_sets(unit, could)
-    sets = [*lanes, *burst_sets(unit, could), *merged_sets(unit, could)]
-    kept = [
-        *lane_sets(unit, sharing),
-        *burst_sets(unit, sharing),
-        *merged_sets(unit, sharing),
-    ]
+    always = [*lane_sets(unit), *merged_sets(unit)]
+    sets, kept = ([*always, *burst_sets(unit, mode)] for mode in (Sharing.DYNAMIC, sharing))
     within, still = (_sets_of(unit, several) for several in (sets, kept))
     places: dict[object, list[int]] = {}
     for query, template in enumerate(unit.members):
-        likeness: object = unit.why[query]
+        reasons: object = unit.why[query]
         if isinstance(template, Template):
             compared = frozenset((name, frozenset(how)) for name, how in loops(template).items())
-            likeness = (likeness, compared)
-            if unit.path is Path.SHARED:
-                likeness = (likeness, aggregated(template.aggregation))
-        elif unit.path is Path.GRAPH:
-            own_lanes = tuple(number for number in range(len(lanes)) if number in within[query])
-            steps = tuple(map(goes_in_steps, _patterns_of(unit, query)))
-            if template.sides > 1 or not own_lanes:
-                likeness = (likeness, shape(template))
-            likeness = (likeness, own_lanes, steps)
-        places.setdefault((within[query], still[query], likeness), []).append(query)
+            reasons = (reasons, compared)
+        if unit.path in {Path.SHARED, Path.GRAPH}:
+            reasons = (reasons, *map(likeness, _patterns_of(template)))
+        places.setdefault((within[query], still[query], reasons), []).append(query)
     names = [template.query.name for template in unit.members]
     return [
         Alike(
@@ -171,29 +157,21 @@ def _sets_of(unit: TrendUnit, sets: Sequence[tuple[str, tuple[int, ...]]]) -> li
 
 def _why_not(left: Alike, right: Alike, sharing: Sharing) -> str | None:
     """Return why queries of a unit share nothing with others of it; None where they do."""
-    why = _why_never(left, right, mixed=sharing is Sharing.ALWAYS)
+    why = _why_never(left, right)
     if why is None and sharing is Sharing.NEVER and not left.kept & right.kept:
         return _NEVER
     return why
 
 
-def _why_never(left: Alike, right: Alike, *, mixed: bool) -> str | None:
-    """Return why queries of a unit cannot share; None where they can.
-
-    mixed: by the shared graph they can, however they compare events.
-    """
+def _why_never(left: Alike, right: Alike) -> str | None:
+    """Return why queries of a unit cannot share; None where they can."""
     unit = left.unit
-    if unit.path is Path.SHARED:
-        return why_not(unit.templates[left.first], unit.templates[right.first], mixed=mixed)
     if left.sets & right.sets:
         return None
     if unit.exact:
         return "each is computed by itself, in integers of any size"
-    if unit.path is Path.GRAPH:
-        differs = _why_differ((left, right))
-        if _one_order(unit, left.first, right.first):
-            return f"each keeps its own sums, over an order of events that both use; {differs}"
-        return f"{_each_by_itself((left, right))}; {differs}"
+    if unit.path in {Path.SHARED, Path.GRAPH}:
+        return f"{_each_by_itself((left, right))}; {_why_differ((left, right))}"
     if unit.path is not Path.COARSE:
         return _each_by_itself((left, right))
     here, there = (loops(unit.templates[side.first]) for side in (left, right))
@@ -221,45 +199,16 @@ def _each_by_itself(sides: Sequence[Alike]) -> str:
     return f"one {first}; the other {second}"
 
 
-def _patterns_of(unit: TrendUnit, query: int) -> list[GuardedTemplate]:
-    """Return the templates of a query of the graph path; for AND, those of its patterns."""
-    whole = by_pattern(unit)
-    return [whole.unit.guarded[place] for place in whole.places[query][:2]]
-
-
-def _one_order(unit: TrendUnit, left: int, right: int) -> bool:
-    """Return whether an index sorts some events in one order for both queries."""
-    whole = by_pattern(unit)
-    return any(
-        have_one_order(whole.unit.guarded[here], whole.unit.guarded[there])
-        for here, there in itertools.product(whole.places[left], whole.places[right])
-        if any({here, there} <= {*group.queries} for group in joined_queries(whole.unit))
-    )
-
-
-def _differ(left: GuardedTemplate, right: GuardedTemplate, queries: int) -> str:
-    """Return why two of `queries` queries of the graph path have nothing in common."""
-    steps = goes_in_steps(left) + goes_in_steps(right)
-    if steps == 0:
-        return why_not_joined(left, right)
-    if left.query.strategy is not right.query.strategy:
-        return "their strategies differ"
-    if steps == 1:
-        return "so they keep different things"
-    first, second = sorted((left, right), key=lambda template: -len(template.states))
-    differs = why_no_lanes(first, second)
-    if differs is not None:
-        return differs
-    many = f", or there are more than {MOST_LANES} of one shape" if queries > MOST_LANES else ""
-    differs = (
-        "they compute different things, with too little in common to process them side by side"
-    )
-    return f"{differs}{many}"
+def _patterns_of(template: Template | GuardedTemplate) -> tuple[GuardedTemplate, ...]:
+    """Return the templates of a query's patterns: those of both sides of AND."""
+    if isinstance(template, Template):
+        return (guarded_template(template.query),)
+    return template.parts if template.sides > 1 else (template,)
 
 
 def _different_ways(*sides: Alike) -> str:
     """Return why queries of two units with the same partitions are not in one unit."""
-    if all(side.unit.path is Path.GRAPH for side in sides):
+    if all(side.unit.path in {Path.SHARED, Path.GRAPH} for side in sides):
         return f"{_each_by_itself(sides)}; {_why_differ(sides)}"
     ways = ", ".join(
         f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
@@ -270,10 +219,10 @@ def _different_ways(*sides: Alike) -> str:
 
 def _why_differ(sides: Sequence[Alike]) -> str:
     """Return why queries of the graph path have nothing in common, pattern by pattern of AND."""
-    two = [_patterns_of(side.unit, side.first) for side in sides]
-    queries = max(len(side.unit.members) for side in sides)
-    pairs = itertools.product(*two)
-    return " and ".join(dict.fromkeys(_differ(left, right, queries) for left, right in pairs))
+    two = [_patterns_of(side.unit.members[side.first]) for side in sides]
+    return " and ".join(
+        dict.fromkeys(difference(one, other) for one, other in itertools.product(*two))
+    )
 
 
 def _differently_keyed(left: Partition, right: Partition) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from elsinore.plan import Path, TrendUnit
+from elsinore.plan import TrendUnit
 from elsinore.plan.merged import nodes_of_states
-from elsinore.plan.sharing import loop_sets
+from elsinore.trends.engine.sharing.sets import sharing_sets
+from elsinore.trends.engine.sharing.statistics import in_words
+from elsinore.trends.engine.units import engine_unit
+from elsinore.trends.engine.updates import Updates
 from elsinore.trends.graphlets.build import Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import RecordedEvent
-from elsinore.trends.nodes.labels import Labels
-from elsinore.trends.sharing.groups import groups_of
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 Members = Mapping[State, int]  # of a sharing set, each with the bit that tells it in a mask
@@ -20,19 +21,16 @@ def shared_sets(
     unit: TrendUnit,
     sharing: Sequence[SharingStatistics],
     events: Sequence[tuple[int, RecordedEvent]],
-    *,
-    mixed: bool,
 ) -> list[SharedSet]:
     """Return the sharing sets of a unit, with the bursts of one key.
 
-    events: of the key, each with the slot that it had. mixed: queries that compare events in
-    different ways may share.
+    events: of the key, each with the slot that it had.
     """
     records_of = {
         (statistics.name, statistics.queries): statistics.records for statistics in sharing
     }
     sets_with_pieces = []
-    for name, members in _sets(unit, mixed=mixed):
+    for name, members in _sets(unit):
         queries = dict.fromkeys(query for query, _ in sorted(members))
         names = tuple(unit.templates[query].query.name for query in queries)
         pieces = _pieces(unit, members, records_of.get((name, names), ()), events)
@@ -40,25 +38,22 @@ def shared_sets(
     return sets_with_pieces
 
 
-def _sets(unit: TrendUnit, *, mixed: bool) -> list[tuple[str, Members]]:
-    """Return the sharing sets of a unit, by their sub-patterns.
-
-    On the path that keeps sums all who are in one share, or none does. In the shared graph a mask
-    has a bit for each group of a set.
-    """
-    if unit.path is not Path.COARSE:
-        sets = loop_sets(unit.templates, mixed=mixed)
-        return [
-            (sharing_set.name, dict(zip(sharing_set.members, sharing_set.groups, strict=True)))
-            for sharing_set in sets
-        ]
-    nodes = nodes_of_states(unit.templates)
-    with_groups: list[tuple[str, Members]] = []
-    for group in groups_of(unit, Labels(unit.classes)):
-        holders = {node for cohort in group.cohorts for node in cohort.nodes}
-        members = {state: 0 for state, node in nodes.items() if node in holders}
-        with_groups.append((f"{group.type}+", members))
-    return with_groups
+def _sets(unit: TrendUnit) -> list[tuple[str, Members]]:
+    """Return the sharing sets of a unit, by their sub-patterns; all who are in one may share."""
+    engine = engine_unit(unit)
+    assert engine is not None
+    nodes = nodes_of_states(engine.templates)
+    return [
+        (
+            f"{found.type}+{in_words(found.reads)}",
+            {
+                state: 0
+                for state, node in nodes.items()
+                if any(node in cohort for cohort in found.holders)
+            },
+        )
+        for found in sharing_sets(Updates(engine))
+    ]
 
 
 def _pieces(

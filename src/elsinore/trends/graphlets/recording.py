@@ -14,15 +14,14 @@ from elsinore.errors import InputError, kind_of_value
 from elsinore.model.evaluate import COMPARE
 from elsinore.model.expression import Expression
 from elsinore.model.window import Window
-from elsinore.plan import Path, Sharing, TrendUnit
+from elsinore.plan import Path, TrendUnit
 from elsinore.plan.explain.text import path_in_words
-from elsinore.plan.sharing import why_not
 from elsinore.plan.template import Adjacent
-from elsinore.trends.graph.columns import ComparedColumns
 from elsinore.trends.graphlets.build import GraphBuilder
 from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
 from elsinore.trends.graphlets.decisions import shared_sets
 from elsinore.trends.graphlets.graph import HamletGraph
+from elsinore.trends.sets.batches import compared_values
 from elsinore.trends.statistics import SharingStatistics
 from elsinore.words import listed
 
@@ -34,10 +33,9 @@ MOST_IN_WINDOW = 2_000  # of which a graph is made: where events are compared th
 class Recorder:
     """Keeps an operator's first `MOST_EVENTS` events of interest."""
 
-    def __init__(self, unit: TrendUnit, *, ordered: bool, sharing: Sharing) -> None:
+    def __init__(self, unit: TrendUnit, *, ordered: bool) -> None:
         self._unit = unit
         self._ordered = ordered
-        self._sharing = sharing
         self._rows: list[pa.RecordBatch] = []
         self._events = 0
 
@@ -57,7 +55,6 @@ class Recorder:
         return Recording(
             unit=self._unit,
             ordered=self._ordered,
-            mixed=self._sharing is Sharing.ALWAYS,
             count=self._events,
             events=pa.Table.from_batches(self._rows) if self._rows else None,
             sharing=tuple(sharing),
@@ -68,13 +65,11 @@ class Recorder:
 class Recording:
     """A recorded run of a unit's queries: `graph` makes a graph of one key and moment.
 
-    `ordered`: each event is a moment; else those of one time do not precede one another. `mixed`:
-    queries that compare events in different ways may share.
+    `ordered`: each event is a moment; else those of one time do not precede one another.
     """
 
     unit: TrendUnit
     ordered: bool
-    mixed: bool
     count: int  # events of interest, kept or not
     events: pa.Table | None = field(repr=False)
     sharing: tuple[SharingStatistics, ...] = field(repr=False)
@@ -137,7 +132,7 @@ class Recording:
                 f"hold {len(chosen):,}. Run over fewer events, or give a key or time with fewer."
             )
         counts = Counts(vertices_of(self.unit, windows), self._holds())
-        sets = shared_sets(self.unit, self.sharing, events, mixed=self.mixed)
+        sets = shared_sets(self.unit, self.sharing, events)
         builder = GraphBuilder(counts, sets, self._labels(), key=key)
         graph = builder.build(self._moments(chosen))
         if any(graphlet.shared for graphlet in graph.graphlets):
@@ -213,16 +208,13 @@ class Recording:
         """Return what tells whether a comparison of two events holds, as the engine compares."""
         table = self._kept()
         names = self.unit.compared
-        columns = ComparedColumns.of(
-            {name: table.column(f"pair:{name}").combine_chunks() for name in names}
-        )
+        values = {name: compared_values(table.column(f"pair:{name}")) for name in names}
 
         def holds(how: Adjacent, before: int, row: int) -> bool:
-            current, previous = columns.rows(how.current, how.previous)
-            if not (columns.known[current][row] and columns.known[previous][before]):
+            current, previous = values[how.current][row], values[how.previous][before]
+            if current is None or previous is None:
                 return False
-            test = COMPARE[how.operator]
-            return bool(test(columns.compared[current][row], columns.compared[previous][before]))
+            return bool(COMPARE[how.operator](current, previous))
 
         return holds
 
@@ -241,10 +233,8 @@ def _why_unshared(unit: TrendUnit) -> str:
     names = [member.query.name for member in unit.members]
     if len(names) == 1:
         return f"{names[0]} is alone in its operator: explain() says why of each other query"
-    pairs = itertools.combinations(unit.templates, 2) if unit.path is Path.SHARED else ()
-    reasons = [why_not(left, right) for left, right in pairs]
-    if reasons and None not in reasons:
-        return ", and ".join(dict.fromkeys(reason for reason in reasons if reason))
+    if any(move.adjacent for template in unit.templates for move in template.transitions):
+        return "events that are compared with the ones before them are added up query by query"
     return f"no burst was shared among {listed(names, SHOWN)}: explain() says who may share"
 
 

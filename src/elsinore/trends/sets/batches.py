@@ -15,9 +15,9 @@ from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
 from elsinore.model.moments import MICROSECOND, Moment, Span
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import TrendUnit
-from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.sets.evaluator import SetEvents, SetTotal
+from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.spread import from_means
 
 _DIGITS = 15  # so many digits of a decimal a double tells apart
@@ -38,7 +38,7 @@ class Keys(NamedTuple):
 
 def set_events(unit: TrendUnit, table: pa.Table, keys: Keys) -> SetEvents:
     """Return rows of a table, key after key, as the evaluator reads them."""
-    rows = {name: _compared(table.column(f"pair:{name}")) for name in unit.compared}
+    rows = {name: compared_values(table.column(f"pair:{name}")) for name in unit.compared}
     rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
     return SetEvents(
         starts=keys.starts,
@@ -96,7 +96,7 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
     ]
 
 
-def _compared(column: pa.ChunkedArray) -> list[Any]:
+def compared_values(column: pa.ChunkedArray) -> list[Any]:
     """Return the values of a column that is compared, decimals as doubles where that is exact.
 
     Other decimals stay: one can compare them with one another, and compute nothing with them.

@@ -20,13 +20,12 @@ from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.indexed import Indexed, indexed
-from elsinore.trends.core.arrays import FOREVER, NEVER
-from elsinore.trends.keyed import Ints
 from elsinore.trends.sets.ground import Automaton, Stretch, ground_of
 from elsinore.trends.sets.ranges import Ranges
 from elsinore.trends.sets.search import total
 from elsinore.trends.sets.states import Columns, States, Totals
 from elsinore.trends.sets.sums import Addends
+from elsinore.trends.values.arrays import FOREVER, NEVER, Ints
 
 Moments = Iterable[list[int]]  # the rows of each
 TotalsOf = Callable[[Window | None, Moments], Iterable[Totals]]

@@ -17,11 +17,11 @@ from elsinore.kernels.saved import pack, reading_state, table_from_bytes, table_
 from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.core.arrays import FOREVER, NEVER
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.sets.batches import Keys, set_events, totals_of
 from elsinore.trends.sets.evaluator import SetsEvaluator
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
+from elsinore.trends.values.arrays import FOREVER, NEVER
 from elsinore.trends.values.columns import out_of_order, slots_of, with_slots
 
 MANY = 2**16  # rows that are worth evaluating before they must be

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 
 from elsinore.model.kinds import Strategy
 from elsinore.numeric.exact import Number
-from elsinore.trends.core.pairs import exact_pairs
 from elsinore.trends.sets.ground import Arrival, Ground, Place, Run
-from elsinore.trends.sets.sums import Addends, Sequences
+from elsinore.trends.sets.sums import Addends, Sequences, exact_pairs
 
 Entries = dict[frozenset[Run], Sequences]
 

@@ -1,10 +1,7 @@
 """Sums per state in integers of any size, where no two events are compared.
 
-The same sums as `elsinore.trends.core`, in Python's integers and fractions. A count has a digit
-for every three events or so: what that costs is the price of exactness. The kernels run uncompiled
-take 10 to 17 times as long for an event, before their numbers are any but doubles: they are written
-for words in arenas, which is what Python is slowest at. So here updates are taken from `updates`,
-and what is shared with the kernels ends there.
+The same sums as `elsinore.trends.engine`, in Python's integers and fractions, from the same
+updates. A count has a digit for every three events or so.
 """
 
 from __future__ import annotations
@@ -18,11 +15,10 @@ from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Place, QueryEnds
-from elsinore.trends.core.addends import NOTHING, ONE, VALUE
-from elsinore.trends.core.arrays import FOREVER
-from elsinore.trends.core.pairs import exact_pairs
-from elsinore.trends.nodes.updates import Update, Updates
-from elsinore.trends.sets.sums import exact_number
+from elsinore.trends.engine.tables import NO_ADDEND, ONE, VALUE
+from elsinore.trends.engine.updates import Source, Update, Updates
+from elsinore.trends.sets.sums import exact_number, exact_pairs
+from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.columns import EDGE
 
 RECENT = 2**16  # exact numbers that are kept: those of rows of windows that overlap are read again
@@ -31,7 +27,7 @@ Totals = tuple[int, list[Number], list[int]]  # a query, its sums and extremes
 
 
 class Columns(NamedTuple):
-    """What events add up and compare: by the codes of `elsinore.trends.nodes.updates`, by row."""
+    """What events add up, by addend, and compare, by column of ranks; each by row."""
 
     values: Sequence[Callable[[int], Number | None]]
     ranks: Sequence[Sequence[int | None]]
@@ -53,11 +49,17 @@ class Columns(NamedTuple):
             found = None if addend.turn else number(addend.attribute, row)
             return found**2 if found is not None and addend.kind is FieldKind.SQUARE else found
 
-        edges = [
-            [0 if rank == EDGE[kind] else None for rank in ranks[name]] for kind, name in unit.edges
-        ]
         values = [partial(value, addend) for addend in unit.addends]
-        return cls(values, [*(ranks[name] for name in unit.ranked), *edges])
+        return cls(values, [_in_order(kind, ranks[name]) for kind, name in Updates(unit).ranks])
+
+
+def _in_order(kind: FieldKind, ranks: Sequence[int | None]) -> Sequence[int | None]:
+    """Return ranks of which the least is taken: inverted for the greatest, or 0 at an edge."""
+    if kind is FieldKind.LEAST:
+        return ranks
+    if kind is FieldKind.GREATEST:
+        return [None if rank is None else ~rank for rank in ranks]
+    return [0 if rank == EDGE[kind] else None for rank in ranks]
 
 
 class _Window(NamedTuple):
@@ -96,7 +98,8 @@ class States:
                 updates, resets = self._effects_of(codes[row], kind)
                 emptied += resets
                 for update in updates:
-                    trends = int(update.start) + _add_up(open_window, update.sums[0].sources)
+                    before = _places(update.sums[0].sources)
+                    trends = int(update.starts is not None) + _add_up(open_window, before)
                     if trends:
                         added.append(_added(open_window, update, trends, row, columns))
             if added or emptied:
@@ -130,25 +133,28 @@ def _added(before: _Window, update: Update, trends: Number, row: int, columns: C
     added = _Window({(update.node, 0): trends}, {})
     for number, part in enumerate(update.sums[1:], start=1):
         addend: Number | None = None
-        if part.contribution == ONE:
+        if part.addend == ONE:
             addend = 1
-        elif part.contribution != NOTHING:
-            addend = columns.values[(part.contribution - VALUE) >> 1](row)
-            addend = 1 if addend is not None and part.contribution & 1 else addend
-        sums = _add_up(before, part.sources)
+        elif part.addend != NO_ADDEND:
+            addend = columns.values[(part.addend - VALUE) >> 1](row)
+            addend = 1 if addend is not None and part.addend & 1 else addend
+        sums = _add_up(before, _places(part.sources))
         added.cells[update.node, number] = sums + trends * (addend or 0)
     for number, extreme in enumerate(update.extremes):
         ranks = [
-            before.extremes[source, at]
-            for source, at in extreme.sources
-            if at is not None and (source, at) in before.extremes
+            before.extremes[place] for place in _places(extreme.sources) if place in before.extremes
         ]
-        rank = columns.ranks[extreme.attribute >> 1][row] if extreme.attribute >= 0 else None
+        rank = columns.ranks[extreme.rank][row] if extreme.rank >= 0 else None
         if rank is not None:
-            ranks.append(~rank if extreme.attribute & 1 else rank)
+            ranks.append(rank)
         if ranks:
             added.extremes[update.node, number] = min(ranks)
     return added
+
+
+def _places(sources: Sequence[Source]) -> list[Place]:
+    """Return the nodes of sources, and the numbers of their sums or extremes there."""
+    return [(source.node, source.row) for source in sources]
 
 
 def _settle(window: _Window, added: Sequence[_Window], emptied: Sequence[int]) -> None:

@@ -13,8 +13,8 @@ from elsinore.errors import InputError
 from elsinore.numeric.exact import Number, simple
 from elsinore.plan.aggregates import Field, FieldKind
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.trends.core.arrays import FOREVER
 from elsinore.trends.sets.ground import Run
+from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.columns import EDGE
 
 NONE = int(FOREVER)  # the least of no ranks
@@ -129,3 +129,12 @@ def exact_number(value: object) -> Number | None:
                 f"EXACT cannot add up the value {value}: it is not finite. Filter such events out."
             ) from None
     raise InputError(f"EXACT cannot add up the value {value!r}.")
+
+
+def exact_pairs(one: int, other: int, both: int) -> int:
+    """Return the pairs of trends of one pattern alone, of the other alone and of both.
+
+    >>> exact_pairs(2, 3, 4)
+    32
+    """
+    return one * other + one * both + other * both + both * (both - 1) // 2

@@ -16,7 +16,7 @@ from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
 from elsinore.plan.epochs import Epochs, turns_of
-from elsinore.trends.core.arrays import FOREVER
+from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.deviating import Rows
 from elsinore.trends.values.shifts import Shifts
 

@@ -11,17 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elsinore.kernels import kernel
 from elsinore.plan import epochs as planned
 from elsinore.plan.epochs import Epochs
-from elsinore.trends.core.arrays import Codes, Doubles, Ints
-from elsinore.trends.core.totals import mixed
-from elsinore.trends.core.wide import wide_kernel
-from elsinore.trends.core.window_times import end_of, next_edge, start_of, windows_at
+from elsinore.trends.values.arrays import Codes, Doubles, Ints
+from elsinore.trends.values.window_times import end_of, next_edge, start_of, windows_at
 
 NEAR = 8  # cells in turn that have places side by side: they are often looked up in turn
 NO_EPOCH, NO_SHIFT = -1, -2  # in place of a number: the row is in none; its value is not finite
 
-epoch_in_turn = wide_kernel(inline=True)(planned.epoch_in_turn)
+epoch_in_turn = kernel(borrows=True, inline=True)(planned.epoch_in_turn)
 
 
 class Rows(NamedTuple):
@@ -44,7 +43,18 @@ class Lookup(NamedTuple):
     pairs: Ints
 
 
-@wide_kernel(inline=True)
+@kernel(borrows=True, inline=True)
+def mixed(query: int, group: int, window: int) -> int:
+    """Mix three numbers into one (multiplicative hashing with odd constants)."""
+    number = np.uint64(query) * np.uint64(0x9E3779B97F4A7C15)
+    number ^= np.uint64(group) * np.uint64(0xC2B2AE3D27D4EB4F)
+    number ^= np.uint64(np.int64(window)) * np.uint64(0x165667B19E3779F9)
+    number ^= number >> np.uint64(29)
+    number *= np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(number >> np.uint64(20))
+
+
+@kernel(borrows=True, inline=True)
 def place_of(table: Codes, pairs: Ints, cell: int, epoch: int) -> int:
     """Return where the number of a pair stands in the table, or would."""
     mask = len(table) - 1
@@ -54,7 +64,7 @@ def place_of(table: Codes, pairs: Ints, cell: int, epoch: int) -> int:
     return at
 
 
-@wide_kernel
+@kernel(borrows=True)
 def find(
     lookup: Lookup, shifts: Doubles, cells: Ints, epoch: Ints, none: float, found: Doubles
 ) -> None:
@@ -64,7 +74,7 @@ def find(
         found[row] = none if number < 0 else shifts[number]
 
 
-@wide_kernel
+@kernel(borrows=True)
 def enter_pairs(lookup: Lookup, count: int) -> None:
     """Fill a table with so many pairs."""
     for number in range(count):
@@ -72,7 +82,7 @@ def enter_pairs(lookup: Lookup, count: int) -> None:
         lookup.table[place_of(lookup.table, lookup.pairs, cell, epoch)] = number
 
 
-@wide_kernel
+@kernel(borrows=True)
 def number_rows(
     lookup: Lookup, rows: Rows, epochs: Epochs, number: Ints, begin: int, count: int
 ) -> tuple[int, int]:
@@ -124,7 +134,7 @@ class Samples(NamedTuple):
     away: Ints
 
 
-@wide_kernel
+@kernel(borrows=True)
 def sample(
     pairs: Ints, rows: Rows, epochs: Epochs, number: Ints, before: int, samples: Samples
 ) -> None:
@@ -155,7 +165,7 @@ def sample(
             taken[new] += 1
 
 
-@wide_kernel
+@kernel(borrows=True)
 def deviate(
     number: Ints, shifts: Doubles, values: Doubles, squares: Ints, deviations: Ints, into: Doubles
 ) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from elsinore.kernels import enter
 from elsinore.plan import TrendUnit
 from elsinore.plan.epochs import Epochs, epoch_of, windows_in
-from elsinore.trends.core.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.values.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.values.deviating import (
     Lookup,
     Rows,

@@ -1,1 +1,0 @@
-"""The operator of the engines that keep events."""

@@ -1,1 +1,0 @@
-"""The engine's core: steps on lanes, their composition, numbers and totals, without sharing."""

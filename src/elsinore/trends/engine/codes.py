@@ -1,0 +1,194 @@
+"""What values are compared as: integers that keep the order of an attribute's values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from enum import Enum, auto
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.errors import InputError
+from elsinore.model.schema import AttributeKind
+from elsinore.operators.ranks import to_ranks
+from elsinore.trends.values.arrays import Doubles, Ints
+
+Exact = int | Decimal
+
+NANOSECONDS = {"us": 1_000, "ns": 1}  # in a tick, by unit
+_DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
+BOUND = 2**63  # integers from its negative up to below it have 64 bits
+
+
+class Order(Enum):
+    """What values are compared among each other; WHOLE, WIDE and NUMBER are all numbers."""
+
+    WHOLE = auto()  # integers of at most 64 bits
+    WIDE = auto()  # other numbers that are exact: decimals, integers without a sign
+    NUMBER = auto()
+    TEXT = auto()
+    TRUTH = auto()
+    TIME = auto()
+    DURATION = auto()
+    NONE = auto()  # neither compared nor computed with; it is null or not
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is a number, and no double."""
+        return self in {Order.WHOLE, Order.WIDE}
+
+    @property
+    def is_number(self) -> bool:
+        """Whether one can compute with it."""
+        return self.is_exact or self is Order.NUMBER
+
+
+KINDS = {  # of values in each order, as `elsinore.model.types` knows them
+    Order.WHOLE: AttributeKind.INTEGER,
+    Order.WIDE: AttributeKind.NUMBER,
+    Order.NUMBER: AttributeKind.NUMBER,
+    Order.TEXT: AttributeKind.STRING,
+    Order.TRUTH: AttributeKind.BOOLEAN,
+    Order.TIME: AttributeKind.TIME,
+    Order.DURATION: AttributeKind.DURATION,
+    Order.NONE: AttributeKind.OTHER,
+}
+STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.DURATION}
+
+
+def plain_of(column: pa.Array) -> pa.Array:
+    """Return a column decoded, small floats as doubles."""
+    column = whole(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return column.cast(pa.float64(), safe=False)
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    return column
+
+
+def steady_codes(name: str, column: pa.Array, order: Order, unit: str) -> pa.Array:
+    """Return what whole numbers of 64 bits, times and truth values are compared as."""
+    if order in {Order.TIME, Order.DURATION}:
+        return ticks_of(name, column, unit)
+    return to_ranks(column) if order is Order.TRUTH else column.cast(pa.int64())
+
+
+def with_nan(column: pa.Array) -> Doubles:
+    """Return a column of floating numbers, null as NaN."""
+    if column.type != pa.float64():
+        column = plain_of(column)
+    return to_numpy(column)
+
+
+def order_of(kind: pa.DataType) -> Order:
+    """Return among what values of a type are compared."""
+    if pa.types.is_decimal(kind) or kind == pa.uint64():
+        return Order.WIDE
+    if pa.types.is_integer(kind):
+        return Order.WHOLE
+    if pa.types.is_floating(kind):
+        return Order.NUMBER
+    if pa.types.is_large_string(kind):
+        return Order.TEXT
+    if pa.types.is_boolean(kind):
+        return Order.TRUTH
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return Order.TIME
+    return Order.DURATION if pa.types.is_duration(kind) else Order.NONE
+
+
+def doubles_of(column: pa.Array) -> Doubles:
+    """Return a column of numbers as the nearest doubles, null as 0."""
+    return to_numpy(column.cast(pa.float64(), safe=False), 0)
+
+
+def exact_codes(
+    columns: Mapping[str, pa.Array],
+) -> tuple[dict[str, pa.Array], Sequence[Exact] | None]:
+    """Return the codes of exact numbers: themselves, or twice their ranks and what is ranked."""
+    try:
+        return {name: column.cast(pa.int64()) for name, column in columns.items()}, None
+    except pa.ArrowInvalid:  # some are fractions, or need more than 64 bits
+        encoded = {name: column.dictionary_encode() for name, column in columns.items()}
+    values = {name: column.dictionary.to_pylist() for name, column in encoded.items()}
+    wholes: list[Exact] = sorted({value for exact in values.values() for value in exact})
+    ranks = {value: 2 * rank for rank, value in enumerate(wholes)}
+    codes = {
+        name: to_arrow([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
+        for name, column in encoded.items()
+    }
+    return codes, wholes
+
+
+def excess_of(column: pa.Array, nearest: Doubles) -> Ints:
+    """Return by how much whole numbers of 64 bits exceed the nearest doubles; 0 for other numbers.
+
+    >>> numbers = pa.array([2**53 + 1, 2**63 - 1])
+    >>> excess_of(numbers, doubles_of(numbers)).tolist()
+    [1, -1]
+    """
+    if order_of(column.type) is not Order.WHOLE:
+        return np.zeros(len(column), dtype=np.int64)
+    integers = to_numpy(column.cast(pa.int64()), 0)
+    beyond = nearest >= BOUND  # the one such double, 2**63, fits no integer: half of it does
+    return np.asarray(
+        np.where(
+            beyond,
+            integers - BOUND // 2 - BOUND // 2,
+            integers - np.where(beyond, 0.0, nearest).astype(np.int64),
+        )
+    )
+
+
+def ranks_in_common(nearest: Doubles, excess: Sequence[Ints]) -> Ints:
+    """Return the ranks of numbers given as the nearest doubles and what they exceed these by."""
+    most, rest_of = nearest.reshape(-1), np.concatenate([*excess, np.zeros(0, dtype=np.int64)])
+    order = np.lexsort((rest_of, most))
+    most, rest_of = most[order], rest_of[order]
+    differs = (most[1:] != most[:-1]) | (rest_of[1:] != rest_of[:-1])
+    ranks = np.zeros(len(order), dtype=np.int64)
+    ranks[order[1:]] = np.cumsum(differs)
+    return ranks.reshape(nearest.shape)
+
+
+def texts_of(columns: list[pa.Array]) -> pa.Array:
+    """Return all different texts of some columns, ascending by code points."""
+    if not columns:
+        return to_arrow([], pa.large_string())
+    distinct = pc.unique(pa.chunked_array(columns)).drop_null()
+    return distinct.take(pc.array_sort_indices(distinct))
+
+
+def is_fine(kind: pa.DataType) -> bool:
+    """Return whether times or durations of a type are counted in nanoseconds."""
+    return bool(kind == pa.duration("ns") or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
+
+
+def ticks_of(name: str, column: pa.Array, unit: str) -> pa.Array:
+    """Return times or durations as whole numbers of a unit at least as fine as their own.
+
+    Raises InputError for times outside of what nanoseconds of 64 bits reach.
+    """
+    kind = column.type
+    try:
+        if pa.types.is_date32(kind):
+            days = column.cast(pa.int32()).cast(pa.int64())
+            return pc.multiply_checked(days, _DAYS[unit])
+        if pa.types.is_date64(kind):
+            return pc.multiply_checked(
+                column.cast(pa.int64()), to_scalar(_DAYS[unit] // 86_400_000)
+            )
+        if pa.types.is_duration(kind):
+            return column.cast(pa.duration(unit)).cast(pa.int64())
+        return column.cast(pa.timestamp(unit, kind.tz)).cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"'{name}' has times outside of the years 1678 to 2261 and is compared with times in "
+            "nanoseconds, which reach no further. Cast those to microseconds, or leave these out."
+        ) from error
