@@ -19,6 +19,7 @@ from collections.abc import Set as AbstractSet
 
 from elsinore.matches.conditions import Condition
 from elsinore.matches.consistency import MONOTONE, Trend, truth
+from elsinore.matches.looked_up import Lookup, lookup_of
 from elsinore.matches.registers import Register, RegisterKind, slot_of
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.expression import Attribute, Expression, attributes
@@ -39,7 +40,8 @@ def filters_of(template: MatchTemplate) -> list[list[int]]:
     """Return the conditions that rule events out early, for each edge, then for each state.
 
     Those of a state are about matches that end there. There are none if events of a match may not
-    be left out, nor for aggregates of the user's whose state is an object.
+    be left out, nor for aggregates of the user's whose state is an object; nor if all of them are
+    limits of time, at which a search ends sooner than a main run.
     """
     rows: list[list[int]] = [[] for _ in (*template.edges, *template.states)]
     if (
@@ -49,10 +51,12 @@ def filters_of(template: MatchTemplate) -> list[list[int]]:
         or any(r.aggregate is not None and r.aggregate.initial is None for r in template.registers)
     ):
         return rows
-    return [
+    early = [
         [number for number, flags in enumerate(row) if flags & STAYS_FALSE]
         for row in early_filters(template)
     ]
+    lookups = {lookup_of(template.conditions[number]) for row in early for number in row}
+    return rows if lookups == {Lookup.LIMIT} else early
 
 
 def early_filters(template: MatchTemplate) -> list[list[int]]:

@@ -11,7 +11,7 @@ import pytest
 COUNTING = """
 import sys
 import elsinore as el
-from elsinore.matches.engine import graph, search
+from elsinore.matches.engine import filters, graph, search
 
 looks = 0
 
@@ -27,6 +27,7 @@ def counting(function):
 
 graph.node_at = counting(graph.node_at)
 search.node_at = counting(search.node_at)
+filters.value_of = counting(filters.value_of)
 events = [{"time": n, "type": "ABC"[n % 3], "k": n // 6, "v": n % 7} for n in range(600)]
 (table,) = el.Workload.parse(sys.argv[1]).run(events).values()
 print(looks, table.num_rows)
