@@ -151,16 +151,16 @@ def _point(
             elif first.found is not None:
                 apart = difference(point.found, first.found)
                 row["note"] = "the same results" if apart is None else f"DIFFERS: {apart}"
-        row["shared"] = _shared(point)
+        row["shared"] = shared_bursts(point)
         rows.append(row)
     return rows
 
 
-def _shared(point: Measured) -> str | None:
+def shared_bursts(point: Measured) -> str | None:
     """Return how many bursts were shared of those that could be, None for other systems."""
     if point.statistics is None:
         return None
-    counts = [one for unit in point.statistics for one in unit.sharing]
+    counts = [one for unit in point.statistics for one in unit.shared_bursts]
     return f"{sum(one.shared for one in counts)} of {sum(one.bursts for one in counts)}"
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from elsinore import Workload
 from elsinore.cli.app import app
+from elsinore.trends import SharingStatistics, TrendStatistics
 
 SMALL = hamlet.Sweep(
     case="trades",
@@ -121,3 +122,10 @@ def test_the_ninth_figure_has_the_papers_range() -> None:
     rates, queries = hamlet_fig9.PLAN.sweeps
     assert (rates.values[0], rates.values[-1]) == (10_000, 20_000)
     assert (queries.values[0], queries.values[-1]) == (5, 25)
+
+
+def test_shared_bursts_are_those_that_the_operator_counts() -> None:
+    counts = SharingStatistics("B+", ("q1", "q2"), bursts=7, shared_graphlets=5)
+    found = [TrendStatistics(sharing=[counts, counts])]
+    assert hamlet.shared_bursts(Measured(statistics=found)) == "10 of 14"
+    assert hamlet.shared_bursts(Measured()) is None
