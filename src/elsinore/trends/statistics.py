@@ -22,12 +22,9 @@ class BurstRecord:
     """One burst and what was decided for it (HAMLET, Definition 10 and Section 4.2).
 
     `time` is its first event's in microseconds, `events` its length; of `queries` that could share
-    it `shared` did; `benefit` is what the cost model expected sharing to save when it was decided,
-    in its own unit. On the path that keeps sums, bursts are shared only if it is above 0; in the
-    shared graph of events, sharing goes on until it has lost as much as ending it costs. A long
-    burst ends where what is left of it is decided anew, as a burst of its own. `key` is the
-    code by which the operator knows the key, and `mask` has a bit for each group of the set's
-    queries that shared (on the path that keeps sums the first one, for all).
+    it `shared` did; `benefit` is what sharing was expected to save when that was decided, in
+    nanoseconds (`elsinore.trends.engine.sharing.benefit`), 0 if nothing was to decide. `key` is the
+    code by which the operator knows the key, and `mask` is 1 if some queries shared.
     """
 
     time: int
@@ -52,8 +49,6 @@ class SharingStatistics:
     merges: int = 0
     graphlet_snapshots: int = 0  # snapshots created where a graphlet begins (Definition 8)
     event_snapshots: int = 0  # snapshots created at events (Definition 9)
-    parted_bursts: int = 0  # that were shared and, from an event on, worked on part by part
-    unweighed: int = 0  # events of keys that went by while nothing was weighed, as it had not paid
     most_propagated: int = 0  # snapshots propagated at once, at most
     decisions: int = 0
     decision_seconds: float = 0.0
@@ -71,8 +66,6 @@ class SharingStatistics:
             merges=self.merges + other.merges,
             graphlet_snapshots=self.graphlet_snapshots + other.graphlet_snapshots,
             event_snapshots=self.event_snapshots + other.event_snapshots,
-            parted_bursts=self.parted_bursts + other.parted_bursts,
-            unweighed=self.unweighed + other.unweighed,
             most_propagated=max(self.most_propagated, other.most_propagated),
             decisions=self.decisions + other.decisions,
             decision_seconds=self.decision_seconds + other.decision_seconds,

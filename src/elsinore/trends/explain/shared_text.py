@@ -35,9 +35,8 @@ class SharedBursts:
     """What became of one sharing set's bursts in a sample (HAMLET, Section 4).
 
     `events` are those of all its bursts, `shared_events` those of the `shared` ones. Of the others
-    nothing was `known`, as none was there to judge by; sharing would have `cost` more; or it would
-    have `saved` something, yet too little so far to change over. About so many events of their keys
-    went by `unweighed`.
+    nothing was known (`unknown`) or to be decided; sharing would have been `dearer`; or it would
+    have saved something, yet `too_little` to change over.
     """
 
     pattern: str  # the Kleene sub-pattern, such as Travel+
@@ -48,11 +47,9 @@ class SharedBursts:
     shared_events: int
     graphlet_snapshots: int
     event_snapshots: int
-    parted: int  # that were shared and, from an event on, worked on part by part
     unknown: Unshared
     dearer: Unshared
     too_little: Unshared
-    unweighed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +87,9 @@ def _shared_bursts(counted: SharingStatistics) -> SharedBursts:
         shared_events=sum(record.events for record in shared),
         graphlet_snapshots=counted.graphlet_snapshots,
         event_snapshots=counted.event_snapshots,
-        parted=counted.parted_bursts,
         unknown=_unshared([record for record in left if record.benefit == 0.0]),
         dearer=_unshared([record for record in left if record.benefit < 0.0]),
         too_little=_unshared([record for record in left if record.benefit > 0.0]),
-        unweighed=counted.unweighed,
     )
 
 
@@ -150,11 +145,6 @@ def _set_lines(bursts: SharedBursts, sharing: Sharing) -> list[str]:
             f"    Snapshots: {bursts.graphlet_snapshots:,} of graphlets, where bursts begin or "
             f"end; {bursts.event_snapshots:,} of single events, where queries diverge."
         )
-    if bursts.parted:
-        lines.append(
-            f"    {count(bursts.parted, 'shared burst')} continued in parts, each for the queries "
-            "that take the same events."
-        )
     return lines + [f"    {line}" for line in _why_unshared(bursts, sharing)]
 
 
@@ -176,13 +166,12 @@ def _why_unshared(bursts: SharedBursts, sharing: Sharing) -> list[str]:
         )
     if bursts.unknown.bursts:
         lines.append(
-            f"{count(bursts.unknown.bursts, 'burst')} not shared because there was no earlier "
-            "burst to judge by."
-        )
-    if bursts.unweighed:
-        lines.append(
-            f"About {bursts.unweighed:,} more events of the same keys were processed without "
-            "weighing, because sharing had not paid for some bursts in a row."
+            f"{count(bursts.unknown.bursts, 'burst')} not shared because "
+            + (
+                "each query adds up its own sums over the events that are compared."
+                if "[i-1]" in bursts.pattern
+                else "there was no earlier burst to judge by."
+            )
         )
     return lines
 
@@ -229,11 +218,9 @@ def _set_facts(bursts: SharedBursts) -> dict[str, Any]:
         "shared_events": bursts.shared_events,
         "graphlet_snapshots": bursts.graphlet_snapshots,
         "event_snapshots": bursts.event_snapshots,
-        "bursts_in_parts": bursts.parted,
         "not_shared": {
             "nothing_known": bursts.unknown.bursts,
             "dearer": bursts.dearer.bursts,
             "saving_too_little": bursts.too_little.bursts,
         },
-        "unweighed_events": bursts.unweighed,
     }
