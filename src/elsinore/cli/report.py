@@ -175,7 +175,6 @@ def _draw_graph(
 
 def _nothing(job: Job) -> str:
     """Say that there are no bursts to draw, and why."""
-    from elsinore.trends.explain.shared import may_share  # noqa: PLC0415
     from elsinore.trends.explain.shared_text import sharing_text  # noqa: PLC0415
     from elsinore.trends.kind import trend_units  # noqa: PLC0415 - engines load on first use
 
@@ -183,8 +182,6 @@ def _nothing(job: Job) -> str:
     lines = ["There are no bursts to draw.", *sharing_text(units, None, Sharing(job.sharing))[1:]]
     if len(job.workload) == 1:
         lines[0] += " Bursts are shared between queries, and this workload has only one."
-    if job.granularity == "auto" and may_share(trend_units(job.workload.planned("fine"))):
-        lines.append("--granularity fine keeps every event, and bursts of them can be shared.")
     return "\n".join(lines)
 
 
