@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from elsinore.operators.statistics import BurstCounts, Detail, OperatorStatistics
@@ -139,32 +138,3 @@ class TrendStatistics(OperatorStatistics):
             )
             for shared in self.sharing
         ]
-
-
-def sets_to_text(sets: Sequence[SharingStatistics]) -> str:
-    """Return the statistics of sharing sets as text; `sets_from_text` makes them of it again."""
-    return json.dumps([asdict(statistics) for statistics in sets])
-
-
-def sets_from_text(text: str) -> list[SharingStatistics]:
-    """Return the statistics of sharing sets that `sets_to_text` made text of."""
-    sets = []
-    for saved in json.loads(text):
-        saved["queries"] = tuple(saved["queries"])
-        saved["records"] = [BurstRecord(**record) for record in saved["records"]]
-        sets.append(SharingStatistics(**saved))
-    return sets
-
-
-def take_up(sharing: Sequence[SharingStatistics], text: str) -> None:
-    """Count on from what was written by `sets_to_text`, in new statistics of the same sets.
-
-    >>> one, other = (SharingStatistics("B+", ("q1", "q2")) for _ in range(2))
-    >>> one.bursts, one.records = 1, [BurstRecord(0, 3, 2, 2, 0.5)]
-    >>> take_up([other], sets_to_text([one]))
-    >>> other == one
-    True
-    """
-    for statistics, saved in zip(sharing, sets_from_text(text), strict=True):
-        for entry in fields(statistics):
-            setattr(statistics, entry.name, getattr(saved, entry.name))
