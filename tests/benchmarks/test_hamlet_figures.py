@@ -32,6 +32,7 @@ def test_a_figure_is_measured_compared_and_drawn(tmp_path: Path) -> None:
     rows = made.table.to_pylist()
     assert [row["system"] for row in rows] == ["Elsinore", "GRETA"]
     assert rows[1]["note"] == "the same results"
+    assert " of " in rows[0]["shared"]
     assert all(row["latency, ms"] > 0 and row["events/s"] > 0 for row in rows)
     files = [tmp_path / f"x{ending}" for ending in (".csv", ".png", ".svg")]
     figure.write(made, files)
