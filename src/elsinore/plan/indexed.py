@@ -9,7 +9,7 @@ several such stretches of it. A NOT of single events empties what was added up b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from elsinore.model import expression as ex
@@ -152,11 +152,6 @@ def sides(cut: Cut, by: Expression) -> Iterator[tuple[Operator, bool]]:
     of_equality = Operator.GE, Operator.LE
     for operator in of_equality if cut.operator is Operator.EQ else (cut.operator,):
         yield operator, (operator in {Operator.LT, Operator.LE}) == rises
-
-
-def goes_down(cuts: Sequence[Cut], by: Expression) -> bool:
-    """Return whether cuts bound a range from below alone: it is the first of the reverse order."""
-    return not any(is_high for cut in cuts for _, is_high in sides(cut, by))
 
 
 def slope(expression: Expression) -> tuple[Attribute, int] | None:
