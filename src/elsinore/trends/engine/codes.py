@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from enum import Enum, auto
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
+from elsinore.arrow import to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.model.schema import AttributeKind
 from elsinore.operators.ranks import to_ranks
-from elsinore.trends.values.arrays import Doubles, Ints
-
-Exact = int | Decimal
+from elsinore.trends.values.arrays import Doubles
 
 NANOSECONDS = {"us": 1_000, "ns": 1}  # in a tick, by unit
 _DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
-BOUND = 2**63  # integers from its negative up to below it have 64 bits
 
 
 class Order(Enum):
@@ -101,68 +95,6 @@ def order_of(kind: pa.DataType) -> Order:
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return Order.TIME
     return Order.DURATION if pa.types.is_duration(kind) else Order.NONE
-
-
-def doubles_of(column: pa.Array) -> Doubles:
-    """Return a column of numbers as the nearest doubles, null as 0."""
-    return to_numpy(column.cast(pa.float64(), safe=False), 0)
-
-
-def exact_codes(
-    columns: Mapping[str, pa.Array],
-) -> tuple[dict[str, pa.Array], Sequence[Exact] | None]:
-    """Return the codes of exact numbers: themselves, or twice their ranks and what is ranked."""
-    try:
-        return {name: column.cast(pa.int64()) for name, column in columns.items()}, None
-    except pa.ArrowInvalid:  # some are fractions, or need more than 64 bits
-        encoded = {name: column.dictionary_encode() for name, column in columns.items()}
-    values = {name: column.dictionary.to_pylist() for name, column in encoded.items()}
-    wholes: list[Exact] = sorted({value for exact in values.values() for value in exact})
-    ranks = {value: 2 * rank for rank, value in enumerate(wholes)}
-    codes = {
-        name: to_arrow([ranks[value] for value in values[name]], pa.int64()).take(column.indices)
-        for name, column in encoded.items()
-    }
-    return codes, wholes
-
-
-def excess_of(column: pa.Array, nearest: Doubles) -> Ints:
-    """Return by how much whole numbers of 64 bits exceed the nearest doubles; 0 for other numbers.
-
-    >>> numbers = pa.array([2**53 + 1, 2**63 - 1])
-    >>> excess_of(numbers, doubles_of(numbers)).tolist()
-    [1, -1]
-    """
-    if order_of(column.type) is not Order.WHOLE:
-        return np.zeros(len(column), dtype=np.int64)
-    integers = to_numpy(column.cast(pa.int64()), 0)
-    beyond = nearest >= BOUND  # the one such double, 2**63, fits no integer: half of it does
-    return np.asarray(
-        np.where(
-            beyond,
-            integers - BOUND // 2 - BOUND // 2,
-            integers - np.where(beyond, 0.0, nearest).astype(np.int64),
-        )
-    )
-
-
-def ranks_in_common(nearest: Doubles, excess: Sequence[Ints]) -> Ints:
-    """Return the ranks of numbers given as the nearest doubles and what they exceed these by."""
-    most, rest_of = nearest.reshape(-1), np.concatenate([*excess, np.zeros(0, dtype=np.int64)])
-    order = np.lexsort((rest_of, most))
-    most, rest_of = most[order], rest_of[order]
-    differs = (most[1:] != most[:-1]) | (rest_of[1:] != rest_of[:-1])
-    ranks = np.zeros(len(order), dtype=np.int64)
-    ranks[order[1:]] = np.cumsum(differs)
-    return ranks.reshape(nearest.shape)
-
-
-def texts_of(columns: list[pa.Array]) -> pa.Array:
-    """Return all different texts of some columns, ascending by code points."""
-    if not columns:
-        return to_arrow([], pa.large_string())
-    distinct = pc.unique(pa.chunked_array(columns)).drop_null()
-    return distinct.take(pc.array_sort_indices(distinct))
 
 
 def is_fine(kind: pa.DataType) -> bool:

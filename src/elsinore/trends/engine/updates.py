@@ -162,16 +162,3 @@ def addend_codes(unit: TrendUnit) -> dict[Addend, int]:
         codes[addend] = VALUE + 2 * number
         codes.setdefault(Addend(FieldKind.PRESENT, addend.attribute), VALUE + 2 * number + 1)
     return codes
-
-
-def rank_codes(unit: TrendUnit) -> dict[tuple[FieldKind, str], int]:
-    """Return the codes of what extremes compare: 2a for column a of ranks, 2a + 1 inverted.
-
-    Columns are those of `TrendUnit.ranked` and then of `TrendUnit.edges`.
-    """
-    codes: dict[tuple[FieldKind, str], int] = {}
-    for number, name in enumerate(unit.ranked):
-        codes[FieldKind.LEAST, name] = 2 * number
-        codes[FieldKind.GREATEST, name] = 2 * number + 1
-    codes |= {edge: 2 * (len(unit.ranked) + n) for n, edge in enumerate(unit.edges)}
-    return codes
