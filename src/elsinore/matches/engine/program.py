@@ -12,7 +12,7 @@ from elsinore.matches.filters import filters_of
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.relations import Relation
 from elsinore.matches.tables import Header, Tables
-from elsinore.matches.template import START, End, MatchTemplate
+from elsinore.matches.template import START, Edge, End, MatchTemplate
 from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.operators.conditions.comparisons import Comparison
 from elsinore.operators.conditions.tables import Conditions
@@ -90,11 +90,7 @@ def build_program(
             int(frozenset() in edge.ways),
             *ways.put(edge.ways),
             *ways.put(edge.unless),
-            int(
-                frozenset() in edge.ways
-                and not edge.unless
-                and not any(near[c] for c in edge.checks)
-            ),
+            int(_is_plain(edge, near)),
             *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
             *relations.put(_related(relation, lists) for relation in edge.relations),
             *lists.put(filters[number]),
@@ -119,9 +115,6 @@ def build_program(
                 *lists.put(filters[len(ordered) + state]),
             )
         )
-    is_near = all(near[c] for edge in template.edges for c in edge.checks)
-    is_near = is_near and not template.final and not any(edge.late for edge in template.edges)
-    is_near = is_near and not template.relates_negatives
     final = lists.put(template.final)
     selection = tb.ALL if is_negative else SELECTIONS[template.query.after_match]
     suppress = template.query.suppress
@@ -148,7 +141,7 @@ def build_program(
             "final_end": final[1],
             "strategy": STRATEGIES[template.strategy],
             "is_deferred": int(template.waits),
-            "is_near": int(is_near),
+            "is_near": int(_is_near(template, near)),
             "has_late": int(any(edge.late for edge in template.edges)),
             "has_late_relations": int(_has_late_relations(template)),
             "has_duplicates": int(template.duplicates and selection == tb.ALL),
@@ -156,6 +149,21 @@ def build_program(
             "selection": selection,
             "suppress": -1 if suppress is None or is_negative else suppress.within,
         },
+    )
+
+
+def _is_plain(edge: Edge, near: Sequence[bool]) -> bool:
+    """Return whether nothing between two neighbours is checked at an edge."""
+    return frozenset() in edge.ways and not edge.unless and not any(near[c] for c in edge.checks)
+
+
+def _is_near(template: MatchTemplate, near: Sequence[bool]) -> bool:
+    """Return whether all conditions compare neighbours only."""
+    return (
+        all(near[c] for edge in template.edges for c in edge.checks)
+        and not template.final
+        and not any(edge.late for edge in template.edges)
+        and not template.relates_negatives
     )
 
 

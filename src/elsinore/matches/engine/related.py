@@ -29,10 +29,7 @@ def is_passable(
     program: Program,
     values: Values,
     match: Match,
-    ways: cython.int,
-    ways_end: cython.int,
-    relations: cython.int,
-    relations_end: cython.int,
+    edge: cython.int,
     moment: cython.longlong,
     last_row: cython.longlong,
     first_row: cython.longlong,
@@ -42,11 +39,22 @@ def is_passable(
 ) -> cython.bint:
     """Return whether some way is free of what NOT forbids after `moment` up to a row.
 
+    `edge` is what the gap belongs to; -1 - state for the gap after a match that ends in a state.
     `following` is the row of the event after the gap, `before` and `final` are rows of the
     registers. `final` is -1 while the match is not complete: late relations then forbid nothing.
     """
     if last_row < 0:
         return True
+    if edge >= 0:
+        ways: cython.int = program.edges[edge].ways
+        ways_end: cython.int = program.edges[edge].ways_end
+        relations: cython.int = program.edges[edge].relations
+        relations_end: cython.int = program.edges[edge].relations_end
+    else:
+        ways = program.states[-1 - edge].ways
+        ways_end = program.states[-1 - edge].ways_end
+        relations = program.states[-1 - edge].relations
+        relations_end = program.states[-1 - edge].relations_end
     way: cython.int
     place: cython.int
     relation: cython.int
