@@ -77,9 +77,7 @@ def build_program(
     near = [condition.reads_neighbours_only for condition in template.conditions]
     lists, ways, updates, relations = _Lists(), _Ways(), _Lists(), _Lists()
     ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
-    filters = filters_of(template)
-    if is_negative:
-        filters = [[] for _ in filters]
+    filters = [[] if is_negative else checked for checked in filters_of(template)]
     edges = [
         (
             edge.source,
@@ -116,8 +114,6 @@ def build_program(
             )
         )
     final = lists.put(template.final)
-    selection = tb.ALL if is_negative else SELECTIONS[template.query.after_match]
-    suppress = template.query.suppress
     aggregates, arguments = _Lists(), _Lists()
     updates.values = [_with_aggregate(made, u, aggregates, arguments) for u in updates.values]
     return tb.Program(
@@ -139,17 +135,26 @@ def build_program(
             "first_edges": sources.count(START),
             "final": final[0],
             "final_end": final[1],
-            "strategy": STRATEGIES[template.strategy],
-            "is_deferred": int(template.waits),
-            "is_near": int(_is_near(template, near)),
-            "has_late": int(any(edge.late for edge in template.edges)),
-            "has_late_relations": int(_has_late_relations(template)),
-            "has_duplicates": int(template.duplicates and selection == tb.ALL),
             "has_filters": int(any(filters)),
-            "selection": selection,
-            "suppress": -1 if suppress is None or is_negative else suppress.within,
+            "is_near": int(_is_near(template, near)),
+            **_numbers(template, is_negative=is_negative),
         },
     )
+
+
+def _numbers(template: MatchTemplate, *, is_negative: bool) -> dict[str, int]:
+    """Return the numbers of a program that are about the whole query."""
+    selection = tb.ALL if is_negative else SELECTIONS[template.query.after_match]
+    suppress = template.query.suppress
+    return {
+        "strategy": STRATEGIES[template.strategy],
+        "is_deferred": int(template.waits),
+        "has_late": int(any(edge.late for edge in template.edges)),
+        "has_late_relations": int(_has_late_relations(template)),
+        "has_duplicates": int(template.duplicates and selection == tb.ALL),
+        "selection": selection,
+        "suppress": -1 if suppress is None or is_negative else suppress.within,
+    }
 
 
 def _is_plain(edge: Edge, near: Sequence[bool]) -> bool:
