@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure as Picture
 
+from benchmarks.evaluations import ENGINE, run_by
 from benchmarks.evaluations import main_counters as counters
-from benchmarks.evaluations import run_by
 from benchmarks.evaluations.marked import MarkedSearch
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
@@ -32,8 +32,8 @@ SYSTEMS = {
     "ZStream": "zstream",
     "postponing": "postponing",
     "on-the-fly": "on-the-fly",
-    "collapsed": "auto",
-    "Elsinore": "auto",
+    "collapsed": ENGINE,
+    "Elsinore": ENGINE,
 }
 BY_RUNS = ["SASE+", "ZStream", "postponing", "on-the-fly"]
 BROKEN_DOWN = ["SASE+", "ZStream", "on-the-fly"]

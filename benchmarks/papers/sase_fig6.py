@@ -24,7 +24,7 @@ from matplotlib.figure import Figure as Picture
 
 from benchmarks.baselines import plain_nfa
 from benchmarks.baselines.worlds import confidences
-from benchmarks.evaluations import run_by
+from benchmarks.evaluations import ENGINE, run_by
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
 from benchmarks.papers.sase_phases import breakdown, computing_twice, timed
@@ -47,7 +47,7 @@ REPEATED = 0.05  # seconds that runs over so few events are repeated for
 KLEENE_WINDOWS = (10, 25, 50, 75, 100)
 KLEENE = """QUERY q RETURN a.time AS a, COUNT(b[]) AS n, c.time AS c
 PATTERN SEQ(A a, B+ b[], C c) WHERE b[i].v > 0.5 WITHIN {within};"""
-EXACT = {"SASE+": "runs", "ZStream": "zstream", "Elsinore": "auto"}
+EXACT = {"SASE+": "runs", "ZStream": "zstream", "Elsinore": ENGINE}
 FOUND = (
     "without dynamic programming it fails beyond W = 3,000, with it windows are more than an order "
     "of magnitude larger, and the higher the threshold the faster; against XSeq four to ten orders "

@@ -70,7 +70,7 @@ def test_p6_and_p7_of_table_1_are_measured_within_eps() -> None:
     row = qre_table1.median_row(60)
     assert 0 <= row["error"] <= 0.01
     assert row["exact KB"] > 0
-    assert qre_table1.shown(row)["paper: exact KB"] == 1458
+    assert qre_table1.shown(row)["paper KB"] == 1458
 
 
 def test_what_passes_its_time_budget_is_ended_and_says_so() -> None:
