@@ -67,4 +67,4 @@ def test_an_unknown_stream_is_refused_with_the_nearest_name():
     with pytest.raises(InputError, match=r"called 'ridesharin'\..* Did you mean 'ridesharing'\?"):
         generate("ridesharin", 10)
     with pytest.raises(InputError, match=rf"Streams: {', '.join(GENERATORS)}\."):
-        generate("taxi", 10)
+        generate("taxis", 10)

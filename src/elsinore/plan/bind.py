@@ -66,8 +66,8 @@ def _unknown(
     column, dot, _ = name.partition(".")
     if dot and schema.kind(column) is AttributeKind.NESTED:
         hint = (
-            f" '{column}' is a struct, an array or a map, and queries read whole columns: give the "
-            f"events a column with the part that is meant."
+            f" '{column}' has no such field: queries read fields of structs, not parts of arrays "
+            "or maps. Give the events a column with the part that is meant."
         )
     else:
         hint = did_you_mean(name, schema.names)
