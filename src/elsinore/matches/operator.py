@@ -159,6 +159,7 @@ class MatchOperator:
             "selected": [selection.save() for selection in self._selections.values()],
         }
         kept = None if self._store is None else self._store.table()
+        counters["codes"] = 0 if kept is None else _codes_of(kept)
         content = json.dumps(counters).encode() + b"\n" + (table_to_bytes(kept) if kept else b"")
         return seal(SAVED_BY, self._spec.fingerprint, content)
 
@@ -185,7 +186,10 @@ class MatchOperator:
         ):
             selection.load(saved)
         if rows:
-            operator._append(table_from_bytes(rows))
+            table = table_from_bytes(rows)
+            if _codes_of(table) != int(counters["codes"]):  # memory is taken for each code
+                raise ValueError("the codes of keys")
+            operator._append(table)
         return operator
 
     # --- events
@@ -353,3 +357,8 @@ def _limit(template: MatchTemplate) -> int:
     """Return how many matches are returned at most: all, if equal ones count once."""
     limit = template.query.limit
     return EVER if limit is None or template.query.distinct else min(limit, ANY_NUMBER)
+
+
+def _codes_of(table: pa.Table) -> int:
+    """Return the number that all codes of keys in a table are below."""
+    return int(to_numpy(table.column("key")).max(initial=-1)) + 1
