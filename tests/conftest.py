@@ -44,6 +44,7 @@ def spark(worker_folder: Path) -> Iterator["SparkSession"]:
     quick = {
         "spark.sql.shuffle.partitions": "2",
         "spark.executorEnv.ELSINORE_CACHE_DIR": str(worker_folder),
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[1]),  # for `benchmarks`
     }
     with local_session("local[2,2]", name="elsinore tests", config=quick) as session:
         yield session
