@@ -246,10 +246,13 @@ class Store:
             _copy(self.slot_arrays(), arrays)
             self._take_slots(arrays)
 
-    def grow_totals(self) -> None:
-        """Have room for more totals: at least for those of a closing slot."""
+    def grow_totals(self, expected: int) -> None:
+        """Have room for as many totals as are expected, and at least for those of a closing slot.
+
+        Keys differ: an estimate by the first ones is followed to 16 times the room.
+        """
         rows = len(self.totals)
-        while rows < self.total_count + self.most_totals:
+        while rows < max(self.total_count + self.most_totals, min(expected, 16 * len(self.totals))):
             rows *= 2
         self.set_totals(self.total_arrays(), rows)
 
