@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.papers.figure import Figure, check_free, print_table, write
-from benchmarks.papers.hamlet import check_parts
+from benchmarks.papers.hamlet import Plan, check_parts, measured
 from elsinore.errors import InputError
 
 
@@ -22,11 +22,14 @@ def reproduce(
     files = [out / f"{name}{ending}" for ending in (".csv", ".png", ".svg")]
     check_free(files, overwrite=overwrite)
     module = import_module(f"benchmarks.papers.{name.replace('-', '_')}")
-    if only:
-        if not hasattr(module, "PLAN"):
-            raise InputError(f"{name} is measured whole: --only is for HAMLET's figures.")
-        check_parts(module.PLAN, only)
-    figure: Figure = module.measure(quick=quick, only=only) if only else module.measure(quick=quick)
+    plan: Plan | None = getattr(module, "PLAN", None)
+    if plan is not None:
+        check_parts(plan, only)
+        figure = measured(plan, quick=quick, only=only)
+    elif only:
+        raise InputError(f"{name} is measured whole: --only is for HAMLET's figures.")
+    else:
+        figure = module.measure(quick=quick)
     print_table(figure)
     write(figure, files)
     return figure

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
 from rich.console import Console
@@ -71,6 +72,13 @@ def write(figure: Figure, files: Sequence[Path]) -> None:
     for file in pictures:
         picture.savefig(file, dpi=DOTS, metadata={"Date": None} if file.suffix == ".svg" else {})
     print(f"written: {', '.join(map(str, files))}")
+
+
+def mark_missing(axes: Axes, places: Sequence[float], colour: str) -> None:
+    """Mark points without a value at the top of a panel."""
+    for place in places:
+        axes.plot([place], [1.0], "x", color=colour, ms=7, clip_on=False,
+                  transform=axes.get_xaxis_transform())  # fmt: skip
 
 
 def _shown(value: object) -> str:

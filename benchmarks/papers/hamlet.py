@@ -15,7 +15,7 @@ import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from benchmarks.papers.figure import Figure
+from benchmarks.papers.figure import Figure, mark_missing
 from benchmarks.papers.trend_points import Measured, Point, difference, measure
 from benchmarks.papers.trend_systems import SYSTEMS
 from elsinore.errors import InputError, did_you_mean
@@ -223,10 +223,7 @@ def _panel(
         # a missing value is not-a-number, across which no line is drawn
         heights = [points[at] or float("nan") for at in there]
         axes.plot(there, heights, color=colour, marker=marker, label=system, lw=1.2, ms=5)
-        for at in there:
-            if points[at] is None:
-                axes.plot([at], [1.0], "x", color=colour, ms=7, clip_on=False,
-                          transform=axes.get_xaxis_transform())  # fmt: skip
+        mark_missing(axes, [at for at in there if points[at] is None], colour)
     axes.set_yscale("log")
     axes.set_xlabel(sweep.axis, fontsize=8)
     axes.set_ylabel(title, fontsize=8)

@@ -7,10 +7,7 @@ of leaving out duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from benchmarks.papers.figure import Figure
-from benchmarks.papers.hamlet import Plan, Sweep, measured
+from benchmarks.papers.hamlet import Plan, Sweep
 
 MINUTES = 20
 PLAN = Plan(
@@ -43,8 +40,3 @@ PLAN = Plan(
     systems=("Elsinore", "running sums", "HAMLET as written", "GRETA"),
     metrics=("latency", "speed", "memory"),
 )
-
-
-def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
-    """Measure the figure (`hamlet.measured`)."""
-    return measured(PLAN, quick=quick, only=only)

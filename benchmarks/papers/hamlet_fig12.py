@@ -6,11 +6,9 @@ time and shares always.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.papers.figure import Figure
-from benchmarks.papers.hamlet import Plan, Sweep, measured
+from benchmarks.papers.hamlet import Plan, Sweep
 
 MINUTES = 30
 SWEEPS = (
@@ -67,8 +65,3 @@ PLAN = Plan(
     metrics=("latency", "speed"),
     remarks=beside_static,
 )
-
-
-def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
-    """Measure the figure (`hamlet.measured`)."""
-    return measured(PLAN, quick=quick, only=only)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.papers.figure import Figure
-from benchmarks.papers.hamlet import measured
 from benchmarks.papers.hamlet_fig12 import PLAN as FIGURE_12
 
 PLAN = replace(
@@ -15,8 +12,3 @@ PLAN = replace(
     paper="dynamic decisions need 25 % less memory than static ones (Section 6.2).",
     metrics=("memory",),
 )
-
-
-def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
-    """Measure the figure (`hamlet.measured`)."""
-    return measured(PLAN, quick=quick, only=only)

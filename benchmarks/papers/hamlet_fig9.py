@@ -6,10 +6,7 @@ and queries was chosen so that all of its systems end within hours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from benchmarks.papers.figure import Figure
-from benchmarks.papers.hamlet import Plan, Sweep, measured
+from benchmarks.papers.hamlet import Plan, Sweep
 
 RATES = (10_000, 12_500, 15_000, 17_500, 20_000)
 QUERIES = (5, 10, 15, 20, 25)
@@ -40,8 +37,3 @@ PLAN = Plan(
     systems=SYSTEMS,
     metrics=("latency", "speed"),
 )
-
-
-def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
-    """Measure the figure (`hamlet.measured`)."""
-    return measured(PLAN, quick=quick, only=only)

@@ -8,13 +8,11 @@ file; starting Spark is not counted.
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +22,8 @@ import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from benchmarks.papers.figure import Figure
+from benchmarks.papers.apart import measured_apart
+from benchmarks.papers.figure import Figure, mark_missing
 from benchmarks.processes import tree
 from elsinore import Workload
 from elsinore.datasets.columns import START, named_codes
@@ -139,40 +138,23 @@ def _resident(process: int) -> int:
 
 def measure_point(point: Point, budget: float) -> Measured:
     """Measure a point in a new process; after `budget` seconds it is ended."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_in_process, args=(point, theirs))
-    process.start()
-    theirs.close()
-    try:
-        if not ours.poll(budget):
-            return Measured(note="over its time")
-        measured: Measured = ours.recv()
-    except EOFError:
-        process.join()
-        return Measured(note="out of memory" if process.exitcode == -9 else "failed")
-    else:
-        return measured
-    finally:
-        process.terminate()  # which lets Spark stop what it has started
-        process.join()
+    measured, note = measured_apart(_measure, point, budget)
+    return Measured(note=note) if measured is None else measured
 
 
-def _in_process(point: Point, connection: Connection) -> None:
+def _measure(point: Point) -> Measured:
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "events.parquet"
         point.write(file)
         workload = Workload.parse(point.text())
         if point.system == "Spark":
-            measured = _on_spark(workload, file)
-        else:
-            with Peak() as peak:
-                begun = time.perf_counter()
-                results = workload.run(str(file))
-                rows = sum(table.num_rows for _, table in results.items())
-                seconds = time.perf_counter() - begun
-            measured = Measured(seconds, float(peak.bytes), rows)
-    connection.send(measured)
+            return _on_spark(workload, file)
+        with Peak() as peak:
+            begun = time.perf_counter()
+            results = workload.run(str(file))
+            rows = sum(table.num_rows for _, table in results.items())
+            seconds = time.perf_counter() - begun
+        return Measured(seconds, float(peak.bytes), rows)
 
 
 def _on_spark(workload: Workload, file: Path) -> Measured:
@@ -278,10 +260,7 @@ def _panel(axes: Axes, axis: str, name: str, title: str, rows: Sequence[Mapping[
         heights = [row[name] or float("nan") for row in there]
         axes.plot([row["value"] for row in there], heights, color=colour, marker=marker,
                   label=system, lw=1.2, ms=5)  # fmt: skip
-        for row in there:
-            if row[name] is None:
-                axes.plot([row["value"]], [1.0], "x", color=colour, ms=7, clip_on=False,
-                          transform=axes.get_xaxis_transform())  # fmt: skip
+        mark_missing(axes, [row["value"] for row in there if row[name] is None], colour)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("overlapping windows" if axis == "windows" else axis, fontsize=9)

@@ -9,20 +9,19 @@ systems.
 from __future__ import annotations
 
 import math
-import multiprocessing
 import resource
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.baselines.trends.queries import UnsupportedError
+from benchmarks.papers.apart import measured_apart
 from benchmarks.papers.trend_cases import CASES, MINUTE, Case
 from benchmarks.papers.trend_systems import SYSTEMS, Elsinore, Fed, Found
 
@@ -59,25 +58,11 @@ class Measured:
 
 def measure(point: Point, budget: float) -> Measured:
     """Measure a point in a new process; after `budget` seconds it is ended, and noted as over."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_in_process, args=(point, theirs))
-    process.start()
-    theirs.close()
-    try:
-        if not ours.poll(budget):
-            return Measured(note="over its time")
-        measured: Measured = ours.recv()
-    except EOFError:
-        return Measured(note="out of memory" if process.exitcode == -9 else "failed")
-    else:
-        return measured
-    finally:
-        process.kill()
-        process.join()
+    measured, note = measured_apart(_measure, point, budget)
+    return Measured(note=note) if measured is None else measured
 
 
-def _in_process(point: Point, connection: Connection) -> None:
+def _measure(point: Point) -> Measured:
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     case = CASES[point.case](**point.sizes)
@@ -91,9 +76,9 @@ def _in_process(point: Point, connection: Connection) -> None:
         run(SYSTEMS[point.system](small), small, BATCH)
         measured = run(SYSTEMS[point.system](case), case, BATCH)
         of_large = run(SYSTEMS[point.system](case), case, LARGE_BATCH)
-        connection.send(replace(measured, speed=of_large.speed))
     except UnsupportedError as reason:
-        connection.send(Measured(note=f"cannot express it: {reason}"))
+        return Measured(note=f"cannot express it: {reason}")
+    return replace(measured, speed=of_large.speed)
 
 
 def run(system: Fed, case: Case, batch: int) -> Measured:

@@ -77,11 +77,7 @@ class Hamlet:
         """End all graphlets; return the sums of each query's last step."""
         for kind, group in tuple(self._open):
             self._end(kind, group)
-        last = self._tables.last[None, :, None]
-        return Totals(
-            np.take_along_axis(self._counts, last, axis=2)[:, :, 0].T,
-            np.take_along_axis(self._sums, last, axis=2)[:, :, 0].T,
-        )
+        return self._tables.totals(self._counts, self._sums)
 
     def _plain_steps(self, kind: int, group: int) -> None:
         """Add an event to the sums of the steps without Kleene plus that it is taken by."""

@@ -134,3 +134,11 @@ class Tables:
         self.above: Doubles = np.array([query.above for query in queries])
         self.rising = np.array([query.rising for query in queries])
         self.last: Ints = np.array([len(query.steps) - 1 for query in queries])
+
+    def totals(self, counts: Doubles, sums: Doubles) -> Totals:
+        """Return what each query's last step has, of sums by group, query and step."""
+        last = self.last[None, :, None]
+        return Totals(
+            np.take_along_axis(counts, last, axis=2)[:, :, 0].T,
+            np.take_along_axis(sums, last, axis=2)[:, :, 0].T,
+        )

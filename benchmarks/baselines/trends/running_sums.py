@@ -37,11 +37,7 @@ class RunningSums:
 
     def totals(self) -> Totals:
         """Return the sums of each query's last step."""
-        last = self._tables.last[None, :, None]
-        return Totals(
-            np.take_along_axis(self._counts, last, axis=2)[:, :, 0].T,
-            np.take_along_axis(self._sums, last, axis=2)[:, :, 0].T,
-        )
+        return self._tables.totals(self._counts, self._sums)
 
 
 @njit(cache=True)

@@ -46,11 +46,7 @@ class Sharon:
 
     def totals(self) -> Totals:
         """Return the sums over all lengths."""
-        last = self._tables.last[None, :, None, None]
-        return Totals(
-            np.take_along_axis(self._counts, last, axis=2)[:, :, 0].sum(axis=2).T,
-            np.take_along_axis(self._sums, last, axis=2)[:, :, 0].sum(axis=2).T,
-        )
+        return self._tables.totals(self._counts.sum(axis=3), self._sums.sum(axis=3))
 
 
 @njit(cache=True)
