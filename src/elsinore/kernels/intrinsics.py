@@ -15,12 +15,10 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
 from elsinore.kernels.arrow import array_at
-from elsinore.kernels.cycles import cycles
 from elsinore.kernels.foreign import call_at
 from elsinore.kernels.pointers import pointed
-from elsinore.kernels.vectors import FOUR, add_four
 
-REPLACED = add_four, array_at, call_at, cycles, pointed  # in compiled code
+REPLACED = array_at, call_at, pointed  # in compiled code
 
 
 @type_callable(array_at)  # type: ignore[untyped-decorator]
@@ -69,24 +67,6 @@ def _call_at(address: Any, pointer: Any) -> Any:  # noqa: ARG001 - of the compil
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _counter(_typing: Any) -> Any:
-    """Return the processor's cycle counter."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, _given: Any) -> Any:
-        kind = ir.FunctionType(ir.IntType(64), [])
-        name = "llvm.readcyclecounter"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        return builder.call(function, [])
-
-    return types.int64(), generate
-
-
-@overload(cycles)  # type: ignore[untyped-decorator]
-def _cycles() -> Any:
-    return lambda: _counter()  # noqa: PLW0108  (what is compiled is a function)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def _begin(_typing: Any, array: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, given[0]).data
@@ -103,39 +83,3 @@ def _pointed(array: Any) -> Any:
         return _begin(array)
 
     return found
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _add_four(_typing: Any, numbers: Any, to: Any, of: Any, limit: Any) -> Any:
-    if not isinstance(numbers, types.CPointer) or numbers.dtype != types.float64:
-        raise TypingError(f"Numbers that are added by four are pointed doubles: {numbers}")
-
-    def generate(_context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        four = ir.VectorType(ir.DoubleType(), FOUR)
-        target, source = (
-            builder.bitcast(builder.gep(given[0], [place]), four.as_pointer())
-            for place in given[1:3]
-        )
-        before, added = builder.load(target), builder.load(source)
-        total = builder.fadd(before, added)
-        stored = builder.store(total, target)
-        for access in (before, added, stored):
-            access.align = 8  # of one number
-        kind, name = ir.FunctionType(four, [four]), "llvm.fabs.v4f64"
-        size = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        limits = ir.Constant(four, ir.Undefined)
-        for place in range(FOUR):
-            limits = builder.insert_element(limits, given[3], ir.IntType(32)(place))
-        passed = builder.fcmp_unordered(">=", builder.call(size, [total]), limits)
-        mask = builder.bitcast(passed, ir.IntType(FOUR))
-        return builder.icmp_unsigned("!=", mask, ir.IntType(FOUR)(0))
-
-    return types.boolean(numbers, to, of, limit), generate
-
-
-@overload(add_four)  # type: ignore[untyped-decorator]
-def _added_four(numbers: Any, to: Any, of: Any, limit: Any) -> Any:  # noqa: ARG001
-    def add(numbers: Any, to: Any, of: Any, limit: Any) -> Any:
-        return _add_four(numbers, types.uint64(to), types.uint64(of), limit)
-
-    return add

@@ -7,7 +7,7 @@ a key gives these rows to keys by a table, and takes them back.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from elsinore.operators.slot_table import SlotTable, fill, lend, take_back
 FIRST_SLOTS = 64
 EMPTY = np.int32(-1)  # an entry of the table without a slot, a slot without a key
 NEVER = np.int64(np.iinfo(np.int64).min)
-FOREVER = np.int64(np.iinfo(np.int64).max)
 
 
 class KeyTable(NamedTuple):
@@ -29,26 +28,6 @@ class KeyTable(NamedTuple):
     last: NDArray[np.int64]  # [slot] -> time of its key's last event
     free: NDArray[np.int32]  # slots, of which the last goes first
     count: NDArray[np.int64]  # type: ignore[assignment]  # how many they are
-
-
-TABLE_WORDS = 2 * len(KeyTable._fields)
-
-
-def words_of(arrays: Iterable[NDArray[Any]]) -> list[int]:
-    """Return where arrays are and how long each is: one array is sooner passed than five.
-
-    They are good as long as the arrays are kept, which a `KeyTable` may be.
-    """
-    return [word for array in arrays for word in (array.ctypes.data, len(array))]
-
-
-def counts_that_fit(room: int, few: int) -> range:
-    """Return how many slots, or rows, there is room for without far too much, beyond a few.
-
-    >>> 3 in counts_that_fit(64, 16), 3 in counts_that_fit(16, 16)
-    (False, True)
-    """
-    return range(room // 8 if room > few else 0, room + 1)
 
 
 class KeySlots:

@@ -16,7 +16,6 @@ from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
 from elsinore.plan.epochs import Epochs, turns_of
-from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.deviating import Rows
 from elsinore.trends.values.shifts import Shifts
 
@@ -24,7 +23,6 @@ EDGE = {  # the ranks that read as none: inverted ones are compared for the grea
     FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
     FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
 }
-AT_ONCE = 2**12  # events whose addends are put side by side at once
 KEY, GROUP, TIME, CLASS = 0, 1, 2, 3  # places of a batch's columns, as kernels read them
 _PLACES = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
 Number = TypeVar("Number", np.int32, np.int64)
@@ -136,38 +134,6 @@ def order_columns(
         np.equal(orders[place], EDGE[kind], out=ordered[row].view(np.bool_))
         ordered[row] &= ordered[place]
     return orders, ordered
-
-
-def event_by_event(values: NDArray[np.float64], present: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return addends [column, row] and whether they are there, those of each event side by side.
-
-    >>> event_by_event(np.array([[5.0, 7.0]]), np.array([[1, 1]], np.uint8)).tolist()
-    [5.0, 1.0, 7.0, 1.0]
-    """
-    addends = np.empty((values.shape[1], 2 * len(values)))
-    for begin in range(0, len(addends), AT_ONCE):  # what is filled column by column is near
-        chunk = slice(begin, begin + AT_ONCE)
-        for number in range(len(values)):
-            addends[chunk, 2 * number] = values[number, chunk]
-            addends[chunk, 2 * number + 1] = present[number, chunk]
-    return addends.reshape(-1)
-
-
-def ranks_by_event(
-    unit: TrendUnit, batch: pa.RecordBatch, codes: Sequence[int]
-) -> NDArray[np.int64]:
-    """Return the ranks of event 0, of event 1, ...; codes: of `elsinore.trends.nodes.updates`."""
-    orders, ordered = order_columns(unit, batch)
-    ranks = np.empty((batch.num_rows, len(codes)), dtype=np.int64)
-    for place, code in enumerate(codes):
-        column = ~orders[code >> 1] if code & 1 else orders[code >> 1]
-        ranks[:, place] = np.where(ordered[code >> 1] != 0, column, FOREVER)
-    return ranks.reshape(-1)
-
-
-def is_in_place(schema: pa.Schema) -> bool:
-    """Return whether the first columns are those that kernels read, in their places."""
-    return tuple((field.name, field.type) for field in list(schema)[: len(_PLACES)]) == _PLACES
 
 
 def in_place(batch: pa.RecordBatch) -> pa.RecordBatch:
