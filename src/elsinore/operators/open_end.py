@@ -12,9 +12,31 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.window import Window
+
+FOREVER = int(np.iinfo(np.int64).max)  # when the whole stream ends
+
+
+class WindowEnds:
+    """When the windows of a unit's queries end.
+
+    >>> WindowEnds([Window(10, 5), None]).of(np.array([0, 0, 1]), np.array([0, 1, 0])).tolist()
+    [10, 15, 9223372036854775807]
+    """
+
+    def __init__(self, windows: Sequence[Window | None]) -> None:
+        """`windows` holds the window of each query; None, the whole stream, never ends."""
+        # [query] the end of its window 0, and the distance to the end of the next one
+        self._first = np.array([w.bounds(0)[1] if w else FOREVER for w in windows])
+        self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
+
+    def of(self, queries: NDArray[np.int64], indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the ends of windows by their queries and indices; FOREVER of whole streams."""
+        ends: NDArray[np.int64] = self._first[queries] + self._step[queries] * indices
+        return ends
 
 
 def final_rows(
@@ -30,11 +52,8 @@ def final_rows(
     {'query': [0], 'window': [0]}
     """
     queries, indices = to_numpy(partial.column("query")), to_numpy(partial.column("window"))
-    # ends by query: those of window 0, and the distance from one end to the next
-    first = np.array([0 if window is None else window.bounds(0)[1] for window in windows])
-    step = np.array([0 if window is None else window.step for window in windows])
-    ends_at_all = np.array([window is not None for window in windows])
-    final = ends_at_all[queries] & (first[queries] + step[queries] * indices <= last_time)
+    ends = WindowEnds(windows).of(queries, indices)
+    final = (ends != FOREVER) & (ends <= last_time)
     return partial if final.all() else partial.filter(to_arrow(final))
 
 

@@ -12,6 +12,7 @@ from elsinore.arrow import no_rows, to_arrow
 from elsinore.kernels.saved import pack, reading_state, schema_from_bytes, unpack
 from elsinore.numeric.arrays import normal
 from elsinore.numeric.sorting import rows_by_code
+from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.engine.columns import great_addends, rank_columns
@@ -70,10 +71,7 @@ class EngineOperator:
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
         self._room = TotalsRoom(schema, len(unit.squared))
-        windows = [member.query.window for member in unit.members]
-        # [query] the end of its window 0, and the distance to the end of the next one
-        self._first_end = np.array([w.bounds(0)[1] if w else FOREVER for w in windows])
-        self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
+        self._window_ends = WindowEnds([member.query.window for member in unit.members])
 
     def _begin(self, schema: pa.Schema | None) -> None:
         """Make the program and an empty state for events of a schema; None: before any event.
@@ -255,9 +253,7 @@ class EngineOperator:
 
     def _ends(self, totals: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
         """Return when the windows of totals end."""
-        query = totals["query"]
-        ends: NDArray[np.int64] = self._first_end[query] + self._step[query] * totals["window"]
-        return ends
+        return self._window_ends.of(totals["query"], totals["window"])
 
     def _take(self, is_chosen: Any) -> pa.RecordBatch:
         """Remove the chosen totals from the store and return them; None: all."""
@@ -293,7 +289,8 @@ class EngineOperator:
         arrays = self._store.slot_arrays()
         used = arrays["slots"]["key"] >= 0
         totals = self._store.total_arrays()["totals"]
-        ends = [self._ends(totals)[self._first_end[totals["query"]] != FOREVER]]
+        of_totals = self._ends(totals)
+        ends = [of_totals[of_totals != FOREVER]]
         for kind, window in enumerate(self._engine_unit.merged.windows):
             if window is not None:
                 first, last = arrays["first"][:, kind], arrays["last"][:, kind]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.kernels.saved import pack, reading_state, table_from_bytes, table_to_bytes, unpack
 from elsinore.model.window import Window
+from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.partials import merge, totals_fields
@@ -49,9 +50,7 @@ class SetsOperator:
         windows = [member.query.window for member in unit.members]
         self._windows: set[Window] = {window for window in windows if window is not None}
         self._all_end = None not in windows
-        # [query] its first window's end, and from one of its windows to the next
-        self._first_end = np.array([w.bounds(0)[1] if w else _FOREVER for w in windows])
-        self._step = np.array([w.step if w else 0 for w in windows], dtype=np.int64)
+        self._window_ends = WindowEnds(windows)
         self._rows: list[pa.Table] = []
         self._new = self._kept = 0  # rows since the last evaluation, and those it left
         self._last: dict[int, int] = {}  # slot -> the time of its last event
@@ -172,9 +171,9 @@ class SetsOperator:
 
     def _ends(self, totals: pa.RecordBatch) -> NDArray[np.int64]:
         """Return when the windows of totals end."""
-        queries, windows = to_numpy(totals.column("query")), to_numpy(totals.column("window"))
-        ends: NDArray[np.int64] = self._first_end[queries] + self._step[queries] * windows
-        return ends
+        return self._window_ends.of(
+            to_numpy(totals.column("query")), to_numpy(totals.column("window"))
+        )
 
     def _take(self, chosen: NDArray[np.bool_]) -> pa.RecordBatch:
         """Remove some of the totals and return them."""
