@@ -112,12 +112,9 @@ def _campaigns(found: Any) -> list[dict[int, int]]:
     return [{key: views for key, views in enumerate(row) if views >= 0} for row in found.tolist()]
 
 
-def _best_ads(found: Any) -> list[dict[int, tuple[int, int] | None]]:
+def _best_ads(found: Any) -> list[dict[int, tuple[int, int]]]:
     """Return the array of best ads as a map for each second."""
-    return [
-        {key: None if ad == -1 else (ad, n) for key, (ad, n) in enumerate(row) if ad > -2}
-        for row in found.tolist()
-    ]
+    return [{key: (ad, n) for key, (ad, n) in enumerate(row) if ad >= 0} for row in found.tolist()]
 
 
 def _means(found: Any) -> list[tuple[int, float]]:
@@ -156,7 +153,7 @@ def cases() -> dict[str, Case]:
         ),
         Case(
             "Y2",
-            "each campaign's ad with most purchases",  # the paper: most users who buy after viewing
+            "each campaign's ad with most users who purchase after viewing it",
             advertising.most_successful_ads,
             advertisements,
             {by_hand: loops.y2, rx: reactive.y2, "Numba": compiled_loops.y2},

@@ -11,6 +11,8 @@ import numba
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.baselines.loops import CAMPAIGNS
+
 
 def codes(events: pa.Table, names: tuple[str, ...]) -> Any:
     """Return the place of each event's type among some names, their number for others."""
@@ -111,38 +113,39 @@ def y1(events: pa.Table) -> Any:
 
 
 @numba.njit
-def _y2(kinds: Any, campaigns: Any, ads: Any, number: int, most_ads: int) -> Any:
+def _y2(kinds: Any, users: Any, ads: Any, campaigns: Any, most_users: int) -> Any:
     seconds = 0
     for kind in kinds:
-        seconds += kind == 1
-    bought = np.zeros(most_ads, np.int64)
-    best = np.full((number, 2), -2)  # -2 has not been seen, -1 has no purchase
-    found = np.empty((seconds, number, 2), np.int64)
+        seconds += kind == 2
+    state = np.zeros((most_users, len(campaigns)), np.int8)  # 1 has viewed, 2 has bought, too
+    successes = np.zeros(len(campaigns), np.int64)
+    best = np.full((campaigns.max() + 1, 2), -1)  # -1 has no success
+    found = np.empty((seconds, len(best), 2), np.int64)
     second = 0
     for place in range(len(kinds)):
-        campaign, ad = campaigns[place], ads[place]
-        if kinds[place] == 1:
+        kind, user, ad = kinds[place], users[place], ads[place]
+        if kind == 2:
             found[second] = best
             second += 1
-            continue
-        if best[campaign, 0] == -2:
-            best[campaign] = -1
-        if kinds[place] == 0:
-            bought[ad] += 1
-            count, leader = bought[ad], best[campaign, 0]
-            if count > best[campaign, 1] or (count == best[campaign, 1] and ad < leader):
-                best[campaign, 0], best[campaign, 1] = ad, count
+        elif kind == 0:
+            state[user, ad] = max(1, state[user, ad])
+        elif kind == 1 and state[user, ad] == 1:
+            state[user, ad] = 2
+            successes[ad] += 1
+            count, leader = successes[ad], best[campaigns[ad], 0]
+            if count > best[campaigns[ad], 1] or (count == best[campaigns[ad], 1] and ad < leader):
+                best[campaigns[ad], 0], best[campaigns[ad], 1] = ad, count
     return found
 
 
 def y2(events: pa.Table) -> Any:
-    """Each campaign's ad with most purchases so far, and how many, each second.
+    """Each campaign's ad with most users who purchased after viewing it, each second.
 
-    Campaigns and ads are numbered from 0, and an ad is of one campaign.
+    Users and ads are numbered from 0; a table has a byte for each user and ad.
     """
-    campaigns, ads = ints(events, "campaign"), ints(events, "ad")
-    kinds = codes(events, ("purchase", "tick"))
-    return _y2(kinds, campaigns, ads, int(campaigns.max()) + 1, int(ads.max()) + 1)
+    users, ads = ints(events, "user"), ints(events, "ad")
+    kinds = codes(events, ("view", "purchase", "tick"))
+    return _y2(kinds, users, ads, CAMPAIGNS, int(users.max()) + 1)
 
 
 @numba.njit

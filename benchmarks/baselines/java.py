@@ -110,13 +110,14 @@ def _seconds(
 
 
 def _bytes(events: pa.Table) -> bytes:
-    """Return the types' numbers, two keys and a price as columns of 8 bytes."""
+    """Return the types' numbers, two keys, users and prices as columns of 8 bytes."""
     is_ads = "ad" in events.column_names
     kinds = KINDS["ads" if is_ads else "auctions"]
     types = events["type"].cast(pa.string()).to_pylist()
     codes = np.array([kinds.get(kind, OTHER) for kind in types], np.int64)
     names = ("campaign", "ad") if is_ads else ("item", "category")
     keys = [events[name].fill_null(-1).to_numpy().astype(np.int64) for name in names]
+    keys.append(events["user"].fill_null(-1).to_numpy() if is_ads else np.full(len(codes), -1))
     prices = np.zeros(len(codes)) if is_ads else events["price"].fill_null(np.nan).to_numpy()
     return b"".join(column.astype("<i8").tobytes() for column in (codes, *keys)) + (
         prices.astype("<f8").tobytes()

@@ -10,9 +10,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 DAY = 144  # ticks in the window of N5
+CAMPAIGNS = np.arange(1_000) // 10  # of each ad
 
 
 def columns(events: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
@@ -43,17 +45,19 @@ def y1(events: pa.Table) -> list[dict[int, int]]:
 
 
 def y2(events: pa.Table) -> list[dict[int, tuple[int, int] | None]]:
-    """Each campaign's ad with most purchases so far, and how many, each second."""
+    """Each campaign's ad with most users who purchased after viewing it, each second."""
     found: list[dict[int, tuple[int, int] | None]] = []
-    bought: dict[int, dict[int, int]] = {}
-    for kind, campaign, ad in columns(events, "type", "campaign", "ad"):
+    campaigns = CAMPAIGNS.tolist()
+    has_bought: dict[tuple[int, int], bool] = {}  # by users and ads that they have viewed
+    successes: dict[int, dict[int, int]] = {}
+    for kind, user, ad in columns(events, "type", "user", "ad"):
         if kind == "tick":
-            found.append({key: most_frequent(counts) for key, counts in bought.items()})
-            continue
-        counts = bought.get(campaign)
-        if counts is None:
-            counts = bought[campaign] = {}
-        if kind == "purchase":
+            found.append({key: most_frequent(counts) for key, counts in successes.items()})
+        elif kind == "view":
+            has_bought.setdefault((user, ad), False)
+        elif kind == "purchase" and has_bought.get((user, ad)) is False:
+            has_bought[user, ad] = True
+            counts = successes.setdefault(campaigns[ad], {})
             counts[ad] = counts.get(ad, 0) + 1
     return found
 

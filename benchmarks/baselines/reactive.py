@@ -15,7 +15,7 @@ import reactivex as rx
 from reactivex import operators as ops
 from reactivex.subject import Subject
 
-from benchmarks.baselines.loops import DAY, columns, most_frequent
+from benchmarks.baselines.loops import CAMPAIGNS, DAY, columns, most_frequent
 
 
 def pushed(items: Iterable[Any], query: Callable[[rx.Observable[Any]], Any]) -> list[Any]:
@@ -49,24 +49,34 @@ def y1(events: pa.Table) -> list[dict[int, int]]:
 
 
 def y2(events: pa.Table) -> list[dict[int, tuple[int, int] | None]]:
-    """Each campaign's ad with most purchases so far, and how many, each second."""
+    """Each campaign's ad with most users who purchased after viewing it, each second."""
+    campaigns = CAMPAIGNS.tolist()
+    has_bought: dict[tuple[int, int], bool] = {}  # by users and ads that they have viewed
 
-    def step(bought: dict[int, Counter[int]], event: Any) -> dict[int, Counter[int]]:
-        kind, campaign, ad = event
-        if kind != "tick":
-            counts = bought.setdefault(campaign, Counter())
-            if kind == "purchase":
-                counts[ad] += 1
-        return bought
+    def is_success(event: Any) -> bool:
+        kind, *viewed = event
+        place = tuple(viewed)
+        if kind == "view":
+            has_bought.setdefault(place, False)
+        if kind != "purchase" or has_bought.get(place) is not False:
+            return False
+        has_bought[place] = True
+        return True
+
+    def step(successes: dict[int, Counter[int]], event: Any) -> dict[int, Counter[int]]:
+        if event[0] != "tick":
+            successes.setdefault(campaigns[event[2]], Counter())[event[2]] += 1
+        return successes
 
     def query(source: rx.Observable[Any]) -> Any:
         return source.pipe(
+            ops.filter(lambda event: event[0] == "tick" or is_success(event)),
             ops.scan(lambda state, event: (event[0], step(state[1], event)), ("", {})),
             ops.filter(lambda state: state[0] == "tick"),
             ops.map(lambda state: {key: most_frequent(of) for key, of in state[1].items()}),
         )
 
-    return pushed(columns(events, "type", "campaign", "ad"), query)
+    return pushed(columns(events, "type", "user", "ad"), query)
 
 
 def n1(events: pa.Table) -> list[int]:

@@ -4,9 +4,6 @@ The paper compares StreamQRE's Java library with RxJava, Esper and Flink. Here E
 is beside RxPY, polars and plain loops, and beside those three where Java and Maven are. Items per
 second of processor time, warm, the same events for all; each system's values are compared with
 Elsinore's on the events that it got. A system that is over its time has no figure and a mark.
-
-Y2 counts the purchases of an ad here, in every system; the paper's counts the users who purchase
-after viewing it.
 """
 
 from __future__ import annotations

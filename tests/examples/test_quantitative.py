@@ -8,6 +8,7 @@ from statistics import median_low
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +36,9 @@ def example(name: str) -> ModuleType:
 patients, auctions, ads = (example(name) for name in ("patients", "auctions", "ads"))
 PATIENTS = patient_events(4000, seed=5, patients=5)
 AUCTIONS = auction_events(4000, seed=5, open_items=20)
+INTERACTIONS = with_ticks(
+    ads_events(1500, seed=5, campaigns=4, ads_per_campaign=3, users=40, rate=9000.0), 1
+)
 
 
 def values(query: Any, events: pa.Table) -> list[Any]:
@@ -229,30 +233,44 @@ def test_n5_is_the_item_with_most_bids_in_the_last_ticks() -> None:
     assert [(-best["_2"], best["_1"]) for best in found] == expected
 
 
-def test_y1_and_y2_report_each_campaign_each_second() -> None:
-    events = with_ticks(ads_events(1500, seed=5, campaigns=4, ads_per_campaign=3, rate=9000.0), 1)
+def test_y1_is_the_number_of_views_of_each_campaign_each_second() -> None:
     views: Counter[int] = Counter()
-    bought: dict[int, Counter[int]] = {}
-    per_second, so_far = [], []
     touched: set[int] = set()
-    for row in events.to_pylist():
+    expected = []
+    for row in INTERACTIONS.to_pylist():
         if row["type"] == "tick":
-            per_second.append({campaign: views[campaign] for campaign in touched})
-            so_far.append(
-                {
-                    c: min(((-n, ad) for ad, n in counted.items()), default=None)
-                    for c, counted in bought.items()
-                }
-            )
+            expected.append({campaign: views[campaign] for campaign in touched})
             views, touched = Counter(), set()
             continue
         touched.add(row["campaign"])
         views[row["campaign"]] += row["type"] == "view"
-        counted = bought.setdefault(row["campaign"], Counter())
-        if row["type"] == "purchase":
-            counted[row["ad"]] += 1
-    assert len(per_second) > 5
-    assert [dict(found) for found in values(ads.views_per_campaign(), events)] == per_second
-    found = values(ads.most_successful_ads(), events)
-    told = [{c: v and (-v["_2"], v["_1"]) for c, v in second} for second in found]
-    assert told == so_far
+    assert len(expected) > 5
+    assert [dict(found) for found in values(ads.views_per_campaign(), INTERACTIONS)] == expected
+
+
+def test_y2_counts_users_who_purchase_after_viewing_each_once() -> None:
+    viewed: set[tuple[int, int]] = set()
+    succeeded: set[tuple[int, int]] = set()
+    expected = []
+    early = again = 0
+    rows = INTERACTIONS.to_pylist()
+    for row in rows[::3]:
+        if row["type"] == "purchase":  # by someone who may not have viewed the ad
+            row["user"] = (row["user"] + 1) % 40
+    for row in rows:
+        place = row["ad"], row["user"]
+        if row["type"] == "tick":
+            users = Counter(ad for ad, _ in succeeded)
+            ranked = sorted((number, -ad) for ad, number in users.items())
+            expected.append({-ad // 3: (-ad, number) for number, ad in ranked})
+        elif row["type"] == "view":
+            viewed.add(place)
+        elif row["type"] == "purchase":
+            early += place not in viewed
+            again += place in succeeded
+            if place in viewed:
+                succeeded.add(place)
+    assert early > 5
+    assert again > 5
+    found = values(ads.most_successful_ads(np.arange(12) // 3), pa.Table.from_pylist(rows))
+    assert [{key: tuple(best.values()) for key, best in second} for second in found] == expected

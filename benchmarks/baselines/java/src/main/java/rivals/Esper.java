@@ -27,12 +27,13 @@ final class Esper {
   private static final Map<String, String> QUERIES =
       Map.of(
           "Y2",
-          "create table Bought (key long primary key, detail long primary key, number sum(int));"
-              + "into table Bought select sum(case when kind=2 then 1 else 0 end) as number"
-              + " from Event(kind in (0, 1, 2)) group by key, detail;"
-              + "@name('out') on Event(kind=" + Event.TICK + ") select b.key as key,"
-              + " window(b.*).orderBy(x => x.detail).maxBy(x => x.number) as best"
-              + " from Bought as b group by b.key;",
+          "insert into Success select a.detail as ad from pattern [every-distinct(a.user, a.detail)"
+              + " a=Event(kind=0) -> b=Event(kind=2, user=a.user, detail=a.detail)];"
+              + "create table Successes (ad long primary key, number count(*));"
+              + "into table Successes select count(*) as number from Success group by ad;"
+              + "@name('out') on Event(kind=" + Event.TICK + ") select Campaigns.of(s.ad) as key,"
+              + " window(s.*).orderBy(x => x.ad).maxBy(x => x.number) as best"
+              + " from Successes as s group by Campaigns.of(s.ad);",
           "N5",
           "create table Bids (key long primary key, number count(*));"
               + "into table Bids select count(*) as number from Event(kind=2)#time(24 hours)"
@@ -65,6 +66,7 @@ final class Esper {
   static long run(String query, Event[] events, List<Object> values) throws Exception {
     Configuration configuration = new Configuration();
     configuration.getCommon().addEventType(Event.class);
+    configuration.getCommon().addImport(Campaigns.class);
     configuration.getRuntime().getThreading().setInternalTimerEnabled(false);
     EPCompiled compiled =
         EPCompilerProvider.getCompiler()
@@ -118,13 +120,12 @@ final class Esper {
     return views;
   }
 
-  /** Each campaign's best ad; none where nothing was bought. */
+  /** Each campaign's best ad. */
   private static Map<Object, Object> best(EventBean[] found) {
     Map<Object, Object> best = new HashMap<>();
     for (EventBean row : found) {
-      Object[] ad = (Object[]) row.get("best"); // key, detail and number
-      boolean isNone = (int) ad[2] == 0;
-      best.put(ad[0], isNone ? "null" : new Object[] {ad[1], ad[2]});
+      Object[] ad = (Object[]) row.get("best"); // the ad and its successes
+      best.put(row.get("key"), ad);
     }
     return best;
   }

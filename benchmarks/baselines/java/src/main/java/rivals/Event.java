@@ -6,21 +6,23 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** An event: a type's number, two keys (-1 where there is none) and a price. A bean, for Flink. */
+/** An event: a type's number, two keys and a user (-1 if absent), and a price. A bean, for Flink. */
 public final class Event {
   public static final int TICK = 9;
 
   private int kind;
   private long key;
   private long detail;
+  private long user;
   private double price;
 
   public Event() {}
 
-  Event(int kind, long key, long detail, double price) {
+  Event(int kind, long key, long detail, long user, double price) {
     this.kind = kind;
     this.key = key;
     this.detail = detail;
+    this.user = user;
     this.price = price;
   }
 
@@ -48,6 +50,14 @@ public final class Event {
     this.detail = detail;
   }
 
+  public long getUser() {
+    return user;
+  }
+
+  public void setUser(long user) {
+    this.user = user;
+  }
+
   public double getPrice() {
     return price;
   }
@@ -56,10 +66,10 @@ public final class Event {
     this.price = price;
   }
 
-  /** Read events from a file of four columns of 8 bytes, one after another, little-endian. */
+  /** Read events from a file of five columns of 8 bytes, one after another, little-endian. */
   static Event[] read(Path file) throws IOException {
     ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
-    int count = bytes.capacity() / 32;
+    int count = bytes.capacity() / 40;
     Event[] events = new Event[count];
     for (int n = 0; n < count; n++) {
       events[n] =
@@ -67,7 +77,8 @@ public final class Event {
               (int) bytes.getLong(8 * n),
               bytes.getLong(8 * (count + n)),
               bytes.getLong(8 * (2 * count + n)),
-              bytes.getDouble(8 * (3 * count + n)));
+              bytes.getLong(8 * (3 * count + n)),
+              bytes.getDouble(8 * (4 * count + n)));
     }
     return events;
   }

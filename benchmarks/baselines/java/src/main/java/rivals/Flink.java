@@ -113,7 +113,9 @@ final class Flink {
   private static SingleOutputStreamOperator<Object> mostSuccessfulAds(DataStream<Event> source) {
     return source
         .filter(event -> event.getKind() != Event.TICK)
-        .keyBy(Event::getKey)
+        .keyBy(event -> Tuple2.of(event.getUser(), event.getDetail()), COUNTED)
+        .process(new Success(), Types.LONG)
+        .keyBy(Campaigns::of)
         .process(new BestAd(), SCORED)
         .union(source.filter(Flink::isTick).map(tick -> Tuple3.of(NONE, 0L, 0L), SCORED))
         .windowAll(TumblingEventTimeWindows.of(pane(1)))
@@ -123,8 +125,7 @@ final class Flink {
               public void process(
                   Context context, Iterable<Tuple3<Long, Long, Long>> ads, Collector<Object> out) {
                 Map<Object, Object> best = new HashMap<>();
-                ads.forEach(
-                    ad -> best.put(ad.f0, ad.f2 == 0 ? "null" : new Object[] {ad.f1, ad.f2}));
+                ads.forEach(ad -> best.put(ad.f0, new Object[] {ad.f1, ad.f2}));
                 best.remove(NONE);
                 out.collect(best);
               }
@@ -264,31 +265,51 @@ final class Flink {
     }
   }
 
-  /** At the end of each pane, a campaign's ad with most purchases so far, 0 where there is none. */
+  /** Of a user's events with an ad, the ad at the first purchase after a view. */
+  private static final class Success
+      extends KeyedProcessFunction<Tuple2<Long, Long>, Event, Long> {
+    private transient ValueState<Boolean> hasBought; // null before the first view
+
+    @Override
+    public void open(Configuration configuration) {
+      hasBought = getRuntimeContext().getState(new ValueStateDescriptor<>("bought", Types.BOOLEAN));
+    }
+
+    @Override
+    public void processElement(Event event, Context context, Collector<Long> out)
+        throws Exception {
+      if (event.getKind() == 0 && hasBought.value() == null) {
+        hasBought.update(false);
+      } else if (event.getKind() == 2 && Boolean.FALSE.equals(hasBought.value())) {
+        hasBought.update(true);
+        out.collect(event.getDetail());
+      }
+    }
+  }
+
+  /** At the end of each pane, a campaign's most successful ad so far. */
   private static final class BestAd
-      extends KeyedProcessFunction<Long, Event, Tuple3<Long, Long, Long>> {
-    private transient MapState<Long, Long> bought;
+      extends KeyedProcessFunction<Long, Long, Tuple3<Long, Long, Long>> {
+    private transient MapState<Long, Long> successes;
     private transient ValueState<Boolean> isTimed;
 
     @Override
     public void open(Configuration configuration) {
-      bought =
+      successes =
           getRuntimeContext()
-              .getMapState(new MapStateDescriptor<>("bought", Types.LONG, Types.LONG));
+              .getMapState(new MapStateDescriptor<>("successes", Types.LONG, Types.LONG));
       isTimed = getRuntimeContext().getState(new ValueStateDescriptor<>("timed", Types.BOOLEAN));
     }
 
     @Override
     public void processElement(
-        Event event, Context context, Collector<Tuple3<Long, Long, Long>> out) throws Exception {
+        Long ad, Context context, Collector<Tuple3<Long, Long, Long>> out) throws Exception {
       if (isTimed.value() == null) {
         isTimed.update(true);
         context.timerService().registerEventTimeTimer(context.timestamp() + PANE - 1);
       }
-      if (event.getKind() == 2) {
-        Long number = bought.get(event.getDetail());
-        bought.put(event.getDetail(), number == null ? 1 : number + 1);
-      }
+      Long number = successes.get(ad);
+      successes.put(ad, number == null ? 1 : number + 1);
     }
 
     @Override
@@ -299,7 +320,7 @@ final class Flink {
       }
       long ad = NONE;
       long most = 0;
-      for (Map.Entry<Long, Long> pair : bought.entries()) {
+      for (Map.Entry<Long, Long> pair : successes.entries()) {
         if (pair.getValue() > most || (pair.getValue() == most && pair.getKey() < ad)) {
           ad = pair.getKey();
           most = pair.getValue();

@@ -62,27 +62,32 @@ final class Reactive {
             });
   }
 
+  /** A user's first purchase after a view of an ad is a success of that ad. */
   private static Observable<Object> mostSuccessfulAds(Observable<Event> source) {
-    Map<Long, Map<Long, Integer>> bought = new HashMap<>();
+    Map<Long, Map<Long, Integer>> successes = new HashMap<>();
+    Map<Viewed, Boolean> hasBought = new HashMap<>();
     return source
         .doOnNext(
             event -> {
-              if (event.getKind() != Event.TICK) {
-                Map<Long, Integer> counts =
-                    bought.computeIfAbsent(event.getKey(), key -> new HashMap<>());
-                if (event.getKind() == 2) {
-                  counts.merge(event.getDetail(), 1, Integer::sum);
-                }
+              if (event.getKind() == 0) {
+                hasBought.putIfAbsent(new Viewed(event.getUser(), event.getDetail()), false);
+              } else if (event.getKind() == 2
+                  && hasBought.replace(new Viewed(event.getUser(), event.getDetail()), false, true)) {
+                successes
+                    .computeIfAbsent(Campaigns.of(event.getDetail()), key -> new HashMap<>())
+                    .merge(event.getDetail(), 1, Integer::sum);
               }
             })
         .filter(event -> event.getKind() == Event.TICK)
         .map(
             tick -> {
               Map<Long, Object> best = new HashMap<>();
-              bought.forEach((campaign, counts) -> best.put(campaign, mostFrequent(counts)));
+              successes.forEach((campaign, counts) -> best.put(campaign, mostFrequent(counts)));
               return best;
             });
   }
+
+  private record Viewed(long user, long ad) {}
 
   /** The category and the price of each item at its close. */
   private static Observable<double[]> sales(Observable<Event> source) {
