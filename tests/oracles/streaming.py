@@ -11,15 +11,16 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import elsinore.quantitative as qre
 from elsinore.model.evaluate import is_true
-from elsinore.quantitative.query import (
+from elsinore.quantitative.nodes import (
     Atom,
     Combine,
     Constant,
     Either,
     Iterate,
     MapCollect,
-    Query,
+    Node,
     Split,
     Window,
 )
@@ -36,9 +37,9 @@ from elsinore.quantitative.regex import (
 Word = tuple[Any, ...]
 
 
-def values(query: Query, word: Sequence[Any]) -> list[Any]:
+def values(query: qre.Query, word: Sequence[Any]) -> list[Any]:
     """Return the values of a query on a sequence, one for each way to cut it."""
-    return _values(query, tuple(word))
+    return _values(query.node, tuple(word))
 
 
 def matches(regex: Regex, word: Sequence[Any]) -> bool:
@@ -114,16 +115,16 @@ def holds(predicate: Predicate, item: Any) -> bool:
     return is_true(predicate.condition, lookup)
 
 
-def _values(query: Query, word: Word) -> list[Any]:
+def _values(query: Node, word: Word) -> list[Any]:
     found: dict[tuple[int, int, int], list[Any]] = {}
 
-    def of(node: Query, start: int, stop: int) -> list[Any]:
+    def of(node: Node, start: int, stop: int) -> list[Any]:
         place = id(node), start, stop
         if place not in found:
             found[place] = compute(node, start, stop)
         return found[place]
 
-    def stretches(body: Query, start: int, stop: int) -> list[tuple[Any, ...]]:
+    def stretches(body: Node, start: int, stop: int) -> list[tuple[Any, ...]]:
         """Return the values of the body on consecutive stretches, for all ways to cut."""
         if start == stop:
             return [()]
@@ -134,7 +135,7 @@ def _values(query: Query, word: Word) -> list[Any]:
             for before in stretches(body, start, cut)
         ]
 
-    def compute(node: Query, start: int, stop: int) -> list[Any]:
+    def compute(node: Node, start: int, stop: int) -> list[Any]:
         match node:
             case Atom(predicate, op):
                 if stop - start != 1 or not holds(predicate, word[start]):
@@ -174,7 +175,7 @@ def _values(query: Query, word: Word) -> list[Any]:
                     return []
                 keys = dict.fromkeys(key(item) for item in stretch if not holds(sync, item))
                 collected = {
-                    k: values(body, [x for x in stretch if holds(sync, x) or key(x) == k])
+                    k: _values(body, tuple(x for x in stretch if holds(sync, x) or key(x) == k))
                     for k in keys
                 }
                 assert all(len(alone) < 2 for alone in collected.values())

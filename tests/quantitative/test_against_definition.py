@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
-from elsinore.quantitative.query import Query
+from elsinore.quantitative.runnable import Query
 from oracles.streaming import values
 from support.quantitative import cases, queries
 

@@ -20,9 +20,8 @@ import elsinore.quantitative as qre
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.lowered import why_not
 from elsinore.quantitative.lowered.memory import ROOM
-from elsinore.quantitative.pipeline import stages_of
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
+from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.values import as_array
 from elsinore.runtime.streams import bits
 from oracles.streaming import values
@@ -51,8 +50,8 @@ def as_seen(values: list[Any]) -> list[Any]:
 
 def runs_of(query: Query, table: pa.Table) -> Runs:
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(query, types, compiled=True, tell=bits)
-    assert runs.is_compiled, [why_not(stage, types) for stage in stages_of(query)]
+    runs = Runs(query.machines, types, compiled=True, tell=bits)
+    assert runs.is_compiled, [why_not(stage, types) for stage in query.stages]
     return runs
 
 
@@ -195,7 +194,7 @@ def test_nulls_that_functions_read_are_none_in_compiled_code() -> None:
 
     query = qre.count_in_window(qre.atom(), 4, known)
     table = pa.table({"v": [1.5, None, 2.5, 0.5, None, 3.0]})
-    runs = Runs(query, {"v": pa.float64()}, compiled=True)
+    runs = Runs(query.machines, {"v": pa.float64()}, compiled=True)
     found = runs.run(table, np.zeros(6, np.int64), np.zeros(6, np.int32), 1)
     assert found.values.to_pylist() == [1, 1, 2, 2, 1, 2]
     assert runs._memories[0].machine.nullable == {"v"}
@@ -206,7 +205,9 @@ def test_what_pipelines_pass_on_must_be_no_mapping() -> None:
     query = qre.iter_last(COUNTED) >> qre.iterate1(qre.atom(qre.any, len), qre.sum())
     table = table_of(items(20, 2))
     runs = Runs(
-        query, dict(zip(table.schema.names, table.schema.types, strict=True)), compiled=True
+        query.machines,
+        dict(zip(table.schema.names, table.schema.types, strict=True)),
+        compiled=True,
     )
     assert not runs.is_compiled
     assert query.run(table, compiled=True).equals(query.run(table, compiled=False))

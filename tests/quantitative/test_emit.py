@@ -10,7 +10,7 @@ import elsinore.quantitative as qre
 from elsinore.quantitative.machine.emit import Emitter, atoms, fresh, is_unit, maker_of, reads
 from elsinore.quantitative.machine.program import bits_of, compile_query, emitted
 from elsinore.quantitative.machine.reads import attributes_read_of
-from elsinore.quantitative.query import Query
+from elsinore.quantitative.runnable import Query
 
 A, B, C = (qre.event(name) for name in "abc")
 
@@ -25,7 +25,7 @@ def atom(predicate: Any) -> Query:
 
 def code(query: Query) -> list[str]:
     """Return what is written for the start of a machine, and for an item."""
-    emitter, source = emitted(fresh(query), bits_of(query))
+    emitter, source = emitted(fresh(query.node), bits_of(query.node))
     emitter.begin(0)
     emitter.item(0)
     return [line.strip() for line in source.lines]
@@ -33,14 +33,14 @@ def code(query: Query) -> list[str]:
 
 def kept(query: Query) -> list[str]:
     """Return the variables of a machine's state that hold values."""
-    return [name for name in compile_query(query).variables if "_" in name]
+    return [name for name in compile_query(query.node).variables if "_" in name]
 
 
 def test_a_node_stands_in_one_place() -> None:
     part = qre.atom(A)
     with pytest.raises(TypeError, match="a node stands in one place"):
-        Emitter(qre.split(part, part, qre.left), {}, {}, {})
-    whole = fresh(qre.split(part, part, qre.left))
+        Emitter(qre.split(part, part, qre.left).node, {}, {}, {})
+    whole = fresh(qre.split(part, part, qre.left).node)
     assert len(Emitter(whole, dict.fromkeys([A.condition], "b & 1"), {}, {}).nodes) == 3
 
 
@@ -128,7 +128,7 @@ def test_an_iteration_of_nothing_begins_with_its_first_value() -> None:
     assert stream.push({"type": "a"}) is None
     then = qre.split(query, atom(B), lambda first, b: first).start()
     assert then.push({"type": "b"}) == 5
-    assert not is_unit(query)
+    assert not is_unit(query.node)
 
 
 def test_constants_of_python_are_written_and_others_are_named() -> None:
@@ -159,7 +159,7 @@ def test_constants_of_python_are_written_and_others_are_named() -> None:
 def test_attributes_are_read_where_a_value_may_make_a_difference(
     query: Query, attributes: set[str] | None
 ) -> None:
-    assert attributes_read_of(fresh(query)) == attributes
+    assert attributes_read_of(fresh(query.node)) == attributes
 
 
 def test_a_function_reads_what_its_code_names() -> None:
@@ -179,16 +179,16 @@ def test_a_function_reads_what_its_code_names() -> None:
 
 def test_queries_without_values_are_told() -> None:
     unit = qre.match(A)
-    assert is_unit(unit)
-    assert is_unit(qre.constant(None))
-    assert not is_unit(qre.constant(0))
-    assert not is_unit(qre.atom(A))
-    assert is_unit(qre.either(unit, qre.match(B)))
-    assert not is_unit(qre.either(unit, atom(B)))
-    assert is_unit(qre.match(A.star()))
-    assert not is_unit(qre.iterate(atom(A), None, max))
-    assert not is_unit(qre.sliding(atom(A), 2, qre.sum()))
-    assert len(atoms(fresh(qre.split(unit, unit, qre.unit)))) == 2
+    assert is_unit(unit.node)
+    assert is_unit(qre.constant(None).node)
+    assert not is_unit(qre.constant(0).node)
+    assert not is_unit(qre.atom(A).node)
+    assert is_unit(qre.either(unit, qre.match(B)).node)
+    assert not is_unit(qre.either(unit, atom(B)).node)
+    assert is_unit(qre.match(A.star()).node)
+    assert not is_unit(qre.iterate(atom(A), None, max).node)
+    assert not is_unit(qre.sliding(atom(A), 2, qre.sum()).node)
+    assert len(atoms(fresh(qre.split(unit, unit, qre.unit).node))) == 2
 
 
 def test_what_fails_in_a_window_is_named_by_its_fold() -> None:
@@ -230,7 +230,7 @@ def test_the_function_that_fails_is_named(query: Query, expression: str) -> None
 
 
 def test_what_makes_a_value_is_named() -> None:
-    assert maker_of(atom(A)) == "one of atom(a, one)"
-    assert maker_of(qre.atom(A)) == "the value of atom(a)"
-    assert maker_of(qre.iterate(atom(A), 0, max)).startswith("max of iterate(")
-    assert maker_of(qre.sliding(atom(A), 2, qre.sum())).startswith("sum of sliding(")
+    assert maker_of(atom(A).node) == "one of atom(a, one)"
+    assert maker_of(qre.atom(A).node) == "the value of atom(a)"
+    assert maker_of(qre.iterate(atom(A), 0, max).node).startswith("max of iterate(")
+    assert maker_of(qre.sliding(atom(A), 2, qre.sum()).node).startswith("sum of sliding(")

@@ -56,3 +56,25 @@ def test_all_of_a_pipeline_is_compiled_or_none_and_the_function_in_the_way_is_na
         "stage 1 runs in Python: a later stage does",
         "stage 2 runs in Python: str is no plain Python function",
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "tree"),
+    [
+        (qre.match(B.plus()), ["match: B+"]),
+        (qre.filter(M), ["filter M: any* M"]),
+        (qre.map(len), ["map by len: any+"]),
+        (qre.iterate(qre.atom(M), qre.count()), ["iterate by count: M*", "└─ atom M: M"]),
+        (qre.iterate1(qre.atom(M), qre.mean()), ["iterate1 by mean: M+", "└─ atom M: M"]),
+        (qre.iterate1(qre.atom(M), 0, max), ["iterate1 from 0 by max: M+", "└─ atom M: M"]),
+        (qre.iterate_n(qre.atom(M), 2, qre.top(1)), ["iterate_n 2 by top(1): M M", "└─ atom M: M"]),
+        (qre.iter_last(qre.atom(M)), ["iter_last: M+", "└─ atom M: M"]),
+        (qre.tumbling(qre.atom(M), 2, qre.sum()), ["tumbling 2 by sum: (M M)+", "└─ atom M: M"]),
+        (
+            qre.count_in_window(qre.atom(M), 9, bool),
+            ["count_in_window 9 by bool (the oldest value is taken out): M+", "└─ atom M: M"],
+        ),
+    ],
+)
+def test_a_derived_form_is_shown_by_its_name_alone(query: qre.Query, tree: list[str]) -> None:
+    assert query.explain().splitlines()[:-1] == tree

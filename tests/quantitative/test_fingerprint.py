@@ -199,7 +199,7 @@ def test_a_state_is_not_loaded_by_a_query_with_another_parameter(name: str) -> N
     state = build().start().save()
     assert build().load(state).position == 0
     for other in changed:
-        assert fingerprint(build()) != fingerprint(other())
+        assert fingerprint(build().stages) != fingerprint(other().stages)
         with pytest.raises(StateError, match="other queries or options"):
             other().load(state)
 
@@ -232,7 +232,7 @@ def f(x): return True
 def g(a, b): return a
 query = qre.iterate(qre.atom(qre.predicate(f, "p") & f), Plain(), g)
 from elsinore.quantitative.fingerprint import fingerprint
-print(fingerprint(query))
+print(fingerprint(query.stages))
 """
 
 

@@ -17,8 +17,8 @@ from elsinore.quantitative.items import as_item, record_type
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.flat_states import FlatStates
 from elsinore.quantitative.machine.inline import expression_of
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
+from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import Made
 from elsinore.runtime.streams import bits
@@ -105,7 +105,7 @@ def test_numbers_are_equal_bit_for_bit(case: tuple[Query, list[Any]], data: st.D
     table = numbers.table_of(stream)
     places, expected = query.start().extend([as_item(item) for item in stream])
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(query, types, compiled=False, tell=bits)
+    runs = Runs(query.machines, types, compiled=False, tell=bits)
     cut = data.draw(st.integers(0, len(stream)))
     found: list[tuple[int, Any]] = []
     with patch.object(rows, "FLAT", 1):
@@ -172,7 +172,7 @@ def test_a_function_that_raises_leaves_all_streams_as_they_were_before_the_item(
     total = qre.iterate1(qre.atom(op=checked), qre.sum())
     table = pa.table({"v": [*range(1, 13), 5, 13, 7], "k": [0, 1, 2] * 5})
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(total, types, compiled=False)
+    runs = Runs(total.machines, types, compiled=False)
     codes = table["k"].to_numpy().astype(np.int32)
     with patch.object(rows, "FLAT", 1), pytest.raises(qre.OperationError) as caught:
         runs.run(table, np.zeros(15, np.int64), codes, 3)

@@ -20,7 +20,7 @@ from elsinore.quantitative.lowered import (
     mathematics,
     why_not,
 )
-from elsinore.quantitative.query import Query
+from elsinore.quantitative.runnable import Query
 
 A, B, S = (qre.event(name) for name in "abs")
 
@@ -110,7 +110,9 @@ def events(count: int, seed: int) -> pa.Table:
 def test_values_are_those_of_the_interpreter(name: str) -> None:
     query = QUERIES[name]
     table = events(400, 7)
-    assert why_not(query, dict(zip(table.schema.names, table.schema.types, strict=True))) is None
+    assert (
+        why_not(query.node, dict(zip(table.schema.names, table.schema.types, strict=True))) is None
+    )
     plain, fast = query.run(table, compiled=False), query.run(table, compiled=True)
     assert plain.num_rows == fast.num_rows > 0
     assert plain["value"].to_pylist() == fast["value"].to_pylist()
@@ -128,7 +130,7 @@ def test_each_key_has_a_state_of_its_own() -> None:
 def test_a_state_goes_from_the_interpreter_to_the_compiled_machine_and_back() -> None:
     query = QUERIES["several live split points"]
     table = events(60, 5)
-    machine = lowered(query, dict(zip(table.schema.names, table.schema.types, strict=True)))
+    machine = lowered(query.node, dict(zip(table.schema.names, table.schema.types, strict=True)))
     stream = query.start()
     stream.extend(table.slice(0, 30).to_pylist())
     memory = Memory(machine, stream.stages[0].machine.program, Texts())
@@ -229,7 +231,7 @@ def test_functions_of_math_give_the_doubles_of_python_bit_for_bit() -> None:
     every = eval(f"lambda i: ({', '.join(calls)})", scope)
     query = qre.iter_last(qre.atom(qre.any, every))
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    assert why_not(query, types) is None
+    assert why_not(query.node, types) is None
     assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
 
 
@@ -271,7 +273,7 @@ def test_what_cannot_be_compiled_is_told_with_the_function_in_the_way(
 ) -> None:
     types = {"v": pa.float64(), "n": pa.int64(), "k": pa.int64(), "type": pa.string()}
     with pytest.raises(CannotCompile, match=reason):
-        lowered(query, types)
+        lowered(query.node, types)
     table = events(30, 1)
     assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
 
@@ -281,7 +283,9 @@ def test_what_is_kept_of_a_machine_follows_the_values_around_its_functions() -> 
     query = qre.iterate1(qre.atom(qre.any, lambda item: item.v > limit), False, lambda a, b: b)
     table = pa.table({"v": [0.5, 2.0, 5.0]})
     assert query.run(table, compiled=True)["value"].to_pylist() == [False, True, True]
-    assert kept_machine(query, {"v": pa.float64()}) is kept_machine(query, {"v": pa.float64()})
+    (machine,) = query.machines
+    parts = machine.lowered, query.node, {"v": pa.float64()}
+    assert kept_machine(*parts) is kept_machine(*parts)
     limit = 3.0
     assert query.run(table, compiled=True)["value"].to_pylist() == [False, False, True]
 
@@ -289,7 +293,8 @@ def test_what_is_kept_of_a_machine_follows_the_values_around_its_functions() -> 
 def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
     query = qre.iterate1(qre.atom(qre.any, lambda item: item.v), 0.0, lambda a, b: a + b).by("k")
     table = pa.table({"v": [0.5, 2.0, 5.0], "k": pa.array([0, 1, 0]).dictionary_encode()})
-    machine = kept_machine(query.query, {"v": pa.float64(), "k": table["k"].type})
+    types = {"v": pa.float64(), "k": table["k"].type}
+    machine = kept_machine(query.query.machines[0].lowered, query.query.node, types)
     assert query.run(table, compiled=True)["value"].to_pylist() == [0.5, 2.0, 5.5]
     assert len(machine.run.overloads) == 1  # type: ignore[attr-defined]
 
@@ -297,7 +302,7 @@ def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
 def test_a_collection_is_changed_in_place_when_its_join_goes_on() -> None:
     """Such a join holds what it goes on with no longer, so that nothing needs to be copied."""
     pair = qre.split(qre.atom(A), qre.atom(B, lambda item: item.v), qre.right)
-    source = lowered(qre.iterate1(pair, qre.median()), {"v": pa.float64()}).source
+    source = lowered(qre.iterate1(pair, qre.median()).node, {"v": pa.float64()}).source
     (added,) = (line for line in source.splitlines() if "add_in_order(" in line)
     assert re.search(r"a5 and S\[r \+ 1\] == j4_0", added)
     assert not re.search(r"\bj4 and", added)

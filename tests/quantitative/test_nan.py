@@ -16,8 +16,8 @@ from hypothesis import given, settings
 import elsinore.quantitative as qre
 from elsinore.quantitative import rows
 from elsinore.quantitative.items import as_item
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs
+from elsinore.quantitative.runnable import Query
 from elsinore.runtime.streams import bits
 from quantitative.test_compiled_machines import as_seen, drawn_runs, given_out
 from support.quantitative import cases
@@ -96,7 +96,7 @@ def test_all_machines_agree_on_streams_with_nan(case: tuple[Query, list[Any]]) -
         return list(zip(places, as_seen(values), strict=True))
 
     def in_flat_loops() -> Any:
-        runs = Runs(query, types, compiled=False, tell=bits)
+        runs = Runs(query.machines, types, compiled=False, tell=bits)
         with patch.object(rows, "FLAT", 1):
             return list(given_out(runs, table))
 

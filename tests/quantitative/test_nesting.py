@@ -12,7 +12,7 @@ import pytest
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative import Query
-from elsinore.quantitative.query import MOST_NESTED
+from elsinore.quantitative.nodes import MOST_NESTED
 
 A = qre.event("A")
 ONE = qre.atom(A, lambda event: 1)
@@ -70,7 +70,7 @@ def test_a_query_used_twice_at_each_level_is_described_quickly() -> None:
 
 def test_choices_within_one_another_are_those_of_one_either() -> None:
     query = functools.reduce(qre.either, (qre.atom(qre.event(f"t{n}")) for n in range(300)))
-    assert (len(query.parts), query.depth) == (300, 2)
+    assert (len(query.node.parts), query.node.depth) == (300, 2)
     assert query.start().extend([{"type": "t7"}])[0] == [0]
 
 

@@ -36,7 +36,7 @@ from elsinore.quantitative.encoding import MOST_NESTED, encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.operator import Spec
-from elsinore.quantitative.query import Query
+from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import SAVED_BY
 from elsinore.quantitative.versions import Bag, Counts
 from elsinore.runtime.classify import classify, type_numbers
@@ -327,7 +327,7 @@ def test_content_that_no_state_has_is_refused_though_its_checksum_is_right(conte
     query = inverse_of_last()
     kept = varint(0) + varint(len(content)) + content
     with pytest.raises(StateError), allocating_little():
-        query.load(seal(SAVED_BY, fingerprint(query), kept))
+        query.load(seal(SAVED_BY, fingerprint(query.stages), kept))
     assert RAN == []
 
 
@@ -357,7 +357,7 @@ def test_a_state_that_does_not_fit_the_machine_is_refused(state: object) -> None
     content = encode((state, None))
     kept = varint(0) + varint(len(content)) + content
     with pytest.raises(StateError, match=r"does not fit the query's machine|no truth value"):
-        query.load(seal(SAVED_BY, fingerprint(query), kept))
+        query.load(seal(SAVED_BY, fingerprint(query.stages), kept))
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

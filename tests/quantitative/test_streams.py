@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import ElsinoreError, InputError
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.rows import Runs, take
+from elsinore.quantitative.runnable import Query
 from support.quantitative import cases, queries
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
@@ -223,7 +223,7 @@ def test_rows_that_change_nothing_may_be_left_out(case: tuple[Query, list[Any]])
     expected = [
         (n, v) for n, item in enumerate(stream) if (v := singly.push(item)) is not qre.UNDEFINED
     ]
-    runs = Runs(query, {}, compiled=False)
+    runs = Runs(query.machines, {}, compiled=False)
     told = np.array([runs.bits.of(item) for item in stream], np.int64)
     found = take(rows, table, told, runs.idle)
     assert list(zip(*found, strict=True)) == expected

@@ -60,7 +60,7 @@ def events(count: int, seed: int = 3) -> pa.Table:
 
 def runs_of(query: Any, table: pa.Table, *, compiled: bool) -> Runs:
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(query, types, compiled=compiled, tell=bits)
+    runs = Runs(query.machines, types, compiled=compiled, tell=bits)
     assert runs.is_compiled == compiled
     return runs
 
@@ -111,7 +111,7 @@ def test_texts_have_the_order_that_python_has() -> None:
 
 def test_what_asks_more_of_a_text_runs_in_python_and_is_told() -> None:
     shouted = qre.iterate1(qre.atom(M, lambda item: item.kind.upper()), qre.last())
-    reason = why_not(shouted, {"kind": pa.string()})
+    reason = why_not(shouted.node, {"kind": pa.string()})
     assert reason is not None
     assert "upper" in reason
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.items import as_item
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import (
     Concatenation,
     Plus,
@@ -26,6 +25,7 @@ from elsinore.quantitative.regex import (
     Times,
     Union,
 )
+from elsinore.quantitative.runnable import Query
 from oracles.streaming import holds
 
 A, B, S = (qre.event(name) for name in "abs")

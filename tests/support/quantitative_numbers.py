@@ -22,8 +22,8 @@ import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
 from elsinore.kernels import uncompiled
 from elsinore.quantitative.lowered import Lowered, Memory
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import Predicate
+from elsinore.quantitative.runnable import Query
 
 A, B, S = (qre.event(name) for name in "abs")
 KINDS = "abs"

@@ -14,11 +14,9 @@ import pyarrow.compute as pc
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.quantitative.buffers import picked
-from elsinore.quantitative.pipeline import Pipeline, stages_of
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
-from elsinore.quantitative.runnable import NoValueWarning
+from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.leaving import why_no_value
@@ -35,7 +33,7 @@ MACHINES = "elsinore.quantitative.lowered"  # where they are; it imports the com
 
 
 def run(
-    query: Query | Pipeline,
+    query: Runnable,
     data: object,
     *,
     time: str = TIME,
@@ -143,24 +141,21 @@ def iterate_rows(
             yield start + place, value
 
 
-def _pays(query: Query | Pipeline, table: pa.Table) -> bool:
+def _pays(query: Runnable, table: pa.Table) -> bool:
     """Return whether compiling a query pays for a table, or has been done already."""
     if table.num_rows >= MANY or table.num_rows < FEW or MACHINES not in sys.modules:
         return bool(table.num_rows >= MANY)
     from elsinore.quantitative.lowered import is_kept  # noqa: PLC0415 - the compiler, where needed
 
-    return is_kept(
-        stages_of(query)[0], dict(zip(table.schema.names, table.schema.types, strict=True))
-    )
+    first, types = query.machines[0], dict(zip(table.schema.names, table.schema.types, strict=True))
+    return is_kept(first.lowered, first.node, types)
 
 
 def _runs_for(stream: Stream, table: pa.Table) -> Runs:
     """Return what runs tables of such columns; compiled once."""
     if table.schema not in stream.tables:
         types = dict(zip(table.schema.names, table.schema.types, strict=True))
-        stream.tables[table.schema] = Runs(
-            stream.query, types, compiled=True, tell=bits, first=stream.again()
-        )
+        stream.tables[table.schema] = Runs(stream.machines, types, compiled=True, tell=bits)
     runs_of_schema: Runs = stream.tables[table.schema]
     return runs_of_schema
 

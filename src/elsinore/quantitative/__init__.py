@@ -11,13 +11,11 @@ episode = qre.split(qre.atom(B), qre.iterate(qre.atom(M, lambda m: m.val), qre.m
 
 from __future__ import annotations
 
-from elsinore.quantitative.approximate import (
-    approx_count_in_window,
-    approx_median,
-    approx_quantile,
-)
+from elsinore.quantitative.approximate import approx_median, approx_quantile
 from elsinore.quantitative.combinators import (
     apply,
+    approx_count_in_window,
+    approx_quantile_in_window,
     atom,
     combine,
     constant,
@@ -28,15 +26,12 @@ from elsinore.quantitative.combinators import (
     iterate,
     iterate1,
     iterate_n,
-    left,
     map,
     map_collect,
     match,
-    right,
     sliding,
     split,
     tumbling,
-    unit,
 )
 from elsinore.quantitative.folds import (
     Fold,
@@ -59,19 +54,13 @@ from elsinore.quantitative.folds import (
     top,
     variance,
 )
+from elsinore.quantitative.functions import left, right, unit
 from elsinore.quantitative.items import UNDEFINED
-from elsinore.quantitative.pipeline import Pipeline, pipeline
-from elsinore.quantitative.query import Query
 from elsinore.quantitative.regex import ANY as any  # noqa: N811
 from elsinore.quantitative.regex import Item, event, predicate, seq, union
 from elsinore.quantitative.rules import RateError
-from elsinore.quantitative.runnable import Chain, Keyed, NoValueWarning
-from elsinore.quantitative.sketches import (
-    approx_quantile_in_window,
-    sketch,
-    sketch_quantile,
-    sketched_quantile,
-)
+from elsinore.quantitative.runnable import Chain, Keyed, NoValueWarning, Pipeline, Query, pipeline
+from elsinore.quantitative.sketches import sketch, sketch_quantile, sketched_quantile
 from elsinore.quantitative.stream import OperationError, Stream
 
 item = Item()

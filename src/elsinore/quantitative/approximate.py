@@ -16,7 +16,6 @@ from typing import Any
 
 from elsinore.errors import QuerySemanticError
 from elsinore.quantitative.folds import Counting, Fold, is_comparable
-from elsinore.quantitative.query import Combine, Query, Window
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import State, check_size
 
@@ -163,22 +162,6 @@ class ExponentialHistogram:
 
     def __str__(self) -> str:
         return f"{self.size}, approx_count({self.eps})"
-
-
-def approx_count_in_window(
-    body: Query, size: int, occurs: Callable[[Any], Any], eps: float
-) -> Query:
-    """Return how many of the body's last `size` values satisfy a test, within eps of the number.
-
-    >>> from elsinore.quantitative import atom
-    >>> stream = approx_count_in_window(atom(), 100, lambda v: v > 2, 0.1).start()
-    >>> stream.extend([1, 3, 4])[1]
-    [0, 1, 2]
-    """
-    if not callable(occurs):
-        raise QuerySemanticError(f"approx_count_in_window takes a test, not {occurs!r}.")
-    marked = Combine((body,), lambda value: 1 if occurs(value) else 0)
-    return Window(marked, ExponentialHistogram(size, eps))
 
 
 def _check_eps(eps: float) -> None:

@@ -7,55 +7,38 @@ from collections.abc import Callable
 from typing import Any
 
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.folds import Fold
-from elsinore.quantitative.items import attribute_of
-from elsinore.quantitative.query import (
+from elsinore.quantitative.functions import Key, right
+from elsinore.quantitative.nodes import (
     Atom,
     Combine,
     Constant,
     Either,
     Iterate,
     MapCollect,
+    Node,
     Operation,
-    Query,
     Split,
     Window,
+    with_form,
+    without_value,
 )
 from elsinore.quantitative.regex import (
     ANY,
-    ITEM,
-    Concatenation,
-    Empty,
     Event,
-    Plus,
     Predicate,
     Regex,
-    Star,
-    Times,
-    Union,
     as_predicate,
     as_regex,
     check_nesting,
     name_of,
 )
-from elsinore.quantitative.runnable import Chain, Keyed, Runnable
+from elsinore.quantitative.runnable import Chain, Keyed, Query, Runnable
+from elsinore.quantitative.sketches import SketchedWindow
 from elsinore.quantitative.windows import Sliding, check_size
 
 MOST_COPIES = 100  # parts that iterate_n writes out; each is a place of its own in the machine
-
-
-def unit(*_: Any) -> None:
-    """Return nothing, whatever is given: the value of `match`."""
-
-
-def left(first: Any, *_: Any) -> Any:
-    """Return the first of the values: an `op` for `split` and `combine`."""
-    return first
-
-
-def right(*values: Any) -> Any:
-    """Return the last of the values: an `op` for `split` and `combine`."""
-    return values[-1]
 
 
 def atom(predicate: object = ANY, op: Operation | None = None) -> Query:
@@ -66,12 +49,13 @@ def atom(predicate: object = ANY, op: Operation | None = None) -> Query:
     >>> print(atom(M, lambda m: m.val).rate)
     M
     """
-    return Atom(as_predicate(predicate), _callable(op, "atom", 1) if op is not None else None)
+    op = None if op is None else _callable(op, "atom", 1)
+    return Query(Atom(as_predicate(predicate), op))
 
 
 def constant(value: Any) -> Query:
     """Return the query of the empty sequence, which has this value."""
-    return Constant(value)
+    return Query(Constant(value))
 
 
 def split(*parts: Any) -> Query:
@@ -84,8 +68,7 @@ def split(*parts: Any) -> Query:
     >>> print(split(atom(B), atom(E), lambda b, e: e.time - b.time).rate)
     B E
     """
-    queries, op = _parts_and_op("split", parts, 2)
-    return Split(queries, op)
+    return Query(Split(*_parts_and_op("split", parts, 2)))
 
 
 def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
@@ -94,17 +77,18 @@ def iterate(body: Query, init: Any, step: Operation | None = None) -> Query:
     `init` may be a `Fold`, and `step` is left out then. Raises RateError where a sequence can be
     cut into stretches in two ways, or where the body matches the empty sequence.
     """
-    body = _query("iterate", body)
+    node = _node("iterate", body)
     if isinstance(init, Fold) and step is None:
-        return _finished(Iterate(body, init.init, init.step), init)
-    return Iterate(body, init, _step(step, init, "iterate"))
+        folded = _finished(Iterate(node, init.init, init.step), init)
+        return Query(with_form(folded, f"iterate by {init}", node))
+    return Query(Iterate(node, init, _step(step, init, "iterate")))
 
 
 def either(*parts: Query) -> Query:
     """Return the one of the parts that has a value; RateError where two have at once."""
     if len(parts) < 2:
         raise QuerySemanticError("either(f, g, ...) takes two queries or more.")
-    return Either(tuple(_query("either", part) for part in parts))
+    return Query(Either(tuple(_node("either", part) for part in parts)))
 
 
 def combine(*parts: Any) -> Query:
@@ -112,13 +96,12 @@ def combine(*parts: Any) -> Query:
 
     Raises RateError unless the rates of the parts are equivalent.
     """
-    queries, op = _parts_and_op("combine", parts, 1)
-    return Combine(queries, op)
+    return Query(Combine(*_parts_and_op("combine", parts, 1)))
 
 
 def apply(part: Query, op: Operation) -> Query:
     """Return the query whose value is `op` of the part's."""
-    return Combine((_query("apply", part),), _callable(op, "apply", 1))
+    return Query(Combine((_node("apply", part),), _callable(op, "apply", 1)))
 
 
 def map_collect(sync: object, key: Any, body: Query, rate: object | None = None) -> Query:
@@ -130,7 +113,7 @@ def map_collect(sync: object, key: Any, body: Query, rate: object | None = None)
     """
     predicate = as_predicate(sync)
     over = predicate.plus() if rate is None else as_regex(rate)
-    return MapCollect(predicate, _key(key), _query("map_collect", body), over)
+    return Query(MapCollect(predicate, _key(key), _node("map_collect", body), over))
 
 
 # --- derived forms (Section 3.1) ----------------------------------------------------------------
@@ -140,43 +123,23 @@ def match(regex: object) -> Query:
     """Return the query of a rate, without a value; RateError where the expression is ambiguous."""
     regex = as_regex(regex)
     check_nesting(regex)
-    match regex:
-        case Predicate():
-            return Atom(regex, unit)
-        case Empty():
-            return Constant(None)
-        case Concatenation(parts):
-            return Split(tuple(match_(part) for part in parts), unit)
-        case Union(parts):
-            return Either(tuple(match_(part) for part in parts))
-        case Star(inner):
-            return Iterate(match_(inner), None, unit)
-        case Plus(inner):
-            return Split((Iterate(match_(inner), None, unit), match_(inner)), unit)
-        case Times(inner, 0):
-            return Constant(None)
-        case Times(inner, 1):
-            return match_(inner)
-        case Times(inner, copies):
-            return Split((match_(inner),) * copies, unit)
-    raise QuerySemanticError(f"{regex!r} is not a regular expression.")
-
-
-match_ = match  # in a function, `match` begins a statement
+    return Query(with_form(without_value(regex), "match"))
 
 
 def iterate1(body: Query, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on one stretch at least."""
-    body = _query("iterate1", body)
+    node = _node("iterate1", body)
     if isinstance(init, Fold) and step is None:
-        return _finished(Split((Iterate(body, init.init, init.step), body), init.step), init)
+        folded = Split((Iterate(node, init.init, init.step), node), init.step)
+        return Query(with_form(_finished(folded, init), f"iterate1 by {init}", node))
     step = _step(step, init, "iterate1")
-    return Split((Iterate(body, init, step), body), step)
+    name = f"iterate1 from {init!r} by {name_of(step)}"
+    return Query(with_form(Split((Iterate(node, init, step), node), step), name, node))
 
 
 def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None) -> Query:
     """Return `iterate` on exactly `count` stretches."""
-    body = _query("iterate_n", body)
+    node = _node("iterate_n", body)
     if not isinstance(count, int) or not 0 <= count <= MOST_COPIES:
         raise QuerySemanticError(
             f"iterate_n writes its body out {count} times; 0 to {MOST_COPIES} times can be. For "
@@ -184,26 +147,36 @@ def iterate_n(body: Query, count: int, init: Any, step: Operation | None = None)
         )
     fold = init if isinstance(init, Fold) and step is None else None
     start, operation = (fold.init, fold.step) if fold else (init, _step(step, init, "iterate_n"))
-    query: Query = Constant(start)
+    folded: Node = Constant(start)
     for _ in range(count):
-        query = Split((query, body), operation)
-    return _finished(query, fold) if fold else query
+        folded = Split((folded, node), operation)
+    if fold is not None:
+        return Query(with_form(_finished(folded, fold), f"iterate_n {count} by {fold}", node))
+    name = f"iterate_n {count} from {init!r} by {name_of(operation)}"
+    return Query(with_form(folded, name, node))
 
 
 def filter(predicate: object) -> Query:  # noqa: A001 - the paper's word
     """Return the item itself at each item that satisfies the predicate."""
-    return Split((match_(ANY.star()), Atom(as_predicate(predicate), None)), right)
+    kept = as_predicate(predicate)
+    node = Split((without_value(ANY.star()), Atom(kept, None)), right)
+    return Query(with_form(node, f"filter {kept.name}"))
 
 
 def map(op: Operation) -> Query:  # noqa: A001 - the paper's word
     """Return `op` of the item at each item."""
-    return Split((match_(ANY.star()), Atom(ANY, _callable(op, "map", 1))), right)
+    node = Split((without_value(ANY.star()), Atom(ANY, _callable(op, "map", 1))), right)
+    return Query(with_form(node, f"map by {name_of(op)}"))
 
 
 def iter_last(body: Query) -> Query:
     """Return the value of the body's last match, of one or more that make up the sequence."""
-    body = _query("iter_last", body)
-    return Split((match_(body.rate.star()), body), right)
+    node = _node("iter_last", body)
+    return Query(with_form(_last(node), "iter_last", node))
+
+
+def _last(node: Node) -> Node:
+    return Split((without_value(node.rate.star()), node), right)
 
 
 def tumbling(body: Query, count: int = 1, fold: Fold | None = None) -> Query:
@@ -212,11 +185,13 @@ def tumbling(body: Query, count: int = 1, fold: Fold | None = None) -> Query:
     A window is one match of the body, or `count` of them with the fold of their values.
     """
     check_size("tumbling", count)
+    node = _node("tumbling", body)
     if count == 1 and fold is None:
-        return iter_last(body)
+        return Query(with_form(_last(node), "tumbling 1", node))
     if fold is None:
         raise QuerySemanticError("tumbling(f, n, fold): how do the n values become one?")
-    return iter_last(iterate_n(body, count, fold))
+    last = _last(iterate_n(body, count, fold).node)
+    return Query(with_form(last, f"tumbling {count} by {fold}", node))
 
 
 def sliding(
@@ -234,15 +209,15 @@ def sliding(
     each begins with `init`), or to take the oldest value out (`inverse`), a match costs the same
     whatever the size; else the values are folded anew at each. `init` may be a `Fold`.
     """
-    body = _query("sliding", body)
+    node = _node("sliding", body)
     if isinstance(init, Fold) and step is None:
-        return Window(body, Sliding(size, init))
+        return Query(Window(node, Sliding(size, init)))
     function = _step(step, init, "sliding")
     for given in (combine, inverse):
         if given is not None:
             _callable(given, "sliding", 2)
     fold = Fold(name=name_of(function), init=init, step=function, combine=combine, inverse=inverse)
-    return Window(body, Sliding(size, fold))
+    return Query(Window(node, Sliding(size, fold)))
 
 
 def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Query:
@@ -250,35 +225,72 @@ def count_in_window(body: Query, size: int, occurs: Callable[[Any], Any]) -> Que
 
     (StreamQRE, Section 3.1, "Event counting in sliding windows".)
     """
+    node = _node("count_in_window", body)
     test = _callable(occurs, "count_in_window", 1)
     check_size("count_in_window", size)
-    marked = Combine((_query("count_in_window", body),), lambda value: 1 if test(value) else 0)
+    marked = Combine((node,), lambda value: 1 if test(value) else 0)
     total = Fold(
         name="count_in_window",
         init=0,
         step=lambda number, mark: number + mark,
         inverse=lambda number, mark: number - mark,
     )
-    return Window(marked, Sliding(size, total))
+    name = f"count_in_window {size} by {name_of(test)}"
+    return Query(with_form(Window(marked, Sliding(size, total)), name, node))
 
 
-def _finished(query: Query, fold: Fold) -> Query:
-    return query if fold.finish is None else Combine((query,), fold.finish)
+def approx_count_in_window(
+    body: Query, size: int, occurs: Callable[[Any], Any], eps: float
+) -> Query:
+    """Return how many of the body's last `size` values satisfy a test, within eps of the number.
+
+    Keeps log(size) / eps numbers (Datar, Gionis, Indyk and Motwani, 2002).
+
+    >>> stream = approx_count_in_window(atom(), 100, lambda v: v > 2, 0.1).start()
+    >>> stream.extend([1, 3, 4])[1]
+    [0, 1, 2]
+    """
+    node = _node("approx_count_in_window", body)
+    test = _callable(occurs, "approx_count_in_window", 1)
+    marked = Combine((node,), lambda value: 1 if test(value) else 0)
+    name = f"approx_count_in_window {size} by {name_of(test)} within {eps}"
+    return Query(with_form(Window(marked, ExponentialHistogram(size, eps)), name, node))
 
 
-def _parts_and_op(name: str, parts: tuple[Any, ...], least: int) -> tuple[tuple[Query, ...], Any]:
+def approx_quantile_in_window(
+    body: Query, size: int, fraction: float, error: float = 0.02
+) -> Query:
+    """Return a quantile of the body's last `size` values: its rank is off by `error` at most.
+
+    With 99 % probability, as a share of the window. In space of about 2 / error sketches, however
+    long the window.
+
+    >>> stream = approx_quantile_in_window(atom(), 1000, 0.5, 0.1).start()
+    >>> 900 <= stream.extend(list(range(1500)))[1][-1] <= 1100
+    True
+    """
+    node = _node("approx_quantile_in_window", body)
+    return Query(Window(node, SketchedWindow(size, fraction, error)))
+
+
+def _finished(node: Node, fold: Fold) -> Node:
+    return node if fold.finish is None else Combine((node,), fold.finish)
+
+
+def _parts_and_op(name: str, parts: tuple[Any, ...], least: int) -> tuple[tuple[Node, ...], Any]:
     *queries, op = parts or (None,)
     if isinstance(op, Query) or len(queries) < least:
         raise QuerySemanticError(
             f"{name}(f, {'g, ' if least > 1 else ''}..., op) takes queries and, last, the function "
             "of their values."
         )
-    return tuple(_query(name, part) for part in queries), _callable(op, name, len(queries))
+    return tuple(_node(name, part) for part in queries), _callable(op, name, len(queries))
 
 
-def _query(name: str, part: object) -> Query:
+def _node(name: str, part: object) -> Node:
+    """Return the node of an argument that must be a query."""
     if isinstance(part, Query):
-        return part
+        return part.node
     if isinstance(part, Event | Predicate):
         raise QuerySemanticError(
             f"{name} takes queries, and {part.name} is a predicate: write atom({part.name})."
@@ -327,20 +339,6 @@ def _step(step: Any, init: Any, name: str) -> Operation:
             "value so far and the next."
         )
     return _callable(step, name, 2)
-
-
-class Key:
-    """The value of an attribute, as a key."""
-
-    __slots__ = ("__name__", "attribute")
-
-    def __init__(self, attribute: str) -> None:
-        self.attribute = attribute
-        self.__name__ = f"{ITEM}.{attribute}"
-
-    def __call__(self, item: Any) -> Any:
-        """Return the item's key."""
-        return attribute_of(item, self.attribute)
 
 
 def _key(key: Any) -> Operation:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from elsinore.errors import ElsinoreError, did_you_mean, escaped
-from elsinore.quantitative.pipeline import stages_of
-from elsinore.quantitative.query import (
+from elsinore.quantitative.nodes import (
     Atom,
     Combine,
     Constant,
     Either,
     Iterate,
     MapCollect,
-    Query,
+    Node,
     Split,
     Window,
 )
 from elsinore.quantitative.regex import name_of, written
-from elsinore.quantitative.runnable import Chain, Keyed, Runnable
+
+Parts = Sequence[tuple[tuple[str, ...], tuple[Node, ...]]]  # attributes of keys, and stages
 
 WIDTH, HEIGHT = 250, 44  # of a box in the picture, in pixels
 GAP, DROP = 16, 36  # between boxes side by side, and between a box and those below it
@@ -37,35 +37,37 @@ class Box:
     below: tuple[Box, ...]
 
 
-def explain(query: Runnable | Keyed | Chain, format: str = "text") -> str:  # noqa: A002
-    """Return the expression trees of queries, with warnings in the text.
+def explain(parts: Parts, format: str = "text") -> str:  # noqa: A002 - the word for it
+    """Return the expression trees of queries one after another, with warnings in the text.
+
+    Derived forms are shown by the name that the user wrote.
 
     >>> from elsinore.quantitative import atom, event, iterate
-    >>> print(explain(iterate(atom(event("M"), len), 0, max)))
+    >>> print(iterate(atom(event("M"), len), 0, max).explain())
     iterate from 0 by max: M*
     └─ atom M by len: M
     the machine runs in Python: len is no plain Python function
     """
-    formats: dict[str, Callable[[Runnable | Keyed | Chain], str]] = {
-        "text": _told,
-        "mermaid": _mermaid,
-        "svg": _svg,
-    }
+    formats: dict[str, Callable[[Parts], str]] = {"text": _all, "mermaid": _mermaid, "svg": _svg}
     if format not in formats:
         raise ElsinoreError(
             f"Unknown format '{format}'. Formats: {', '.join(formats)}."
             f"{did_you_mean(format, formats)}"
         )
-    return escaped(formats[format](query))
+    return escaped(formats[format](parts))
 
 
-def tree(query: Query) -> Box:
-    """Return a query's expression tree."""
-    return Box(_title(query), written(query.rate), tuple(map(tree, query.parts)))
+def tree(node: Node) -> Box:
+    """Return a node's expression tree."""
+    form = getattr(node, "form", None)
+    if form is None:
+        return Box(_title(node), written(node.rate), tuple(map(tree, node.parts)))
+    how = f" ({node.window.how})" if isinstance(node, Window) else ""
+    return Box(form.name + how, written(node.rate), tuple(map(tree, form.parts)))
 
 
-def _title(query: Query) -> str:
-    match query:
+def _title(node: Node) -> str:
+    match node:
         case Atom(predicate, op):
             return f"atom {predicate.name}" + ("" if op is None else f" by {name_of(op)}")
         case Constant(value):
@@ -85,32 +87,25 @@ def _title(query: Query) -> str:
         case MapCollect(sync, key, _, _):
             return f"map_collect by {name_of(key)} at {sync.name}"
         case _:
-            return type(query).__name__
+            return type(node).__name__
 
 
-def _parts(query: Runnable | Keyed | Chain) -> list[tuple[tuple[str, ...], Runnable]]:
-    """Return what stands one after another, each with the attributes that it is run by."""
-    if isinstance(query, Chain):
-        return [part for stage in query.stages for part in _parts(stage)]
-    return [(query.attributes, query.query)] if isinstance(query, Keyed) else [((), query)]
+def _stages(parts: Parts) -> list[Node]:
+    return [stage for _, stages in parts for stage in stages]
 
 
-def _stages(query: Runnable | Keyed | Chain) -> list[Query]:
-    return [stage for _, part in _parts(query) for stage in stages_of(part)]
-
-
-def _told(query: Runnable | Keyed | Chain) -> str:
+def _all(parts: Parts) -> str:
     lines = []
-    for place, (keys, part) in enumerate(_parts(query)):
+    for place, (keys, stages) in enumerate(parts):
         if place:
             lines.append(">> over the values in order of time")
         if keys:
             lines.append(f"by {', '.join(keys)}")
-        lines.append(_text(part))
+        lines.append(_text(stages))
     return "\n".join(lines)
 
 
-def _text(query: Runnable) -> str:
+def _text(stages: tuple[Node, ...]) -> str:
     from elsinore.quantitative.lowered import reasons  # noqa: PLC0415 - the compiler, where needed
 
     lines: list[str] = []
@@ -121,7 +116,6 @@ def _text(query: Runnable) -> str:
             final = place == len(box.below) - 1
             add(part, indent + ("└─ " if final else "├─ "), indent + ("   " if final else "│  "))
 
-    stages = stages_of(query)
     for place, stage in enumerate(stages):
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
@@ -136,11 +130,11 @@ def _text(query: Runnable) -> str:
             else f"runs in Python: {reason or 'a later stage does'}"
         )
         lines.append(f"{subject} {how}")
-    lines += [f"warning: {text}" for text in query.warnings]
+    lines += [f"warning: {text}" for stage in stages for text in stage.warnings]
     return "\n".join(lines)
 
 
-def _mermaid(query: Runnable | Keyed | Chain) -> str:
+def _mermaid(parts: Parts) -> str:
     lines = ["flowchart TB"]
     count = 0
 
@@ -152,17 +146,17 @@ def _mermaid(query: Runnable | Keyed | Chain) -> str:
             lines.append(f"  {name} --> {add(part)}")
         return name
 
-    roots = [add(tree(stage)) for stage in _stages(query)]
+    roots = [add(tree(stage)) for stage in _stages(parts)]
     lines += [
         f"  {before} ==>|values are items| {after}" for before, after in itertools.pairwise(roots)
     ]
     return "\n".join(lines) + "\n"
 
 
-def _svg(query: Runnable | Keyed | Chain) -> str:
+def _svg(parts: Parts) -> str:
     drawn: list[str] = []
     left, bottom = GAP, 0.0
-    for place, stage in enumerate(_stages(query)):
+    for place, stage in enumerate(_stages(parts)):
         box = tree(stage)
         width = _width(box)
         if place:

@@ -16,22 +16,21 @@ from typing import Any
 
 from elsinore.language import render
 from elsinore.model.expression import Attribute, with_attributes
-from elsinore.quantitative.pipeline import stages_of
+from elsinore.quantitative.nodes import Node
 from elsinore.quantitative.regex import ITEM, Predicate, name_of
-from elsinore.quantitative.runnable import Runnable
 
 LIBRARY = "elsinore.quantitative."
 
 
-def fingerprint(query: Runnable) -> str:
-    """Return the digest that the states of a query, or of a pipeline, are saved under.
+def fingerprint(stages: Sequence[Node]) -> str:
+    """Return the digest of a pipeline's nodes, under which states are saved.
 
     >>> from elsinore.quantitative import atom, iterate, discounted_sum
     >>> half, third = (iterate(atom(), discounted_sum(1 / n)) for n in (2, 3))
-    >>> fingerprint(half) == fingerprint(third)
+    >>> fingerprint(half.stages) == fingerprint(third.stages)
     False
     """
-    text = " >> ".join(map(_identity, stages_of(query)))
+    text = " >> ".join(map(_identity, stages))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 

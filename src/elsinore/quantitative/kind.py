@@ -230,7 +230,7 @@ class Quantitative(Kind):
         from elsinore.quantitative.fingerprint import fingerprint  # noqa: PLC0415 - the engine
 
         spec = spec_of(self._unit(0, query))
-        return f"{fingerprint(spec.query)} by {', '.join(spec.by)}"
+        return f"{fingerprint(spec.query.stages)} by {', '.join(spec.by)}"
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return the query if it is a chain over the values of all keys."""
@@ -268,9 +268,8 @@ def unit_of(
     from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
     from elsinore.quantitative.machine.program import bits_of  # noqa: PLC0415
     from elsinore.quantitative.operator import Spec  # noqa: PLC0415
-    from elsinore.quantitative.pipeline import stages_of  # noqa: PLC0415
 
-    conditions = Conditions.of(bits_of(stages_of(query)[0]))
+    conditions = Conditions.of(bits_of(query.stages[0]))
     return Unit(
         kind=__name__,
         queries=(number,),

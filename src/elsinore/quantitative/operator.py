@@ -73,7 +73,7 @@ class QuantitativeOperator:
         assert isinstance(spec, Spec)
         self._spec, self._one_slot = spec, options.one_slot
         types = dict(spec.types)
-        self._runs = Runs(spec.query, types, compiled=spec.compiled, tell=_told)
+        self._runs = Runs(spec.query.machines, types, compiled=spec.compiled, tell=_told)
         self._last = -1  # the key of the last row, where keys come one after another
         self._keys = 0
         self.statistics = OperatorStatistics()
@@ -155,7 +155,7 @@ class QuantitativeOperator:
             self._runs.stream(code).save_bare(states)
         head = bytes((self._one_slot,)) + varint(self._last + 1) + varint(self._keys)
         content = head + np.packbits(used).tobytes() + bytes(states)
-        return seal(SAVED_BY, fingerprint(self._spec.query), content)
+        return seal(SAVED_BY, fingerprint(self._spec.query.stages), content)
 
     @classmethod
     @reading_state(SAVED_BY)
@@ -166,7 +166,7 @@ class QuantitativeOperator:
         """
         spec = unit.spec
         assert isinstance(spec, Spec)
-        reader = Reader(unseal(SAVED_BY, fingerprint(spec.query), blob))
+        reader = Reader(unseal(SAVED_BY, fingerprint(spec.query.stages), blob))
         operator = cls(unit, OperatorOptions(one_slot=reader.bytes(1) != b"\0"))
         operator._last, operator._keys = reader.number() - 1, reader.number()
         bits = np.frombuffer(reader.bytes(-(-operator._keys // 8)), np.uint8)

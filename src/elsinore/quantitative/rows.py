@@ -27,10 +27,8 @@ from elsinore.quantitative.machine.flat_states import FlatStates
 from elsinore.quantitative.machine.idle import idle_bits
 from elsinore.quantitative.machine.program import Bits
 from elsinore.quantitative.machine.reads import attributes_read_of
-from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import VALUE
-from elsinore.quantitative.runnable import Runnable
-from elsinore.quantitative.stream import OperationError, Stream
+from elsinore.quantitative.stream import Machine, OperationError, Stream
 from elsinore.quantitative.values import Made, as_array
 
 if TYPE_CHECKING:
@@ -103,23 +101,22 @@ class Runs:
     pipeline; the interpreter's where a function may read a null that compiled code has no place
     for, and from where compiled code raised: it says what is wrong, or computes what compiled code
     cannot. The values are the same. `tell` returns the bits of a pipeline's later predicates.
-    `first` is a stream at its beginning whose machines run all streams; they are made if left out.
     """
 
     def __init__(
         self,
-        query: Runnable,
+        machines: Sequence[Machine],
         schema: Mapping[str, pa.DataType],
         *,
         compiled: bool,
         tell: Tell | None = None,
-        first: Stream | None = None,
     ) -> None:
-        self._first = Stream.of(query) if first is None else first
+        self._first = Stream.from_machines(machines)
         self._plain: dict[int, Stream] = {}  # those that the interpreter runs
         self._memories: list[Memory] = []  # of the compiled machines, one for each stage
         self._few = MOST_TEXTS  # texts that they may have met
-        self._stages, self._schema, self._tell = stages_of(query), schema, tell
+        self._stages = tuple(machine.node for machine in machines)
+        self._schema, self._tell = schema, tell
         self._reads = attributes_read_of(fresh(self._stages[0]))
         self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
         self._is_flat = len(self._stages) == 1  # whether there may be such
@@ -255,13 +252,14 @@ class Runs:
 
         machines: list[Lowered] = []
         try:
-            for query in self._stages:
+            for machine in self._first.machines:
                 if not machines:
-                    machines.append(kept_machine(query, self._schema, nullable))
+                    lowered = kept_machine(machine.lowered, machine.node, self._schema, nullable)
                 else:
                     value = as_item_type(machines[-1].value)
-                    check_conditions(query, value)
-                    machines.append(kept_machine(query, None, value=value))
+                    check_conditions(machine.node, value)
+                    lowered = kept_machine(machine.lowered, machine.node, None, value=value)
+                machines.append(lowered)
         except CannotCompile:
             return []
         return self._memories_of(machines)

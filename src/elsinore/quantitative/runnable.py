@@ -1,6 +1,7 @@
-"""What queries and pipelines offer alike: to be run, explained, keyed, and put one after another.
+"""Queries as users handle them: to be started, run, explained, keyed, and put one after another.
 
-What these methods call knows the nodes, so it is loaded when they are called.
+A query holds the node of its expression tree, and the machine that its streams share. The modules
+that evaluate and explain queries know nodes alone.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from elsinore.errors import QuerySemanticError
 from elsinore.model.query import PythonQuery
-
-if TYPE_CHECKING:
-    from elsinore.quantitative.pipeline import Pipeline
-    from elsinore.quantitative.stream import Stream
+from elsinore.quantitative.explain import explain
+from elsinore.quantitative.nodes import Node
+from elsinore.quantitative.regex import Regex
+from elsinore.quantitative.stream import Machine, Stream
 
 
 class NoValueWarning(UserWarning):
@@ -26,33 +27,53 @@ class NoValueWarning(UserWarning):
 class Runnable:
     """A streaming function, of one query or of several."""
 
-    __slots__ = ()
+    __slots__ = ("_machines", "stages")
+
+    stages: tuple[Node, ...]  # the values of each are the items of the next
+
+    def __init__(self, stages: tuple[Node, ...]) -> None:
+        self.stages = stages
+        self._machines: tuple[Machine, ...] | None = None
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """The machines of the stages, which all streams of the query share."""
+        if self._machines is None:
+            self._machines = tuple(map(Machine.from_node, self.stages))
+        return self._machines
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may be a mistake in a query that can be run."""
-        return ()
+        return tuple(text for stage in self.stages for text in stage.warnings)
 
     def start(self) -> Stream:
         """Return a stream at its beginning, to push items into."""
-        from elsinore.quantitative.stream import Stream  # noqa: PLC0415
-
-        return Stream.of(self)
+        return Stream.from_machines(self.machines)
 
     def load(self, state: bytes | bytearray | memoryview) -> Stream:
-        """Return a stream that goes on where one of this query was saved.
+        """Return a stream that continues where one of this query was saved.
 
         Raises StateError where the state is damaged, or was saved for another query.
         """
-        from elsinore.quantitative.stream import Stream  # noqa: PLC0415
-
-        return Stream.load(self, state)
+        return Stream.load(self.machines, state)
 
     def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
         """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
-        from elsinore.quantitative.explain import explain  # noqa: PLC0415
+        return explain([((), self.stages)], format)
 
-        return explain(self, format)
+    def __str__(self) -> str:
+        return " >> ".join(map(str, self.stages))
+
+    def __repr__(self) -> str:
+        return " >> ".join(map(repr, self.stages))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._from_stages, (self.stages,)  # machines are made again
+
+    @classmethod
+    def _from_stages(cls, stages: tuple[Node, ...]) -> Runnable:
+        return cls(stages)
 
     def run(
         self,
@@ -96,9 +117,47 @@ class Runnable:
     def __rshift__(self, after: Runnable | Keyed | Chain) -> Pipeline | Chain:
         if isinstance(after, Keyed | Chain):
             return Chain((self,)) >> after
-        from elsinore.quantitative.pipeline import pipeline  # noqa: PLC0415
-
         return pipeline(self, after)
+
+
+class Query(Runnable):
+    """A streaming function that combinators take: the node of an expression tree."""
+
+    __slots__ = ()
+
+    def __init__(self, node: Node) -> None:
+        super().__init__((node,))
+
+    @property
+    def node(self) -> Node:
+        """The root of the expression tree."""
+        return self.stages[0]
+
+    @property
+    def rate(self) -> Regex:
+        """The regular expression of the sequences of items at which there is a value."""
+        return self.node.rate
+
+    @classmethod
+    def _from_stages(cls, stages: tuple[Node, ...]) -> Query:
+        (node,) = stages
+        return cls(node)
+
+
+class Pipeline(Runnable):
+    """Queries one after another; at the top only, so it has no rate."""
+
+    __slots__ = ()
+
+
+def pipeline(*parts: object) -> Pipeline:
+    """Return the queries one after another."""
+    stages: list[Node] = []
+    for part in parts:
+        if not isinstance(part, Runnable):
+            raise QuerySemanticError(f"f >> g takes queries, not {part!r}.")
+        stages += part.stages
+    return Pipeline(tuple(stages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +216,7 @@ class Keyed:
 
     def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
         """Return the expression tree with rates, as "text", "mermaid" or "svg"."""
-        from elsinore.quantitative.explain import explain  # noqa: PLC0415
-
-        return explain(self, format)
+        return explain([(self.attributes, self.query.stages)], format)
 
     def __rshift__(self, after: Runnable | Keyed | Chain) -> Chain:
         return Chain((self,)) >> after
@@ -196,9 +253,8 @@ class Chain:
 
     def explain(self, format: str = "text") -> str:  # noqa: A002 - the word for it
         """Return the expression trees with rates, as "text", "mermaid" or "svg"."""
-        from elsinore.quantitative.explain import explain  # noqa: PLC0415
-
-        return explain(self, format)
+        keyed = [(s.query, s.attributes) if isinstance(s, Keyed) else (s, ()) for s in self.stages]
+        return explain([(attributes, query.stages) for query, attributes in keyed], format)
 
     def __rshift__(self, after: Runnable | Keyed | Chain) -> Chain:
         if isinstance(after, Chain):

@@ -17,7 +17,6 @@ import numpy as np
 
 from elsinore.errors import InputError, QuerySemanticError, SetupError
 from elsinore.quantitative.folds import Fold, is_comparable
-from elsinore.quantitative.query import Query, Window
 from elsinore.quantitative.windows import State, check_size
 
 CHUNK = 256  # values that wait until they are put into the sketch together
@@ -213,23 +212,6 @@ class SketchedWindow:
 
     def __str__(self) -> str:
         return f"{self.size}, sketch_quantile({self.fraction}, {self.error})"
-
-
-def approx_quantile_in_window(
-    body: Query, size: int, fraction: float, error: float = 0.02
-) -> Query:
-    """Return a quantile of the body's last `size` values: its rank is off by `error` at most.
-
-    With 99 % probability, as a share of the window. In space of about 2 / error sketches, however
-    long the window.
-
-    >>> from elsinore.quantitative import atom
-    >>> from elsinore.quantitative.sketches import approx_quantile_in_window
-    >>> stream = approx_quantile_in_window(atom(), 1000, 0.5, 0.1).start()
-    >>> 900 <= stream.extend(list(range(1500)))[1][-1] <= 1100
-    True
-    """
-    return Window(body, SketchedWindow(size, fraction, error))
 
 
 @cache

@@ -19,9 +19,7 @@ from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import UNDEFINED, as_item
 from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.program import Bits, ItemError, bits_of, compile_query
-from elsinore.quantitative.pipeline import stages_of
-from elsinore.quantitative.query import Query, described, shortly
-from elsinore.quantitative.runnable import Runnable
+from elsinore.quantitative.nodes import Node, described, shortly
 
 SAVED_BY = "quantitative stream 3"  # the number is that of the layout of its states
 SHOWN = 200  # characters of an item in a message
@@ -76,16 +74,16 @@ def _has(cause: BaseException | None, item: Any) -> str:
 class Machine:
     """A compiled query that streams are run by; several may be, each with a state of its own."""
 
-    query: Query
+    node: Node
     bits: Bits
     program: Program
     serial: int = 0
-    idle: Any = None  # by bits, whether such items change nothing; None: it is not known
+    lowered: dict[Any, Any] = field(default_factory=dict)  # compiled machines, by columns' types
 
     @classmethod
-    def of(cls, query: Query) -> Machine:
-        """Compile a query."""
-        return cls(query, bits_of(query), compile_query(query))
+    def from_node(cls, node: Node) -> Machine:
+        """Return the machine of a node."""
+        return cls(node, bits_of(node), compile_query(node))
 
     def run(
         self,
@@ -124,7 +122,7 @@ class Machine:
         cause = error.__cause__
         if isinstance(cause, InputError) or cause is None:
             text, name = str(cause).removesuffix("."), "key"
-            where = described(self.query)
+            where = described(self.node)
         else:
             where = self._label(cause)
             text, name = f"{type(cause).__name__}: {cause}{_has(cause, item)}", where
@@ -139,7 +137,7 @@ class Machine:
     def _label(self, cause: BaseException) -> str:
         """Return the function that raised and its sub-expression: of the innermost machine."""
         programs = {program.filename: program for program in _programs(self.program)}
-        label = described(self.query)
+        label = described(self.node)
         for frame in traceback.extract_tb(cause.__traceback__):
             program = programs.get(frame.filename)
             if program is not None:
@@ -169,30 +167,30 @@ class Stream:
     [UNDEFINED, UNDEFINED, 4]
     """
 
-    query: Runnable
     stages: list[Stage] = field(default_factory=list)
     tables: dict[Any, Any] = field(default_factory=dict)  # what runs tables, by their schema
 
     @classmethod
-    def of(cls, query: Runnable) -> Stream:
-        """Return a stream of a query that has taken no items."""
-        stream = cls(query)
-        for part in stages_of(query):
-            machine = Machine.of(part)
+    def from_machines(cls, machines: Sequence[Machine]) -> Stream:
+        """Return a stream of a pipeline's machines that has taken no items."""
+        stream = cls()
+        for machine in machines:
             state, has, value = machine.program.begin()
             stream.stages.append(Stage(machine, state, value if has else UNDEFINED))
         return stream
 
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """The machines of the stages."""
+        return tuple(stage.machine for stage in self.stages)
+
     def again(self) -> Stream:
-        """Return a stream of the same query that has taken no items, run by the same machines."""
-        stream = Stream(self.query)
-        for stage in self.stages:
-            state, has, value = stage.machine.program.begin()
-            stream.stages.append(Stage(stage.machine, state, value if has else UNDEFINED))
-        return stream
+        """Return a stream of the same query that has taken no items."""
+        return Stream.from_machines(self.machines)
 
     def __repr__(self) -> str:
-        return f"<stream of {self.query!r} at position {self.position}, value {shown(self.value)}>"
+        query = " >> ".join(repr(machine.node) for machine in self.machines)
+        return f"<stream of {query} at position {self.position}, value {shown(self.value)}>"
 
     @property
     def value(self) -> Any:
@@ -379,16 +377,20 @@ class Stream:
         written = bytearray()
         for stage in self.stages:
             _write(written, stage, value=True)
-        return seal(SAVED_BY, fingerprint(self.query), bytes(written))
+        return seal(SAVED_BY, self._fingerprint, bytes(written))
+
+    @property
+    def _fingerprint(self) -> str:
+        return fingerprint([machine.node for machine in self.machines])
 
     @classmethod
-    def load(cls, query: Runnable, data: bytes | bytearray | memoryview) -> Stream:
-        """Return a stream of a query in a state that was saved.
+    def load(cls, machines: Sequence[Machine], data: bytes | bytearray | memoryview) -> Stream:
+        """Return a stream of a pipeline's machines in a state that was saved.
 
         Raises StateError where the state is damaged, or of another query or version.
         """
-        content = unseal(SAVED_BY, fingerprint(query), data)
-        stream = cls.of(query)
+        stream = cls.from_machines(machines)
+        content = unseal(SAVED_BY, stream._fingerprint, data)
         with reading_state(SAVED_BY):
             reader = Reader(content)
             for stage in stream.stages:
@@ -427,7 +429,7 @@ def content_of(stage: Stage, kept: Any) -> bytes:
         return encode(kept)
     except UnsupportedValueError as error:
         place = _unsupported(stage.machine.program, stage.state)
-        where, what = place or (f"the value of {shortly(stage.machine.query)}", str(error))
+        where, what = place or (f"the value of {shortly(stage.machine.node)}", str(error))
         raise StateError(
             f"The stream cannot be saved: {where} is {what}. What a stream keeps may consist of "
             "numbers, texts, tuples, lists, maps, and dataclasses of these."

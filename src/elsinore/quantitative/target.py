@@ -11,16 +11,15 @@ import pyarrow as pa
 
 from elsinore.errors import QuerySemanticError
 from elsinore.model.query import PythonQuery
-from elsinore.quantitative.combinators import Key, left, right
+from elsinore.quantitative.functions import Key, left, right
 from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.reads import attributes_read_of
-from elsinore.quantitative.pipeline import Pipeline, stages_of
-from elsinore.quantitative.query import (
+from elsinore.quantitative.nodes import (
     Combine,
     Either,
     Iterate,
     MapCollect,
-    Query,
+    Node,
     Split,
     output,
 )
@@ -69,7 +68,7 @@ def attributes_of(query: Runnable) -> set[str] | None:
 
     Those of conditions are not among them.
     """
-    first = fresh(stages_of(query)[0])
+    first = fresh(query.stages[0])
     return attributes_read_of(first)
 
 
@@ -78,13 +77,13 @@ def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType
 
     It is that of compiled code, or what functions say that they return.
     """
-    last = stages_of(query)[-1]
-    if isinstance(query, Pipeline) and len(query.stages) > 1:
+    last = query.stages[-1]
+    if len(query.stages) > 1:
         return _declared(output(last))
     return _typed(last, types)
 
 
-def _typed(node: Query, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
+def _typed(node: Node, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
     from elsinore.quantitative.lowered import (  # noqa: PLC0415 - the compiler, where needed
         CannotCompile,
         value_of,

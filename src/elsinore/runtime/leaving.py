@@ -10,7 +10,6 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow
 from elsinore.automata import Nfa
 from elsinore.quantitative.machine.program import Bits
-from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import Predicate, automaton, predicates, written
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.streams import bits
@@ -27,7 +26,7 @@ def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[s
     are no events, where 10,000 of them do not tell, and where predicates in plain Python would have
     to be asked.
     """
-    rate = stages_of(query)[0].rate
+    rate = query.stages[0].rate
     leaves = predicates(rate)
     if not table.num_rows or any(leaf.tests for leaf in leaves):
         return None

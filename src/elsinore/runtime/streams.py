@@ -17,7 +17,6 @@ from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
 from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.machine.program import Bits, bits_of
-from elsinore.quantitative.pipeline import stages_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable
@@ -33,7 +32,7 @@ def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
     Raises QuerySemanticError for one that they do not have.
     """
     attributes: set[str] = set()
-    for leaf in bits_of(stages_of(query)[0]).told:
+    for leaf in bits_of(query.stages[0]).told:
         reads = {str(read.name) for read in ex.attributes(leaf.condition)}
         for name in sorted(reads - set(names)):
             raise unknown(name, names, leaf.name)
@@ -177,7 +176,7 @@ def run_rows(
 ) -> tuple[Any, pa.Array]:
     """Run a query over rows, row i of the stream `codes[i]`; return where there are values."""
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    runs = Runs(query, types, compiled=compiled, tell=bits)
+    runs = Runs(query.machines, types, compiled=compiled, tell=bits)
     tell = Teller.of(runs.bits)
     in_slices = count == 1 or runs.is_compiled
     step = max(SLICE, SHARE * count) if in_slices else max(1, table.num_rows)

@@ -40,7 +40,7 @@ from elsinore.quantitative.lowered.words import (
     write,
 )
 from elsinore.quantitative.machine.emit import INDENT, Emitter, is_unit
-from elsinore.quantitative.query import Combine, MapCollect, Query, Window
+from elsinore.quantitative.nodes import Combine, MapCollect, Node, Window
 from elsinore.quantitative.regex import ALWAYS, name_of
 
 FLAGS = 62  # atoms in a word of flags
@@ -136,8 +136,8 @@ class Context:
 class Compiled(Emitter):
     """Writes a machine over the words `memory[base], ...`."""
 
-    def __init__(self, query: Query, context: Context, memory: str, outer: Compiled | None) -> None:
-        rates: dict[int, Query] = {}
+    def __init__(self, query: Node, context: Context, memory: str, outer: Compiled | None) -> None:
+        rates: dict[int, Node] = {}
         draft = Emitter(query, context.masks, {}, rates)
         draft.item(0)
         counts = {id(node): draft.ends.get(id(node), 0) for node in draft.nodes}
@@ -352,7 +352,7 @@ class Compiled(Emitter):
 
     # --- what grows -----------------------------------------------------------------------------
 
-    def _call(self, node: Query, role: str, function: Any, arguments: list[str]) -> str:
+    def _call(self, node: Node, role: str, function: Any, arguments: list[str]) -> str:
         if isinstance(function, Counting):
             return self._counted(node, function, *arguments)
         if isinstance(function, Merging):
@@ -368,7 +368,7 @@ class Compiled(Emitter):
             return self._cell_at(node, function, arguments[0])
         return super()._call(node, role, function, arguments)
 
-    def _added(self, node: Query, role: str, numbers: str, value: str) -> str:
+    def _added(self, node: Node, role: str, numbers: str, value: str) -> str:
         kind = self.types.value(node)
         shared, number = self._is_held(kind, numbers), self.kind_of(kind)
         if isinstance(self.types.value(node.parts[-1]), types.Optional):
@@ -402,14 +402,14 @@ class Compiled(Emitter):
         least = "> 0" if one_more is None else ">= 0"
         return self._assign(f"{word} if {numbers} {least} else None")
 
-    def _cell_at(self, node: Query, function: CellAt, table: str) -> str:
+    def _cell_at(self, node: Node, function: CellAt, table: str) -> str:
         name = f"f{self.number(node)}cell"
         self.source.names[name] = function.value_of
         fraction = double(function.fraction, self.context.names)
         at = self._assign(f"at_rank(H, {table}, {fraction})")
         return self._assign(f"{name}((H[{at}], H[{at} + 1])) if {at} != 0 else None")
 
-    def _counted(self, node: Query, function: Counting, table: str, value: str) -> str:
+    def _counted(self, node: Node, function: Counting, table: str, value: str) -> str:
         kind = self.types.value(node)
         if function.cell is not None:
             name = f"f{self.number(node)}cell"
@@ -463,7 +463,7 @@ class Compiled(Emitter):
                           if kind_of_it == kind]  # fmt: skip
         return f"(1 if {' or '.join(tests)} else 0)" if tests else "False"
 
-    def _joined(self, node: Query) -> Iterator[tuple[str, Any]]:
+    def _joined(self, node: Node) -> Iterator[tuple[str, Any]]:
         """Yield the variables of a join, and their types."""
         number = self.number(node)
         if not is_unit(node):

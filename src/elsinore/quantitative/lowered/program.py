@@ -41,7 +41,7 @@ from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read,
 from elsinore.quantitative.machine.emit import INDENT, fresh
 from elsinore.quantitative.machine.idle import MOST_BITS
 from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
-from elsinore.quantitative.query import Atom, MapCollect, Query, Window
+from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
 
 Words = NDArray[np.int64]
 KINDS = {
@@ -78,7 +78,7 @@ class Lowered:
     be null. `run` takes the addresses of arrays (see `call`).
     """
 
-    query: Query
+    query: Node
     bits: Bits
     source: str
     columns: tuple[str, ...]
@@ -163,7 +163,7 @@ def kind_of(kind: pa.DataType) -> Any:
     return TEXT if is_text(kind) else KINDS.get(str(kind))
 
 
-def why_not(query: Query, schema: Mapping[str, pa.DataType] | None = None) -> str | None:
+def why_not(query: Node, schema: Mapping[str, pa.DataType] | None = None) -> str | None:
     """Return why a query is not compiled for attributes of these types, None where it is.
 
     Without a schema every attribute counts as a double, and keys as whole numbers.
@@ -172,7 +172,7 @@ def why_not(query: Query, schema: Mapping[str, pa.DataType] | None = None) -> st
 
 
 def reasons(
-    stages: Sequence[Query], schema: Mapping[str, pa.DataType] | None = None
+    stages: Sequence[Node], schema: Mapping[str, pa.DataType] | None = None
 ) -> list[str | None]:
     """Return, for each query of a pipeline, why it is not compiled, None where it is."""
     if schema is None:
@@ -196,7 +196,7 @@ def reasons(
     return whys
 
 
-def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
+def value_of(query: Node, schema: Mapping[str, pa.DataType]) -> pa.DataType:
     """Return the type of a query's values over items with such attributes.
 
     Raises CannotCompile where it is not compiled.
@@ -207,7 +207,7 @@ def value_of(query: Query, schema: Mapping[str, pa.DataType]) -> pa.DataType:
 
 
 def lowered(
-    query: Query,
+    query: Node,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str] = frozenset(),
     value: Any = None,
@@ -221,7 +221,7 @@ def lowered(
 
 
 def _lowered(
-    query: Query,
+    query: Node,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str],
     value: Any,
@@ -249,27 +249,28 @@ def _lowered(
     return lowered
 
 
-_KEPT: dict[Any, tuple[Lowered, list[Any]]] = {}
-MOST_KEPT = 64  # machines
+Kept = dict[Any, tuple[Lowered, list[Any]]]
+MOST_KEPT = 8  # compiled machines of a query
 
 
 def kept_machine(
-    query: Query,
+    kept: Kept,
+    query: Node,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str] = frozenset(),
     value: Any = None,
 ) -> Lowered:
-    """Return what `lowered` does; once made, it is kept for the query's next run.
+    """Return what `lowered` does; store it in `kept` for the query's next run.
 
     What functions take from around them must be the same objects as then.
     """
     key, around = _key(query, schema, nullable, value)
-    if key not in _KEPT:
-        while len(_KEPT) >= MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
+    if key not in kept:
+        while len(kept) >= MOST_KEPT:
+            del kept[next(iter(kept))]
         machine = lowered(query, schema, nullable, value)
-        _KEPT[key] = machine, [query, *around]  # these keep their identities
-    return _KEPT[key][0]
+        kept[key] = machine, around  # these keep their identities
+    return kept[key][0]
 
 
 def as_item_type(value: Any) -> Any:
@@ -287,30 +288,30 @@ def has_names(value: Any) -> bool:
     return value in ARRAYS or isinstance(value, types.BaseNamedTuple)
 
 
-def check_conditions(query: Query, value: Any) -> None:
+def check_conditions(query: Node, value: Any) -> None:
     """Raise CannotCompile where a query asks conditions of items that have no names for them."""
     predicates = bits_of(query).told
     if predicates and not has_names(value):
         raise CannotCompile(f"{predicates[0].name} is asked of a {value}, which has no attributes")
 
 
-def is_kept(query: Query, schema: Mapping[str, pa.DataType]) -> bool:
+def is_kept(kept: Kept, query: Node, schema: Mapping[str, pa.DataType]) -> bool:
     """Return whether a query's machine for items with such attributes has been compiled."""
-    return _key(query, schema, frozenset(), None)[0] in _KEPT
+    return _key(query, schema, frozenset(), None)[0] in kept
 
 
-def _key(query: Query, schema: Any, nullable: Any, value: Any) -> tuple[Any, list[Any]]:
+def _key(query: Node, schema: Any, nullable: Any, value: Any) -> tuple[Any, list[Any]]:
     around = captured(function for node in _nodes(query) for function in _functions(node))
     columns = tuple((name, str(kind)) for name, kind in (schema or {}).items())
-    return (id(query), columns, nullable, value, tuple(map(id, around))), around
+    return (columns, nullable, value, tuple(map(id, around))), around
 
 
 def _machine(
-    query: Query,
+    query: Node,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str],
     value: Any = None,
-) -> tuple[Query, Bits, tuple[str, ...], Compiled, list[Any]]:
+) -> tuple[Node, Bits, tuple[str, ...], Compiled, list[Any]]:
     """Work out the types of all values; CannotCompile where a function stands in the way."""
     if shortcuts() is None:
         raise CannotCompile("compiled code needs more of Numba than its documented means")
@@ -451,11 +452,11 @@ def _machines(machine: Compiled) -> list[Compiled]:
     return [machine, *(part for inner in machine.inner.values() for part in _machines(inner))]
 
 
-def _nodes(query: Query) -> list[Query]:
+def _nodes(query: Node) -> list[Node]:
     return [query, *(node for part in query.parts for node in _nodes(part))]
 
 
-def _nodes_kept(machine: Compiled) -> list[tuple[Query, bool]]:
+def _nodes_kept(machine: Compiled) -> list[tuple[Node, bool]]:
     """Return the nodes of a machine, those of keys too, and whether anyone reads their values."""
     return [
         (node, not isinstance(node, Atom) or machine_of.value_is_read(node))
@@ -464,7 +465,7 @@ def _nodes_kept(machine: Compiled) -> list[tuple[Query, bool]]:
     ]
 
 
-def _functions(node: Query) -> list[Any]:
+def _functions(node: Node) -> list[Any]:
     functions = [value for name in READERS if callable(value := getattr(node, name, None))]
     if isinstance(node, Window):
         fold = node.window.fold
@@ -498,7 +499,7 @@ def _holds(kind: Any, item: Any) -> bool:
     return False
 
 
-def _dataclasses(query: Query) -> set[type]:
+def _dataclasses(query: Node) -> set[type]:
     """Return the dataclasses that a query's constants and functions name."""
     classes: set[type] = set()
     for node in _nodes(query):

@@ -25,7 +25,7 @@ from elsinore.quantitative.lowered.words import (
     words_of,
 )
 from elsinore.quantitative.machine.keys import KeyThreads, Program
-from elsinore.quantitative.query import Window
+from elsinore.quantitative.nodes import Window
 from elsinore.quantitative.versions import Bag, Counts
 
 ADDING = 4e-5  # seconds that an entry takes in plain Python

@@ -7,8 +7,8 @@ from typing import Any
 from numba import types
 
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
-from elsinore.quantitative.combinators import Key, left, right, unit
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
+from elsinore.quantitative.functions import Key, left, right, unit
 from elsinore.quantitative.lowered.functions import CannotCompile, jitted, key_kernel, returned
 from elsinore.quantitative.lowered.words import (
     SCALARS,
@@ -24,14 +24,14 @@ from elsinore.quantitative.lowered.words import (
     unified,
 )
 from elsinore.quantitative.machine.emit import is_unit, reads
-from elsinore.quantitative.query import (
+from elsinore.quantitative.nodes import (
     Atom,
     Combine,
     Constant,
     Either,
     Iterate,
     MapCollect,
-    Query,
+    Node,
     Split,
     Window,
 )
@@ -55,7 +55,7 @@ class Types:
         self.variables: dict[str, Any] = {}
         self.stacks: dict[int, tuple[Any, ...]] = {}  # types of what lies below a node's value
 
-    def value(self, node: Query) -> Any:
+    def value(self, node: Node) -> Any:
         """Return the type of a node's value; CannotCompile where a function stands in the way."""
         if id(node) not in self._values:
             self._values[id(node)] = self._value(node)
@@ -67,7 +67,7 @@ class Types:
             return key_kernel(function.attribute)
         return jitted(function, self.kernels)
 
-    def place(self, node: Query, stack: tuple[Any, ...]) -> None:
+    def place(self, node: Node, stack: tuple[Any, ...]) -> None:
         """Work out the types of the variables at the atoms below a node."""
         self.stacks[id(node)] = stack
         match node:
@@ -91,7 +91,7 @@ class Types:
                 for piece in node.parts:
                     self.place(piece, stack)
 
-    def _value(self, node: Query) -> Any:
+    def _value(self, node: Node) -> Any:
         if is_unit(node):
             return types.none
         match node:
@@ -189,7 +189,7 @@ class Types:
             raise CannotCompile(f"mappings of counts, by {name_of(step)}")
         return type_of(init)
 
-    def _folded(self, total: Any, step: Any, body: Query) -> Any:
+    def _folded(self, total: Any, step: Any, body: Node) -> Any:
         value = self.value(body)
         for _ in range(ROUNDS):
             after = unified(total, self._of(step, (total, value)))

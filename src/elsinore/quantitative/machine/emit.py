@@ -25,18 +25,19 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from elsinore.quantitative.combinators import left, match, right, unit
-from elsinore.quantitative.query import (
+from elsinore.quantitative.functions import left, right, unit
+from elsinore.quantitative.nodes import (
     Atom,
     Combine,
     Constant,
     Either,
     Iterate,
     MapCollect,
-    Query,
+    Node,
     Split,
     Window,
     shortly,
+    without_value,
 )
 from elsinore.quantitative.regex import ALWAYS, name_of
 
@@ -60,7 +61,7 @@ class Source:
 class _Place:
     """Where a node stands in the query: below which node, as which part, with how many values."""
 
-    parent: Query | None
+    parent: Node | None
     part: int
     depth: int
 
@@ -69,7 +70,7 @@ class _Place:
 class _Ended:
     """A thread that ended at a node: the variables of its value and of the values kept below."""
 
-    node: Query
+    node: Node
     value: str
     stack: list[str]
 
@@ -79,10 +80,10 @@ class Emitter:
 
     def __init__(
         self,
-        query: Query,
+        query: Node,
         masks: dict[Any, str],
         counts: dict[int, int],
-        rates: dict[int, Query],
+        rates: dict[int, Node],
         source: Source | None = None,
         first: int = 0,
     ) -> None:
@@ -95,7 +96,7 @@ class Emitter:
         self._places: dict[int, _Place] = {}
         self._numbers: dict[int, int] = {}
         self._rates = rates  # of each `map_collect`, the query that says when it collects
-        self.nodes: list[Query] = []
+        self.nodes: list[Node] = []
         self._done: set[int] = set()  # nodes whose atoms have been gone through with an item
         self._open: set[int] = set()  # joins that have not gone on yet
         self._collecting: dict[int, list[str]] = {}
@@ -118,17 +119,17 @@ class Emitter:
         self._feed()
         self._item(self._query)
 
-    def rate_of(self, node: MapCollect) -> Query:
+    def rate_of(self, node: MapCollect) -> Node:
         """Return the query that says when a `map_collect` collects."""
         return self._rates[id(node)]
 
-    def number(self, node: Query) -> int:
+    def number(self, node: Node) -> int:
         """Return the number that a node's variables are named by."""
         return self._numbers[id(node)]
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _place(self, node: Query, parent: Query | None, part: int, kept: tuple[str, ...]) -> None:
+    def _place(self, node: Node, parent: Node | None, part: int, kept: tuple[str, ...]) -> None:
         """Give a node its place; `kept` says of each value on its stack which function gave it."""
         if id(node) in self._places:  # one node in two places of a query is two nodes
             raise TypeError("a node stands in one place; see `fresh`")
@@ -155,14 +156,14 @@ class Emitter:
                 name = f"keys{number}"
                 self.source.collectors[name] = node
                 if id(node) not in self._rates:
-                    self._rates[id(node)] = fresh(match(node.rate))
+                    self._rates[id(node)] = fresh(without_value(node.rate))
                 self._place(self._rates[id(node)], node, 0, (*kept, maker_of(node)))
             case _:
                 for place, piece in enumerate(node.parts):
                     self._place(piece, node, place, kept)
 
     @staticmethod
-    def is_kept(op: Any, place: int, piece: Query) -> bool:
+    def is_kept(op: Any, place: int, piece: Node) -> bool:
         """Return whether the value of a part of a `split` is wanted when the last part ends."""
         if op is right or op is unit:
             return False
@@ -170,7 +171,7 @@ class Emitter:
             return False
         return not is_unit(piece) and reads(op, place)
 
-    def value_is_read(self, node: Query) -> bool:
+    def value_is_read(self, node: Node) -> bool:
         """Return whether a node's value may make a difference to the whole query's."""
         place = self._places[id(node)]
         match place.parent:
@@ -198,7 +199,7 @@ class Emitter:
 
     # --- threads that start ---------------------------------------------------------------------
 
-    def _start(self, node: Query, stack: list[str]) -> None:
+    def _start(self, node: Node, stack: list[str]) -> None:
         number = self._numbers[id(node)]
         match node:
             case Atom():
@@ -223,7 +224,7 @@ class Emitter:
             case _:
                 raise TypeError(f"not a query: {node!r}")
 
-    def _start_abreast(self, node: Combine, parts: tuple[Query, ...], stack: list[str]) -> None:
+    def _start_abreast(self, node: Combine, parts: tuple[Node, ...], stack: list[str]) -> None:
         """Start all parts; where they match the empty sequence, so does the whole."""
         values: list[str] = []
         self._collecting[id(node)] = values
@@ -235,7 +236,7 @@ class Emitter:
 
     # --- threads that end -----------------------------------------------------------------------
 
-    def _end(self, node: Query, value: str, stack: Sequence[str]) -> None:
+    def _end(self, node: Node, value: str, stack: Sequence[str]) -> None:
         """Go on after a thread ended at a node: here, or at the node's join."""
         self._follow(_Ended(node, value, list(stack)))
 
@@ -262,14 +263,14 @@ class Emitter:
             self._line(f"j{number}_{slot} = {variable}")
         return True
 
-    def _joins(self, node: Query) -> bool:
+    def _joins(self, node: Node) -> bool:
         """Return whether threads that end at a node go on only after all its atoms."""
         if isinstance(node, Atom):
             return False
         restarts = isinstance(self._places[id(node)].parent, Iterate | Window)
         return restarts or self._counts.get(id(node), 2) > 1
 
-    def _go_on(self, node: Query, value: str, stack: list[str]) -> _Ended | None:
+    def _go_on(self, node: Node, value: str, stack: list[str]) -> _Ended | None:
         """Write what follows a node's end; return the node around it if that ends as well."""
         place = self._places[id(node)]
         parent = place.parent
@@ -324,7 +325,7 @@ class Emitter:
 
     # --- an item --------------------------------------------------------------------------------
 
-    def _item(self, node: Query) -> None:
+    def _item(self, node: Node) -> None:
         number = self._numbers[id(node)]
         if self._joins(node):
             self._line(f"j{number} = False")
@@ -367,7 +368,7 @@ class Emitter:
                     self._item(piece)
         self._join(node, number)
 
-    def _join(self, node: Query, number: int) -> None:
+    def _join(self, node: Node, number: int) -> None:
         self._done.add(id(node))
         if not self._joins(node):
             return
@@ -432,7 +433,7 @@ class Emitter:
     def _line(self, text: str) -> None:
         self.source.lines.append(INDENT * self._level + text)
 
-    def _label(self, node: Query, function: str) -> None:
+    def _label(self, node: Node, function: str) -> None:
         self.source.labels[len(self.source.lines)] = f"{function} of {shortly(node)}"
 
     def _temporary(self) -> str:
@@ -445,7 +446,7 @@ class Emitter:
         self.source.names[name] = value
         return name
 
-    def _call(self, node: Query, role: str, function: Any, arguments: list[str]) -> str:
+    def _call(self, node: Node, role: str, function: Any, arguments: list[str]) -> str:
         """Write the call of a user's function; return the variable that holds its value."""
         if function is unit:
             return "None"
@@ -479,7 +480,7 @@ def reads(function: Any, place: int) -> bool:
     )
 
 
-def is_unit(node: Query) -> bool:
+def is_unit(node: Node) -> bool:
     """Return whether a query's value is always None, as that of `match` is."""
     match node:
         case Atom(op=op) | Split(op=op) | Combine(op=op):
@@ -494,7 +495,7 @@ def is_unit(node: Query) -> bool:
             return False
 
 
-def maker_of(node: Query) -> str:
+def maker_of(node: Node) -> str:
     """Return the function that gives a query's values, or its accumulator, for messages."""
     match node:
         case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
@@ -507,14 +508,14 @@ def maker_of(node: Query) -> str:
             return f"the value of {shortly(node)}"
 
 
-def atoms(node: Query) -> list[Atom]:
+def atoms(node: Node) -> list[Atom]:
     """Return the atoms of a query without keys of its own, from left to right."""
     if isinstance(node, Atom):
         return [node]
     return [atom for piece in node.parts for atom in atoms(piece)]
 
 
-def fresh(node: Query) -> Query:
+def fresh(node: Node) -> Node:
     """Return the query with each node in one place: a node used twice becomes two.
 
     The rules have been checked, so the copies are made without checking them again.
@@ -522,9 +523,9 @@ def fresh(node: Query) -> Query:
     copy = object.__new__(type(node))
     for name in node.__dataclass_fields__:  # type: ignore[attr-defined]
         value = getattr(node, name)
-        if isinstance(value, Query):
+        if isinstance(value, Node):
             value = fresh(value)
-        elif isinstance(value, tuple) and all(isinstance(v, Query) for v in value):
+        elif isinstance(value, tuple) and all(isinstance(v, Node) for v in value):
             value = tuple(fresh(piece) for piece in value)
         object.__setattr__(copy, name, value)
     return copy

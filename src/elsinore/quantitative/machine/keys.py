@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from elsinore.errors import InputError
-from elsinore.quantitative.query import Query
+from elsinore.quantitative.nodes import Node
 
 State = tuple[Any, ...]
 
@@ -37,7 +37,7 @@ class Program:
     one item and returns the state, None where nothing can follow, and the value if there is one.
     """
 
-    query: Query
+    query: Node
     code: CodeType  # of the three functions, for who runs them with other names around them
     labels: dict[int, str]
     begin: Callable[[], tuple[State, bool, Any]]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from elsinore.quantitative.combinators import Key
+from elsinore.quantitative.functions import Key
 from elsinore.quantitative.machine.inline import expression_of, simplified
 from elsinore.quantitative.machine.page import Page
 from elsinore.quantitative.machine.reads import item_reads

@@ -19,7 +19,7 @@ from elsinore.model.moments import operand
 from elsinore.quantitative.items import attribute_of
 from elsinore.quantitative.machine.emit import Emitter, Source, fresh
 from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, State
-from elsinore.quantitative.query import MapCollect, Query
+from elsinore.quantitative.nodes import MapCollect, Node
 from elsinore.quantitative.regex import ALWAYS, VALUE, Predicate, predicates
 
 FEW_TOLD, MOST_TOLD = 8, 62  # predicates whose bits are kept in an integer of 8 bits, or of 64
@@ -61,7 +61,7 @@ class ItemError(Exception):
         self.place, self.state = place, state
 
 
-def bits_of(query: Query) -> Bits:
+def bits_of(query: Node) -> Bits:
     """Return the predicates of a query, each once."""
     by_condition: dict[Expression, Predicate] = {}
     for leaf in _predicates(query):
@@ -71,31 +71,19 @@ def bits_of(query: Query) -> Bits:
     return Bits(without_tests, tuple(leaf for leaf in by_condition.values() if leaf.tests))
 
 
-_KEPT: dict[int, tuple[Query, Program]] = {}  # by the identities of queries, which live as long
-MOST_KEPT = 64  # machines
-
-
-def compile_query(query: Query) -> Program:
-    """Return the machine of a query; once made, it is kept for the query's next streams.
+def compile_query(query: Node) -> Program:
+    """Return the machine of a query.
 
     >>> from elsinore.quantitative import atom, event, iterate
-    >>> program = compile_query(iterate(atom(event("M")), 0, lambda n, m: n + 1))
+    >>> program = compile_query(iterate(atom(event("M")), 0, lambda n, m: n + 1).node)
     >>> state, has, value = program.begin()
     >>> has, value, program.step(state, "an item", 1, 0)[1:]
     (True, 0, (True, 1))
     """
-    kept = _KEPT.get(id(query))
-    if kept is not None:
-        return kept[1]
-    program = _compile(fresh(query), bits_of(query), "query", Failures())
-    if not program.keyed:  # what keys' threads note of failures is their stream's own
-        while len(_KEPT) >= MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
-        _KEPT[id(query)] = query, program
-    return program
+    return _compile(fresh(query), bits_of(query), "query", Failures())
 
 
-def _compile(query: Query, bits: Bits, name: str, failures: Failures) -> Program:
+def _compile(query: Node, bits: Bits, name: str, failures: Failures) -> Program:
     emitter, source = emitted(query, bits)
     lines, labels = _written(emitter, source)
     filename = f"<elsinore {name}>"
@@ -151,7 +139,7 @@ def lookup_of(item: Any) -> Callable[[Attribute], Any]:
     return lookup
 
 
-def _predicates(query: Query) -> Sequence[Predicate]:
+def _predicates(query: Node) -> Sequence[Predicate]:
     read: list[Predicate] = []
     if isinstance(query, MapCollect):
         read += predicates(query.rate)
@@ -163,12 +151,12 @@ def _predicates(query: Query) -> Sequence[Predicate]:
     return read
 
 
-def emitted(query: Query, bits: Bits) -> tuple[Emitter, Source]:
+def emitted(query: Node, bits: Bits) -> tuple[Emitter, Source]:
     """Return what writes a query's machine.
 
     The query is walked over twice, the first time to count in how many places threads end.
     """
-    rates: dict[int, Query] = {}
+    rates: dict[int, Node] = {}
     draft = Emitter(query, bits.masks, {}, rates)
     draft.item(0)
     counts = {id(node): draft.ends.get(id(node), 0) for node in draft.nodes}

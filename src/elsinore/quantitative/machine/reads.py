@@ -6,13 +6,13 @@ import dis
 from types import FunctionType
 from typing import Any
 
-from elsinore.quantitative.combinators import Key, unit
+from elsinore.quantitative.functions import Key, unit
 from elsinore.quantitative.machine.emit import Emitter
-from elsinore.quantitative.query import Atom, MapCollect, Query
+from elsinore.quantitative.nodes import Atom, MapCollect, Node
 from elsinore.quantitative.regex import predicates
 
 
-def attributes_read_of(query: Query) -> set[str] | None:
+def attributes_read_of(query: Node) -> set[str] | None:
     """Return the attributes that functions may read of items, of a query with fresh nodes."""
     emitter = Emitter(query, _Nothing(), {}, {})
     attributes: set[str] = set()

@@ -1,6 +1,6 @@
-"""The nodes of a quantitative query, typed when they are made: one that exists is well typed.
+"""The nodes of a query's expression tree, whose rates are checked when a node is constructed.
 
-A query stands for a partial map from sequences of items to values; its domain is regular, and
+A node stands for a partial map from sequences of items to values; its domain is regular, and
 `rate` is an unambiguous regular expression of it (StreamQRE, Section 3 and Figure 1).
 """
 
@@ -13,13 +13,16 @@ from functools import partial
 from typing import Any, get_type_hints
 
 from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.functions import unit
 from elsinore.quantitative.regex import (
     EMPTY,
     Concatenation,
+    Empty,
     Plus,
     Predicate,
     Regex,
     Star,
+    Times,
     Union,
     check_nesting,
     name_of,
@@ -37,7 +40,6 @@ from elsinore.quantitative.rules import (
     check_unambiguous,
     never,
 )
-from elsinore.quantitative.runnable import Runnable
 from elsinore.quantitative.windows import WindowState
 
 Operation = Callable[..., Any]
@@ -46,17 +48,26 @@ SHOWN_LEVELS = 12  # of one: each begins with 6 characters or more, as in "apply
 MOST_NESTED = 300  # queries: what recursive functions over them can take, with room to spare
 
 
-class Query(Runnable):
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A derived form as the user wrote it: its name with parameters, and its parts."""
+
+    name: str
+    parts: tuple[Node, ...] = ()
+
+
+class Node:
     """A streaming function; `rate` says at which sequences of items it has a value."""
 
-    __slots__ = ()
+    __slots__ = ("form",)
 
     rate: Regex
-    depth: int  # how many queries lie within one another, this one included
+    depth: int  # the number of levels of nodes, this one included
+    form: Form  # set if the node was made by a derived form, such as `iterate1`
 
     @property
-    def parts(self) -> tuple[Query, ...]:
-        """The queries that this one is made of."""
+    def parts(self) -> tuple[Node, ...]:
+        """The nodes that this one is made of."""
         return ()
 
     def _set_depth(self) -> None:
@@ -72,7 +83,7 @@ class Query(Runnable):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may be a mistake in a query that can be run: rates that never match, and why."""
+        """What may be a mistake although the query can run: rates that never match, and why."""
         texts = [never(self.rate), *(text for part in self.parts for text in part.warnings)]
         return tuple(dict.fromkeys(text for text in texts if text is not None))
 
@@ -84,7 +95,7 @@ class Query(Runnable):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Atom(Query):
+class Atom(Node):
     """One item that satisfies a predicate; the value is what `op` makes of it."""
 
     predicate: Predicate
@@ -99,7 +110,7 @@ class Atom(Query):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Constant(Query):
+class Constant(Node):
     """The empty sequence; the value is always the same."""
 
     value: Any
@@ -112,10 +123,10 @@ class Constant(Query):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Split(Query):
+class Split(Node):
     """The parts on consecutive stretches; the value is `op` of their values."""
 
-    pieces: tuple[Query, ...]
+    pieces: tuple[Node, ...]
     op: Operation
     rate: Regex = field(init=False)
     depth: int = field(init=False)
@@ -127,16 +138,16 @@ class Split(Query):
         object.__setattr__(self, "rate", seq(*rates))
 
     @property
-    def parts(self) -> tuple[Query, ...]:
+    def parts(self) -> tuple[Node, ...]:
         """The queries on consecutive stretches."""
         return self.pieces
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Iterate(Query):
+class Iterate(Node):
     """The body on consecutive stretches, as many as there are; a left fold of its values."""
 
-    body: Query
+    body: Node
     init: Any
     step: Operation
     rate: Regex = field(init=False)
@@ -148,16 +159,16 @@ class Iterate(Query):
         object.__setattr__(self, "rate", Star(self.body.rate))
 
     @property
-    def parts(self) -> tuple[Query, ...]:
+    def parts(self) -> tuple[Node, ...]:
         """The query that is iterated."""
         return (self.body,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Either(Query):
+class Either(Node):
     """The one of the parts that has a value; the parts of an Either within it become its own."""
 
-    choices: tuple[Query, ...]
+    choices: tuple[Node, ...]
     rate: Regex = field(init=False)
     depth: int = field(init=False)
 
@@ -179,16 +190,16 @@ class Either(Query):
             raise QuerySemanticError(f"{shortly(self)}: {types}; the parts must give values alike.")
 
     @property
-    def parts(self) -> tuple[Query, ...]:
+    def parts(self) -> tuple[Node, ...]:
         """The queries of which one has a value."""
         return self.choices
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Combine(Query):
+class Combine(Node):
     """The parts on the same items; the value is `op` of their values."""
 
-    parallel: tuple[Query, ...]
+    parallel: tuple[Node, ...]
     op: Operation
     rate: Regex = field(init=False)
     depth: int = field(init=False)
@@ -200,16 +211,16 @@ class Combine(Query):
         object.__setattr__(self, "rate", rates[0])
 
     @property
-    def parts(self) -> tuple[Query, ...]:
+    def parts(self) -> tuple[Node, ...]:
         """The queries on the same items."""
         return self.parallel
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Window(Query):
+class Window(Node):
     """The body on consecutive stretches, one at least; a fold of its last `size` values."""
 
-    body: Query
+    body: Node
     window: WindowState
     rate: Regex = field(init=False)
     depth: int = field(init=False)
@@ -220,13 +231,13 @@ class Window(Query):
         object.__setattr__(self, "rate", Plus(self.body.rate))
 
     @property
-    def parts(self) -> tuple[Query, ...]:
+    def parts(self) -> tuple[Node, ...]:
         """The query whose values the window holds."""
         return (self.body,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MapCollect(Query):
+class MapCollect(Node):
     """The body on each key's own items and the synchronization items; a map from key to value.
 
     `over` is the rate of output over synchronization items alone, the query's own rate is `over`
@@ -236,7 +247,7 @@ class MapCollect(Query):
 
     sync: Predicate
     key: Operation
-    body: Query
+    body: Node
     over: Regex
     rate: Regex = field(init=False)
     depth: int = field(init=False)
@@ -250,7 +261,7 @@ class MapCollect(Query):
         object.__setattr__(self, "rate", rate)
 
     @property
-    def parts(self) -> tuple[Query, ...]:
+    def parts(self) -> tuple[Node, ...]:
         """The query of each key."""
         return (self.body,)
 
@@ -294,7 +305,35 @@ def spread(over: Regex, sync: Predicate, expression: str) -> Regex:
     return put(over)
 
 
-def output(query: Query) -> Any:
+def without_value(regex: Regex) -> Node:
+    """Return the node of a rate whose value is always None; RateError for an ambiguous rate."""
+    match regex:
+        case Predicate():
+            return Atom(regex, unit)
+        case Empty() | Times(_, 0):
+            return Constant(None)
+        case Concatenation(parts):
+            return Split(tuple(map(without_value, parts)), unit)
+        case Union(parts):
+            return Either(tuple(map(without_value, parts)))
+        case Star(inner):
+            return Iterate(without_value(inner), None, unit)
+        case Plus(inner):
+            return Split((Iterate(without_value(inner), None, unit), without_value(inner)), unit)
+        case Times(inner, 1):
+            return without_value(inner)
+        case Times(inner, copies):
+            return Split((without_value(inner),) * copies, unit)
+    raise QuerySemanticError(f"{regex!r} is not a regular expression.")
+
+
+def with_form(node: Node, name: str, *parts: Node) -> Node:
+    """Return the node, noting under which name and of which parts the user wrote it."""
+    object.__setattr__(node, "form", Form(name, parts))
+    return node
+
+
+def output(query: Node) -> Any:
     """Return the type that a query's function declares to return, None where it does not say."""
     match query:
         case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
@@ -310,7 +349,7 @@ def output(query: Query) -> Any:
     return None if declared in {Any, type(None)} else declared
 
 
-def described(query: Query, levels: int = MOST_NESTED) -> str:
+def described(query: Node, levels: int = MOST_NESTED) -> str:
     """Return a query as it is written, functions by their names, with `...` below some levels."""
     if not levels:
         return "..."
@@ -338,7 +377,7 @@ def described(query: Query, levels: int = MOST_NESTED) -> str:
             raise TypeError(f"not a query: {query!r}")
 
 
-def shortly(query: Query) -> str:
+def shortly(query: Node) -> str:
     """Return a query as it is written, long ones cut short, for messages."""
     text = described(query, SHOWN_LEVELS)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
