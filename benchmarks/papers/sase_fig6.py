@@ -27,7 +27,7 @@ from benchmarks.baselines.worlds import confidences
 from benchmarks.evaluations import ENGINE, run_by
 from benchmarks.papers.figure import Figure
 from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
-from benchmarks.papers.sase_phases import breakdown, computing_twice, timed
+from benchmarks.papers.sase_phases import breakdown, timed
 from elsinore.kernels import compiling
 from elsinore.workload import Workload
 
@@ -127,9 +127,6 @@ def phases(
     events: pa.Table, budget: float, rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the rows of the cost breakdowns, of what was done in time for panel (a)."""
-    twice = computing_twice()
-    with compiling():
-        breakdown(by_recurrence(uncertain(600), 25, UNCERTAIN, ""), twice)
     found = []
     for row in rows:
         name, within = row["system"], row["W"]
@@ -138,7 +135,7 @@ def phases(
         print(f"cost breakdown of {name}, W = {within} ...", flush=True)
         run = runner(name, events, within)
         if name != "naive":
-            run = partial(breakdown, run, twice)
+            run = partial(breakdown, run)
         spent = limited(run, 5 * budget)
         if isinstance(spent, Refused):
             continue

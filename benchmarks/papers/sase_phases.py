@@ -10,15 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
 from typing import Any
 
-from numba import njit
-
 from elsinore.local import driver
-from elsinore.matches import uncertain, worlds
+from elsinore.matches import uncertain
+from elsinore.matches.engine.confidence import Worlds
 
-CONFIDENCES = ("begun", "grown", "within_window")  # the kernels that compute them
 TWICE = 2
 
 
@@ -43,50 +40,37 @@ class Timed:
 
 
 @contextmanager
-def timed(scan: Any = worlds.scan_worlds) -> Iterator[dict[str, float]]:
-    """Give the seconds of `sorting` and `search`, which `scan` does, of runs meanwhile."""
+def timed(repeats: int = 1) -> Iterator[dict[str, float]]:
+    """Give the seconds of `sorting` and `search` of runs meanwhile.
+
+    Each confidence is computed `repeats` times; the answer is the same.
+    """
     found = Timed()
-    kept = driver.prepare, uncertain.enter, worlds.scan_worlds
+    kept = driver.prepare, uncertain.scan_worlds
+    search = found.wrapped("search", uncertain.scan_worlds)
+
+    def scan(*arguments: Any) -> None:
+        for argument in arguments:
+            if isinstance(argument, Worlds):
+                argument.repeats = repeats
+        search(*arguments)
+
     driver.prepare = found.wrapped("sorting", driver.prepare)
-    uncertain.enter = found.wrapped("search", uncertain.enter)  # type: ignore[attr-defined]
-    worlds.scan_worlds = scan
+    uncertain.scan_worlds = scan
     try:
         yield found.seconds
     finally:
-        driver.prepare, uncertain.enter, worlds.scan_worlds = kept  # type: ignore[attr-defined]
+        driver.prepare, uncertain.scan_worlds = kept
 
 
-def computing_twice() -> Any:
-    """Return the search with each confidence computed twice; the answer is the same.
-
-    What a kernel calls is known by names: these are others in a copy of it.
-    """
-    body = worlds.scan_worlds.py_func  # type: ignore[attr-defined]
-    names = dict(body.__globals__)
-    for name in CONFIDENCES:
-        names[name] = _twice(names[name])
-    return njit(nogil=True, _nrt=False)(FunctionType(body.__code__, names, body.__name__))
-
-
-def _twice(kernel: Callable[..., Any]) -> Any:
-    @njit(nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-    def again(*arguments: Any) -> float:
-        result = 0.0
-        for _ in range(TWICE):
-            result = kernel(*arguments)
-        return result
-
-    return again
-
-
-def breakdown(run: Callable[[], Any], twice: Any) -> dict[str, float]:
+def breakdown(run: Callable[[], Any]) -> dict[str, float]:
     """Return the seconds of a run's phases: total, confidence, matching, sorting, results."""
     run()  # memory that is used for the first time takes longer
     with timed() as once:
         begun = time.process_time()
         run()
         total = time.process_time() - begun
-    with timed(twice) as again:
+    with timed(TWICE) as again:
         run()
     confidence = max(again["search"] - once["search"], 0.0)
     return {

@@ -14,9 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Ints
 from elsinore.matches.clauses import MOST_CASES, Clauses, Times, TooManyCases
 from elsinore.matches.elimination import Chain, Frame, chance_of
+from elsinore.matches.engine.confidence import PossibleTimes
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import Layout, Operands
@@ -31,7 +32,6 @@ LONGEST_CHAIN = 10  # of which every part is looked for among the others
 
 Run = frozenset[tuple[int, int]]  # gaps, and negative patterns that they are to be free of
 Bounds = tuple[tuple[int, int], tuple[int, int]]  # the first and last times of two moments
-Possible = tuple[Ints, Ints, Doubles]  # `elsinore.matches.uncertain.possible_times`
 
 
 class Entangled:
@@ -59,14 +59,14 @@ class Entangled:
             search.learn(codes, numbers)
 
     def begin(
-        self, operands: Operands, keys: Ints, possible: Possible, window: tuple[int, int, int]
+        self, operands: Operands, keys: Ints, possible: PossibleTimes, window: tuple[int, int, int]
     ) -> Callable[[Found, int], float]:
         """Return what computes the confidence of a match, given as a number of those found.
 
         Chains are searched for when they are first asked for. Raises InputError.
         """
         within, slide, origin = window
-        starts, points, odds = possible
+        starts, points, odds = map(np.asarray, (possible.starts, possible.points, possible.odds))
         known: dict[int, list[tuple[int, float]]] = {}
         chains: dict[int, _Chains] = {}
 
@@ -149,7 +149,7 @@ class Entangled:
         negative: int,
         operands: Operands,
         keys: Ints,
-        possible: Possible,
+        possible: PossibleTimes,
         window: tuple[int, int, int],
     ) -> _Chains:
         """Search for what a NOT forbids, at one time or another."""
@@ -184,9 +184,9 @@ class Entangled:
 class _Chains:
     """The chains of a negative pattern, by their keys and times."""
 
-    def __init__(self, chains: list[Chain], keys: Ints, possible: Possible) -> None:
+    def __init__(self, chains: list[Chain], keys: Ints, possible: PossibleTimes) -> None:
         self._chains = chains
-        starts, points, _ = possible
+        starts, points = np.asarray(possible.starts), np.asarray(possible.points)
         low, high = points[starts[:-1]], points[starts[1:] - 1]
         first = np.array([chain[0] for chain in chains], dtype=np.int64)
         last = np.array([chain[-1] for chain in chains], dtype=np.int64)

@@ -1,40 +1,36 @@
-"""One match query over events with uncertain times: its working room, and the matches it finds."""
+"""The search of a match query over events with uncertain times."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.kernels import enter
-from elsinore.matches import search as se
-from elsinore.matches import worlds as wo
 from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.chances import PossibleTimes, sum_up
+from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.confidence import PossibleTimes, Worlds
+from elsinore.matches.engine.pattern import PatternSearch, pattern_search, structs
+from elsinore.matches.engine.worlds import scan_worlds
 from elsinore.matches.found import Found
-from elsinore.matches.kernel_search import KernelSearch, patience
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.program import register_places
-from elsinore.matches.query import ANY_NUMBER
+from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import HIGH, Uncertainty
 
-MOST_POINTS = 100_000  # times that are possible for one event
-MOST_IN_ALL = 20_000_000  # for the events of a batch together: 320 MB
-POINT_SECONDS = 1e-6  # what summing up a possible time takes in plain Python
-PLAIN_POINTS = 50_000  # possible times summed up before plain Python is given up
-PAUSE_POINTS = 500_000_000  # and between two looks at whether the run is interrupted
-MOST_SUMMED = 10_000_000_000  # and in a call altogether, about 20 seconds: then it is refused
+MOST_POINTS = 100_000  # possible times of one event
+MOST_IN_ALL = 20_000_000  # possible times of the events of a batch together: 320 MB
+PAUSE_POINTS = 500_000_000  # possible times summed up before Python looks for Ctrl-C
+MOST_SUMMED = 10_000_000_000  # possible times summed up in a call, about 20 seconds: then an error
 ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
 
-class UncertainSearch(KernelSearch):
-    """The search of one query where times are uncertain."""
+class UncertainSearch(QuerySearch):
+    """The search of one query over events with uncertain times."""
 
     def __init__(
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
@@ -49,9 +45,9 @@ class UncertainSearch(KernelSearch):
         self.threshold = (template.query.confidence or 0.0) * (1.0 - ROUNDING)
         self.register = places[kinds.index(confidence)] if confidence in kinds else -1
         names = list(template.sets)
-        self._sets: Ints = np.array(
+        self._sets = np.array(
             [names.index(s.variable) if s.variable in names else -1 for s in template.states],
-            dtype=np.int64,
+            dtype=np.int32,
         )
         self._classes = classes
         self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
@@ -70,83 +66,85 @@ class UncertainSearch(KernelSearch):
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
-        """Yield the matches that are probable enough and hold a new event, in pieces."""
-        low, high = operands.wholes[TIME], operands.wholes[self.high]
-        starts, points, odds = self.possible(operands)
-        room = self.room
-        widest = int(np.diff(starts).max(initial=0))
-        mass = np.zeros((len(room.path) + 1, widest), dtype=np.float64)
-        sums, many = np.zeros(0, dtype=np.float64), widest
-        if self.template.sets:
-            sums, many = summed_up(starts, odds), widest * len(mass)
-        work = np.zeros((2, many), dtype=np.float64)
-        times = np.zeros((3, many if self.template.sets else 0), dtype=np.int64)
-        progress = self._begun(window, limit)
-        cursor = np.zeros(wo.CURSOR, dtype=np.int64)
-        cursor[[wo.DEPTH, wo.REGISTER]] = -1, self.register
-        cursor[wo.HAS_SETS] = int(bool(self.template.sets))
-        cursor[wo.LONGEST] = int((high - low).max(initial=0))
-        negatives = np.zeros((0, 0), dtype=np.int64)
+        """Yield the matches that are probable enough and have a new event, in pieces."""
+        search = pattern_search(self.template, self.tables)
+        values = search.values(operands, keys, window[0])
+        match = search.new_match()
+        worlds = self._worlds(operands, len(match.frames))
+        output = search.output(
+            limit=limit,
+            guard=ANY_NUMBER if limit < ANY_NUMBER else self.guard,
+            wants_paths=self.wants_paths,
+            counts_exactly=False,
+        )
+        output.steps, output.budget = 0, MOST_SUMMED
+        graph, bounds = search.graph, tb.Window(structs(keys), *window)
+        graph.event_count = -1
+        earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
         seen: set[tuple[int, bytes]] = set()
-        seconds = patience(self.tables, keys)
-        points_first = PLAIN_POINTS if math.isfinite(seconds) else PAUSE_POINTS
-        progress[se.BUDGET] = min(points_first, MOST_SUMMED)
-        times_of = PossibleTimes(starts, points, odds, sums)
         while True:
-            worlds = wo.Worlds(cursor, self.threshold, times_of, mass, work, self._sets, times)
-            enter(
-                wo.scan_worlds, seconds, self.tables.integers, room.rules(self.tables, negatives),
-                operands.values, keys, worlds, progress, room.path, room.registers, room.given,
-            )  # fmt: skip
-            seconds = math.inf  # what takes so long is compiled
-            status, piece = self._taken(progress)
-            if piece is not None:
+            output.count = output.filled = 0
+            output.pause = min(output.steps + PAUSE_POINTS, MOST_SUMMED)
+            output.status = tb.DONE
+            scan_worlds(search.program, values, graph, bounds, match, worlds, output)
+            search.note_overflow()
+            status, count = output.status, output.count
+            if count:
+                piece = self._found(output)
                 if self.register >= 0:
                     column = piece.numbers[:, self.register]
                     column[:] = at_most_one(column)
                 yield self._new(piece, seen) if self.template.duplicates else piece
-            if status in {se.DONE, se.LIMITED}:
+                output.limit -= count
+            if status in {tb.DONE, tb.LIMITED}:
                 return
-            if status == se.TOO_LONG:
-                if progress[se.STEPS] >= MOST_SUMMED:
-                    raise self._too_long()
-                progress[se.BUDGET] = min(progress[se.STEPS] + PAUSE_POINTS, MOST_SUMMED)
-                continue
-            if status == se.DEEP:
-                mass = np.concatenate([mass, np.zeros_like(mass)])
-                if self.template.sets:
-                    work = np.zeros((2, widest * len(mass)), dtype=np.float64)
-                    times = np.zeros((3, widest * len(mass)), dtype=np.int64)
-            self._make_way(status, progress, widen=piece is None)
+            if status == tb.DEEP:
+                earlier.append(match)
+                match = search.deeper(match)
+                worlds.make_room(len(match.frames))
+            elif status == tb.FULL:
+                if count == 0:
+                    search.widen(output)
+            elif status != tb.PAUSED:
+                raise self._error(status, search)
 
-    def possible(self, operands: Operands) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    def _error(self, status: int, search: PatternSearch) -> Exception:
+        """Return the error for which a search has stopped."""
+        if status == tb.TOO_LONG:
+            return self._too_long()
+        if status == tb.FAILED:
+            search.take_failure()
+            return self._failure()
+        return self.too_many(self.guard)
+
+    def _worlds(self, operands: Operands, depth: int) -> Worlds:
+        """Return the possible times of events, with room for a match of `depth` events."""
+        worlds = Worlds(self.possible(operands), self._sets, bool(self.template.sets), depth)
+        low, high = operands.wholes[TIME], operands.wholes[self.high]
+        worlds.longest = int((high - low).max(initial=0))
+        worlds.threshold, worlds.register = self.threshold, self.register
+        return worlds
+
+    def possible(self, operands: Operands) -> PossibleTimes:
         """Return the possible times of all events (`possible_times`)."""
         laws = operands.laws or self._laws(operands.wholes[CLASS])
         low, high = operands.wholes[TIME], operands.wholes[self.high]
-        return possible_times(low, high, self._uncertainty.step, laws)
+        return PossibleTimes(*possible_times(low, high, self._uncertainty.step, laws))
 
     def _laws(self, classes: Ints) -> Laws:
-        """Return how probable the times of events are, by their types."""
-        known = self._uncertainty
-        of_type = [known.weights, *(weights for _, weights in known.by_type)]
+        """Return the distributions of the events' times, by their types."""
+        uncertainty = self._uncertainty
+        of_type = [uncertainty.weights, *(weights for _, weights in uncertainty.by_type)]
         sizes = np.array([len(weights) for weights in of_type])
         kinds = self._kinds[classes]
         flat: Doubles = np.array([weight for weights in of_type for weight in weights], float)
         return Laws((np.cumsum(sizes) - sizes)[kinds], sizes[kinds], flat)
 
-    def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
-        progress = np.zeros(se.PROGRESS, dtype=np.int64)
-        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
-        progress[se.LIMIT], progress[se.WITH_PATHS] = limit, self.wants_paths
-        limited = limit < ANY_NUMBER
-        progress[se.GUARD] = ANY_NUMBER if limited else self.guard
-        return progress
-
     def _new(self, piece: Found, seen: set[tuple[int, bytes]]) -> Found:
-        """Leave out matches that bind the same events to the same variables as an earlier one.
+        """Remove matches that bind the same events to the same variables as an earlier one.
 
         Such matches begin with one event, and those of one event are found one after another: only
-        what begins with the last one is remembered in `seen`.
+        those that begin with the last one are remembered in `seen`.
         """
         kept = []
         marks = list(self.marks(piece))
@@ -177,16 +175,9 @@ class UncertainSearch(KernelSearch):
 
 
 def at_most_one(chances: Doubles) -> Doubles:
-    """Return probabilities, those that rounding has made a little greater than 1 as 1."""
+    """Return probabilities; those that rounding has made a little greater than 1 become 1."""
     bounded: Doubles = np.minimum(chances, 1.0)
     return bounded
-
-
-def summed_up(starts: Ints, odds: Doubles) -> Doubles:
-    """Return the probabilities of possible times summed up (`elsinore.matches.chances`)."""
-    sums = np.empty(len(odds) + len(starts) - 1, dtype=np.float64)
-    enter(sum_up, POINT_SECONDS * len(sums), starts, odds, sums)
-    return sums
 
 
 def possible_times(
@@ -194,8 +185,8 @@ def possible_times(
 ) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """Return where each event's times begin, these times, and how probable each is.
 
-    Where `laws` do not say, times are `step` apart and equally probable. Raises InputError where
-    they are too many to look at.
+    If `laws` have no distribution for an event, its times are `step` apart and equally probable.
+    Raises InputError if there are too many.
 
     >>> equal = Laws(np.array([0]), np.array([0]), np.array([]))
     >>> starts, points, odds = possible_times(np.array([0]), np.array([6]), 2, equal)

@@ -119,7 +119,7 @@ class PatternSearch:
         """
         values = self.values(operands, keys, window.within)
         graph, program = self.graph, self.program
-        match = self._match or self.new_match(STEPS)
+        match = self._match or self.new_match()
         match.depth, match.first_edge, match.is_made = -1, 0, 0
         earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
         graph.event_count = -1
@@ -133,9 +133,7 @@ class PatternSearch:
             else:
                 scan(program, values, graph, window, match, output)
             self._match = match
-            if program.conditions.has_overflown:
-                self.tables.integers[Header.OVERFLOWED] = 1
-                program.conditions.has_overflown = 0
+            self.note_overflow()
             status, count = output.status, output.count
             is_too_long = work.count(output.steps, count)
             if count:
@@ -153,9 +151,15 @@ class PatternSearch:
                 raise AggregateError
             if status == tb.DEEP:
                 earlier.append(match)
-                match = self._deeper(match)
+                match = self.deeper(match)
             elif status == tb.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
-                self._widen(output)
+                self.widen(output)
+
+    def note_overflow(self) -> None:
+        """Note in the tables that a whole number in a condition went beyond 64 bits."""
+        if self.program.conditions.has_overflown:
+            self.tables.integers[Header.OVERFLOWED] = 1
+            self.program.conditions.has_overflown = 0
 
     def take_failure(self) -> bool:
         """Return whether an aggregate of the user's failed; the tables say at which row."""
@@ -188,7 +192,7 @@ class PatternSearch:
         """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
         window = tb.Window(structs(keys), within, 0, 0)
         values = self.values(operands, keys, within)
-        match = self.new_match(STEPS)
+        match = self.new_match()
         latest_beginnings(self.program, values, self.graph, window, match, latest)
 
     def _fill_one_by_one(self, operands: Operands, keys: Ints, within: int, latest: Ints) -> None:
@@ -228,7 +232,7 @@ class PatternSearch:
 
     def _look_up(self, operands: Operands, keys: Ints, longest: int) -> tuple[Ints, Ints]:
         """Make the program's lookups ready; return the integers of the batch, and its buckets."""
-        if longest < FEW:
+        if longest < FEW or self.template.uncertain is not None:
             self._lookups.leave_out()
             return operands.wholes, NO_BUCKETS
         integers = self._lookups.put_orders(self.graph, operands)
@@ -283,11 +287,11 @@ class PatternSearch:
         header = self.tables.integers
         return int(header[Header.EVENTS]), int(header[Header.NUMBERS])
 
-    def new_match(self, depth: int = STEPS) -> tb.Match:
-        """Return room for a match of so many events."""
-        return tb.Match(depth, *self._registers)
+    def new_match(self, depth: int | None = None) -> tb.Match:
+        """Return room for a match of `depth` events, if it is None of a few."""
+        return tb.Match(depth or STEPS, *self._registers)
 
-    def _deeper(self, match: tb.Match) -> tb.Match:
+    def deeper(self, match: tb.Match) -> tb.Match:
         """Return the match under way with room for twice as many events."""
         depth = len(match.frames)
         deeper = self.new_match(2 * depth)
@@ -301,7 +305,7 @@ class PatternSearch:
         deeper.is_kept, deeper.start = match.is_kept, match.start
         return deeper
 
-    def _widen(self, output: tb.Output) -> None:
+    def widen(self, output: tb.Output) -> None:
         """Make room for twice as many matches."""
         wider = tb.Output(*self._registers, 2 * output.found.shape[1])
         output.found, output.counted, output.paths = wider.found, wider.counted, wider.paths
