@@ -70,15 +70,15 @@ def matches(text: str, events: list[Happening], cut: int) -> dict[int, list[dict
     return found
 
 
-def test_queries_that_go_on_alike_share_what_is_worked_out(monkeypatch):
+def test_queries_that_continue_equally_share_slots(monkeypatch):
     programs = []
-    written = together.written
+    merge = together.merge
 
     def noted(queries):
-        programs.append(written(queries))
+        programs.append(merge(queries))
         return programs[-1]
 
-    monkeypatch.setattr(together, "written", noted)
+    monkeypatch.setattr(together, "merge", noted)
     text = "".join(
         f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ({first} a, B+ b, C c) WHERE [k] "
         "STRATEGY SKIP TILL NEXT MATCH WITHIN 9;"
@@ -92,7 +92,7 @@ def test_queries_that_go_on_alike_share_what_is_worked_out(monkeypatch):
     }
     program = programs[-1]
     assert program.lanes == ((0, 2), (1,))  # what the last finds, the first has found
-    assert len(program.slots) == 3 * 3  # after the first event, after b, and after the end
+    assert len(program.merged.slots) == 3  # after the first event, after b, and after the end
 
 
 def test_an_event_that_goes_on_in_a_circle_is_for_the_search_one_by_one():

@@ -1,9 +1,9 @@
-"""The program of `backwards`: queries each match of which goes on in one way, merged.
+"""Queries each match of which has one continuation, merged for `elsinore.matches.engine.backwards`.
 
-States are told apart by what may follow: those that the same events lead on from, to states alike,
-doing the same to the registers, are one, whatever query they are of (the coarsest partition of an
-automaton's states, as in its minimization). Queries whose matches begin alike then share a lane:
-what is found there is found for all of them.
+States that the same events continue, to equal states, with the same effect on the registers, are
+one, whatever query they belong to (the coarsest partition of an automaton's states, as in its
+minimization). Queries whose matches begin equally then share a *lane*: what is found there is found
+for all of them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from elsinore.matches import backwards as bw
 from elsinore.matches.arrays import Ints
+from elsinore.matches.engine import backwards as bw
+from elsinore.matches.engine.tables import table
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.tables import Header, Tables
+from elsinore.matches.tables import Tables
 from elsinore.matches.tabulate import known_row
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.kinds import Strategy
 
 MOST_ENTRIES = 1 << 16
+MOST_MOVES = 1 << 20  # classes and states of a query, multiplied
 REGISTERS = 2  # numbers of a match, behind its first and last row
 NEVER, MISSING, ALWAYS = -(2**62), 0, 2**62  # below what a number of a match becomes the row
 _FROM = {RegisterKind.FIRST: ALWAYS, RegisterKind.LATEST: MISSING, RegisterKind.COUNT: NEVER}
@@ -35,14 +37,17 @@ Place = tuple[int, int]  # a query, by its number, and a state of it
 
 
 def goes_back(template: MatchTemplate, tables: Tables) -> bool:
-    """Return whether a query's matches may be worked out from their ends."""
+    """Return whether a query's matches may be computed from their ends."""
     query = template.query
     ends = {end.state for end in template.ends}
     return (
         tables.compares_neighbours
         and template.strategy is not Strategy.ANY
-        and tables.integers[Header.ENDS_ONLY] == 1
-        and (template.strategy is Strategy.CONTIGUOUS or tables.integers[Header.IS_PLAIN] == 1)
+        and not any(edge.source in ends for edge in template.edges)
+        and (
+            template.strategy is Strategy.CONTIGUOUS
+            or not any(edge.checks or edge.unless for edge in template.edges)
+        )
         and not any(edge.source == START and edge.target in ends for edge in template.edges)
         and (query.window is None or not query.window.slide)
         and (query.limit is None or bool(query.distinct))
@@ -55,7 +60,7 @@ class Query:
     """A query's place in its unit, and what its entries are made of.
 
     `registers` are those that slots have, events first: not those that a match's first or last row
-    tells. `columns` are all registers by their places, as numbers of a match in `backwards`, those
+    tells. `columns` are all registers by their places, as numbers of a match, those
     of `events` and then others. `pairs` are the comparisons on edges from state to state.
     """
 
@@ -76,56 +81,120 @@ class Query:
         self.columns = tuple(next(places) if row is None else row for row in known)
         self.events = sum(register.kind.holds_event for register in ordered)
         event_registers = sum(register.kind.holds_event for register in self.registers)
-        self.start = [-1] * (bw.SLOT + event_registers) + [0] * (
-            len(self.registers) - event_registers
-        )
+        self.start = [-1] * event_registers + [0] * (len(self.registers) - event_registers)
         self.layout = event_registers, len(self.registers), self.is_contiguous
         self.taken = [self._taken(state.variable) for state in template.states]
         self.pairs = {
             (edge.source, edge.target): tuple(
-                number for check in edge.checks for number in tables.program.pair_of(check) or ()
+                pair for check in edge.checks if (pair := tables.program.pair_of(check))
             )
             for edge in template.edges
         }
 
-    def _taken(self, variable: str) -> tuple[int, ...]:
-        """Return what an event of a variable does to the registers (see `backwards.begin`)."""
-        taken: list[int] = []
-        for register in self.registers:
-            if variable in register.variables:
-                taken += [_FROM[register.kind], int(register.kind is RegisterKind.COUNT)]
-            else:
-                taken += [NEVER, 0]
-        return tuple(taken)
+    def _taken(self, variable: str) -> tuple[tuple[int, int], ...]:
+        """Return what an event of a variable does to the registers (`backwards.CHANGE`)."""
+        return tuple(
+            (_FROM[register.kind], int(register.kind is RegisterKind.COUNT))
+            if variable in register.variables
+            else (NEVER, 0)
+            for register in self.registers
+        )
+
+    def moves(self) -> Ints | None:
+        """Return [1 + class, 1 + state]: the state that an event continues to, -1: none.
+
+        Column 0 is for the beginning, row 0 for events of no class. None if an event may continue
+        to several states, or the table would be too large.
+        """
+        states = self.tables.states
+        assert states is not None
+        count = len(self.template.states)
+        if (len(states.at) + 1) * (count + 1) > MOST_MOVES:
+            return None
+        moves = np.full((len(states.at) + 1, count + 1), -1, dtype=np.int64)
+        for number, taken in states.taken.items():
+            for edge in self.template.edges:
+                if edge.target in taken:
+                    if moves[1 + number, edge.source - START] >= 0:
+                        return None
+                    moves[1 + number, edge.source - START] = edge.target
+        return moves
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What `backwards.go_back` does: its code, its slots after a key's last event, and its lanes.
+    """The tables of several queries, and what each of their lanes has.
 
     `lanes` are numbers of queries that have the same matches, `widths` the numbers of a match in
-    each, `work` the entries for an event of some class on average.
+    each.
     """
 
-    code: Ints
-    slots: Ints
+    merged: bw.Merged
     lanes: tuple[tuple[int, ...], ...]
     widths: tuple[int, ...]
-    work: float
 
 
-def written(queries: Sequence[Query]) -> Program | None:
-    """Return the program; None where an event may lead to several states, or it were long."""
-    if not all(query.tables.integers[Header.MOVES_AT] for query in queries):
+class _Lists:
+    """The tables of `backwards.Merged`, row by row."""
+
+    def __init__(self) -> None:
+        self.classes: list[tuple[int, ...]] = []
+        self.begins: list[tuple[int, ...]] = []
+        self.extends: list[tuple[int, ...]] = []
+        self.changes: list[tuple[int, int]] = []
+        self.comparisons: list[tuple[int, ...]] = []
+
+    def put_class(self, begins: Sequence[_Entry], extends: Sequence[_Entry]) -> None:
+        """Append what the events of a class do."""
+        first = len(self.begins), len(self.extends)
+        self.begins += [(*entry.numbers, *self._changes(entry)) for entry in begins]
+        for entry in extends:
+            begin = len(self.comparisons)
+            self.comparisons += entry.pairs
+            pairs = begin, len(self.comparisons)
+            self.extends.append((*entry.numbers, *pairs, *self._changes(entry)))
+        self.classes.append((first[0], len(self.begins), first[1], len(self.extends)))
+
+    def _changes(self, entry: _Entry) -> tuple[int, int]:
+        begin = len(self.changes)
+        self.changes += entry.changes
+        return begin, len(self.changes)
+
+    def merged(self, slots: Sequence[int], numbers: Sequence[int]) -> bw.Merged:
+        """Return the tables; `slots` are where the registers of each slot are in `numbers`."""
+        merged = bw.Merged()
+        merged.classes = table(bw.CLASS_MOVES, self.classes)
+        merged.begins = table(bw.BEGIN, self.begins)
+        merged.extends = table(bw.EXTEND, self.extends)
+        merged.changes = table(bw.CHANGE, self.changes)
+        merged.comparisons = table(bw.COMPARISON, self.comparisons)
+        merged.slots = table(bw.SLOT, [(-1, -1, place) for place in slots])
+        merged.first_numbers = np.array(numbers, np.int64)
+        merged.numbers = np.array(numbers, np.int64)
+        return merged
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What an event does: a row of `backwards.BEGIN` or `EXTEND` without its ranges, and these."""
+
+    numbers: tuple[int, ...]
+    changes: tuple[tuple[int, int], ...]
+    pairs: tuple[tuple[int, int, int, int], ...] = ()
+
+
+def merge(queries: Sequence[Query]) -> Program | None:
+    """Return the merged queries; None if an event may continue to several states, or too many."""
+    tables = [query.moves() for query in queries]
+    moves = [moves for moves in tables if moves is not None]
+    if len(moves) < len(tables):
         return None
-    moves = [query.tables.moves for query in queries]
-    if sum(int(np.count_nonzero(table[:, :-1] >= 0)) for table in moves) > MOST_ENTRIES:
+    if sum(int(np.count_nonzero(of_query >= 0)) for of_query in moves) > MOST_ENTRIES:
         return None
     follows = _follows(queries, moves)
     kinds = _kinds(queries, follows)
-    at, slots = _slots(queries, kinds)
-    begins: list[list[list[int]]] = [[] for _ in moves[0]]
-    extends: list[dict[int, list[int]]] = [{} for _ in moves[0]]  # by the slots made
+    slots, places, numbers = _slots(queries, kinds)
+    begins: list[list[_Entry]] = [[] for _ in moves[0]]
     lanes: dict[Hashable, list[int]] = {}
     for number, query in enumerate(queries):
         firsts = [
@@ -136,62 +205,61 @@ def written(queries: Sequence[Query]) -> Program | None:
         lane = lanes.setdefault((query.columns, query.layout, query.within, mark), [])
         lane.append(number)
         for event, first in firsts if len(lane) == 1 else ():
-            begins[event].append(
-                [len(query.registers), at[kinds[first]], int(query.is_contiguous), query.within,
-                 len(lanes) - 1, *query.taken[first[1]]]
-            )  # fmt: skip
-    for place, kind in kinds.items():  # those of a kind have one entry
-        for event, target in follows[place]:
-            entry = _extension(queries[place[0]], place, target, kinds, at)
-            extends[event][at[kind]] = entry
-    code = [0] * len(moves[0])
-    for event, some in enumerate(begins):
+            slot = slots[kinds[first]]
+            entry = query.within, slot, len(lanes) - 1, int(query.is_contiguous)
+            begins[event].append(_Entry(entry, query.taken[first[1]]))
+    extends = _extensions(queries, follows, kinds, slots)
+    lists = _Lists()
+    for event, entries in enumerate(begins):
+        of_event = extends.get(event, {})
         try:
-            order = _in_turn({slot: entry[1] for slot, entry in extends[event].items()})
+            order = _in_turn({slot: entry.numbers[0] for slot, entry in of_event.items()})
         except CycleError:
             return None
-        code[event] = len(code)
-        code += [len(some), len(order)]
-        code += [value for entry in some for value in entry]
-        code += [value for slot in order for value in extends[event][slot]]
+        lists.put_class(entries, [of_event[slot] for slot in order])
     return Program(
-        code=np.array(code, dtype=np.int64), slots=np.array(slots, dtype=np.int64),
+        merged=lists.merged(places, numbers),
         lanes=tuple(tuple(lane) for lane in lanes.values()),
         widths=tuple(REGISTERS + len(queries[lane[0]].registers) for lane in lanes.values()),
-        work=sum(map(len, (*begins, *extends))) / max(len(begins) - 1, 1),
-    )  # fmt: skip
+    )
 
 
-def _extension(
-    query: Query, place: Place, target: int, kinds: dict[Place, int], at: dict[Hashable, int]
-) -> list[int]:
-    """Return the entry of an event that goes on from a state in another."""
-    after = kinds.get((place[0], target))
-    source = at[query.layout] if after is None else at[after]
-    pairs = query.pairs[place[1], target]
-    return [
-        len(query.registers), source, int(query.is_contiguous), at[kinds[place]], len(pairs) // 4,
-        int(after is None), *query.taken[target], *pairs,
-    ]  # fmt: skip
+def _extensions(
+    queries: Sequence[Query],
+    follows: Mapping[Place, list[tuple[int, int]]],
+    kinds: Mapping[Place, int],
+    slots: Mapping[Hashable, int],
+) -> dict[int, dict[int, _Entry]]:
+    """Return by class and slot what an event does that continues a match: states of a kind once."""
+    extends: dict[int, dict[int, _Entry]] = {}
+    for (number, state), kind in kinds.items():
+        query = queries[number]
+        for event, target in follows[number, state]:
+            after = kinds.get((number, target))
+            source = slots[query.layout] if after is None else slots[after]
+            entry = source, slots[kind], int(query.is_contiguous), int(after is None)
+            pairs = query.pairs[state, target]
+            extends.setdefault(event, {})[slots[kind]] = _Entry(entry, query.taken[target], pairs)
+    return extends
 
 
 def _follows(queries: Sequence[Query], moves: Sequence[Ints]) -> dict[Place, list[tuple[int, int]]]:
-    """Return for each state after which a match goes on the classes that follow, and their states.
+    """Return for each state that a match continues from the classes that follow, and their states.
 
-    Classes are those of `Tables.moves`, of no class first: those seen so far.
+    Classes are rows of `Query.moves`.
     """
     follows: dict[Place, list[tuple[int, int]]] = {}
-    for number, (query, table) in enumerate(zip(queries, moves, strict=True)):
+    for number, (query, of_query) in enumerate(zip(queries, moves, strict=True)):
         for state in sorted({edge.source for edge in query.template.edges} - {START}):
-            events = np.flatnonzero(table[:, 1 + state] >= 0).tolist()
-            follows[number, state] = [(event, int(table[event, 1 + state])) for event in events]
+            events = np.flatnonzero(of_query[:, 1 + state] >= 0).tolist()
+            follows[number, state] = [(event, int(of_query[event, 1 + state])) for event in events]
     return follows
 
 
 def _kinds(
     queries: Sequence[Query], follows: dict[Place, list[tuple[int, int]]]
 ) -> dict[Place, int]:
-    """Return which states are alike: a number for each after which a match goes on."""
+    """Return which states are equal: a number for each that a match continues from."""
     marks: dict[Place, Hashable] = {place: queries[place[0]].layout for place in follows}
     count = 0
     while True:
@@ -210,27 +278,30 @@ def _kinds(
 
 
 def _slots(
-    queries: Sequence[Query], kinds: dict[Place, int]
-) -> tuple[dict[Hashable, int], list[int]]:
-    """Return where the slot of each kind of state begins, and all slots after a key's last event.
+    queries: Sequence[Query], kinds: Mapping[Place, int]
+) -> tuple[dict[Hashable, int], list[int], list[int]]:
+    """Return the slot of each kind of state, the place of each slot's registers, and these.
 
-    By layout there is one more: of what follows where a match ends, nothing.
+    Each layout has one slot more: of what follows where a match ends, nothing. Registers are those
+    behind a key's last event.
     """
-    at: dict[Hashable, int] = {}
-    slots: list[int] = []
+    slots: dict[Hashable, int] = {}
+    places: list[int] = []
+    numbers: list[int] = []
     for (number, _), kind in kinds.items():
         query = queries[number]
         for name in (kind, query.layout):
-            if name not in at:
-                at[name] = len(slots)
-                slots += query.start
-    return at, slots
+            if name not in slots:
+                slots[name] = len(slots)
+                places.append(len(numbers))
+                numbers += query.start
+    return slots, places, numbers
 
 
 def _in_turn(sources: Mapping[int, int]) -> list[int]:
-    """Return the slots that are made, before what each is made of is made anew.
+    """Return the slots in an order in which each is made before its source is made again.
 
-    `sources`: for each the slot that it is made of. Raises CycleError where there is no such order.
+    `sources` [slot] is the slot that it is made from. Raises CycleError if there is no such order.
 
     >>> _in_turn({2: 3, 1: 2, 3: 3})
     [1, 2, 3]

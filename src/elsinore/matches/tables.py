@@ -165,6 +165,7 @@ class ClassStates:
         self.at = np.zeros(size, dtype=np.int64)
         self.lists = np.zeros(1, dtype=np.int64)  # the empty list, of classes that no state takes
         self.negatives = tuple(ClassStates(n, classes, size) for n in template.negatives)
+        self.taken: dict[int, tuple[int, ...]] = {}  # by class: its states
         self._classes = classes
         self._states = template.states
 
@@ -177,6 +178,7 @@ class ClassStates:
             kind, true = self._classes.decode(int(code))
             taken = [n for n, s in enumerate(self._states) if s.type == kind and s.needs <= true]
             if taken:
+                self.taken[number] = tuple(taken)
                 self.at[number] = len(lists) + 1
                 lists += [sum({1 << bit_of(state) for state in taken}), len(taken), *taken]
         self.lists = np.array(lists, dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Queries each match of which goes on in one way, answered in one pass: see `backwards`."""
+"""Queries each match of which has one continuation, answered in one pass over the events.
+
+See `elsinore.matches.engine.backwards`.
+"""
 
 from __future__ import annotations
 
@@ -8,42 +11,44 @@ from typing import Any
 
 import numpy as np
 
-from elsinore.kernels import enter
-from elsinore.matches import backwards as bw
 from elsinore.matches.arrays import Ints, Shorts
+from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.backwards import go_back
+from elsinore.matches.engine.pattern import structs
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
-from elsinore.matches.merged import Program, Query, written
+from elsinore.matches.merged import Program, Query, merge
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import GUARD, longest
 from elsinore.matches.tables import Tables
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.windows import NO_WINDOW
 
-MOST_QUERIES = 64  # of one program
-ROWS = 1 << 17  # gone through at a time
-ENTRY_SECONDS = 1e-5  # what an entry of the program takes in plain Python, for an event
+MOST_QUERIES = 64  # answered in one pass
+ROWS = 1 << 17  # read at a time
+NO_ROWS: Ints = np.zeros((0, 0), np.int64)
 _ZERO = np.int64(0)
 _NO_PATHS: Shorts = np.zeros((0, 2), dtype=np.int32)
 
 
 class Together:
-    """Queries of one unit with a common program."""
+    """Queries of one unit that are answered in one pass."""
 
     def __init__(self, queries: Sequence[tuple[int, MatchTemplate, Tables]]) -> None:
         """`queries`: the place in the unit, the template, its tables."""
         self._queries = [Query(*query) for query in queries]
         self.places = tuple(query.place for query in self._queries)
-        self._made_of: list[Ints] = []
+        self._classes: list[Ints] = []  # the states of classes that the program was made for
         self._program: Program | None = None
         self._found: Shorts = np.empty(0, dtype=np.int32)
 
     def is_possible(self, keys: Ints) -> bool:
-        """Return whether the events so far lead to one state each, and no key has too many."""
-        if longest(keys) > GUARD:  # more may be in a window, and are counted elsewhere
+        """Return whether the events so far continue to one state each, and no key is too long."""
+        if longest(keys) > GUARD:  # a window may have too many matches, which are counted elsewhere
             return False
-        tables = [query.tables.integers for query in self._queries]
-        if list(map(id, tables)) != list(map(id, self._made_of)):
-            self._made_of, self._program = tables, written(self._queries)
+        classes = [query.tables.states.lists for query in self._queries if query.tables.states]
+        if list(map(id, classes)) != list(map(id, self._classes)):
+            self._classes, self._program = classes, merge(self._queries)
         return self._program is not None
 
     def matches(self, operands: Operands, keys: Ints) -> Iterator[tuple[list[int], Found]]:
@@ -52,62 +57,76 @@ class Together:
         No two events of a key are simultaneous.
         """
         assert self._program is not None
-        size = len(self._program.slots)
-        slots = np.concatenate([self._program.slots, self._program.slots])
+        search = _Pass(self._program, operands, keys)
         begin, ends = 0, keys[:, END_ROW]
         while begin < len(keys):
             first = int(keys[begin, FIRST_ROW])
             end = int(np.searchsorted(ends, first + ROWS, side="right"))
             if end > begin:
-                rows = first, int(ends[end - 1])
-                yield from self._given(operands, keys, slots, (begin, end), rows)
+                yield from self._found_by(search, (begin, end), (first, int(ends[end - 1])))
                 begin = end
                 continue
-            # a long key: what follows the last row of each piece is worked out beforehand
+            # a long key: what follows the last row of each piece is computed beforehand
             edges = [*range(first, int(ends[begin]), ROWS), int(ends[begin])]
             pieces = list(itertools.pairwise(edges))
             after = []
             for piece in pieces[:0:-1]:
-                after.append(slots[:size].copy())
-                self._run(operands, keys, slots, (begin, begin + 1), piece, quiet=True)
-            after.append(slots[:size].copy())
+                after.append(search.slots())
+                search.run((begin, begin + 1), piece, None)
+            after.append(search.slots())
             for piece in pieces:
-                slots[:size] = after.pop()
-                yield from self._given(operands, keys, slots, (begin, begin + 1), piece)
+                search.set_slots(after.pop())
+                yield from self._found_by(search, (begin, begin + 1), piece)
             begin += 1
 
-    def _given(
-        self, operands: Operands, keys: Ints, slots: Ints, some: tuple[int, int],
-        rows: tuple[int, int],
-    ) -> Iterator[tuple[list[int], Found]]:  # fmt: skip
+    def _found_by(
+        self, search: _Pass, keys: tuple[int, int], rows: tuple[int, int]
+    ) -> Iterator[tuple[list[int], Found]]:
         """Yield the matches that begin among some rows of some keys."""
         assert self._program is not None
-        ends, span = self._run(operands, keys, slots, some, rows, quiet=False)
-        for lane, places in enumerate(self._program.lanes):
-            begin, end = int(span[bw.LANES + lane]), int(ends[lane])
-            if begin == end:
-                continue
-            matches = self._found[begin:end].reshape(-1, self._program.widths[lane])
-            found = _found(self._queries[places[0]], matches)
-            yield [self._queries[place].place for place in places], found
+        widths = self._program.widths
+        room = (rows[1] - rows[0]) * sum(widths)
+        if len(self._found) < room:
+            self._found = np.empty(room, dtype=np.int32)
+        for lane, (begin, end) in enumerate(search.run(keys, rows, self._found)):
+            if begin < end:
+                places = self._program.lanes[lane]
+                matches = self._found[begin:end].reshape(-1, widths[lane])
+                found = _found(self._queries[places[0]], matches)
+                yield [self._queries[place].place for place in places], found
 
-    def _run(
-        self, operands: Operands, keys: Ints, slots: Ints, some: tuple[int, int],
-        rows: tuple[int, int], *, quiet: bool,
-    ) -> tuple[Ints, Ints]:  # fmt: skip
-        """Go through some rows of some keys; return where each lane's room ends, and `span`."""
-        program = self._program
-        assert program is not None
-        room = 0 if quiet else rows[1] - rows[0]
-        ends = room * np.cumsum(program.widths)
-        span = np.array([*some, *rows, quiet, *ends.tolist()], dtype=np.int64)
-        if len(self._found) < ends[-1]:
-            self._found = np.empty(int(ends[-1]), dtype=np.int32)
-        enter(
-            bw.go_back, ENTRY_SECONDS * (1 + program.work) * (rows[1] - rows[0]), program.code,
-            slots, operands.values, keys, span, self._found,
-        )  # fmt: skip
-        return ends, span
+
+class _Pass:
+    """One pass over the events of some keys."""
+
+    def __init__(self, program: Program, operands: Operands, keys: Ints) -> None:
+        self._merged, self._widths = program.merged, program.widths
+        columns = operands.doubles, operands.wholes, NO_ROWS, NO_ROWS
+        self._values = tb.Values(*map(np.ascontiguousarray, columns))
+        self._window = tb.Window(structs(keys), NO_WINDOW, 0, 0)
+
+    def slots(self) -> tuple[Any, Ints]:
+        """Return a copy of the slots and their registers."""
+        return np.array(self._merged.slots), np.array(self._merged.numbers)
+
+    def set_slots(self, slots: tuple[Any, Ints]) -> None:
+        """Set the slots and their registers."""
+        self._merged.slots, self._merged.numbers = slots
+
+    def run(
+        self, keys: tuple[int, int], rows: tuple[int, int], found: Shorts | None
+    ) -> list[tuple[int, int]]:
+        """Read some rows of some keys; return the range of each lane's matches in `found`.
+
+        None are written down if it is None.
+        """
+        ends = (rows[1] - rows[0]) * np.cumsum(self._widths)
+        self._merged.lane_ends = ends.copy()
+        self._window.key = keys[0]
+        room = _NO_PATHS.reshape(-1) if found is None else found
+        go_back(self._merged, self._values, self._window, keys[1], *rows, found is None, room)
+        begins = np.asarray(self._merged.lane_ends)
+        return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
 def _found(query: Query, matches: Shorts) -> Found:

@@ -1,0 +1,244 @@
+"""Matches computed from their ends, for many queries in one pass over the events.
+
+For SKIP TILL NEXT MATCH and CONTIGUOUS, if no two events of a key are simultaneous, an event that
+may follow a match fits one state only, and nothing follows where a match ends. Then an event in a
+state has one continuation, whatever came before: its last event, and what the registers will hold.
+The events of a key are read from the last one backwards, and each state's continuation is kept in a
+*slot*. An event that continues from state s in state t makes the slot of s from that of t and
+itself; an event that begins a match writes down the slot of its state. Nothing is read twice,
+however long matches and windows are, and states of several queries that continue equally share a
+slot. `elsinore.matches.merged` writes the tables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+import numpy as np
+
+from elsinore.matches.engine.tables import CLASS as _CLASS
+from elsinore.matches.engine.tables import TIME as _TIME
+from elsinore.matches.engine.tables import empty
+from elsinore.operators.conditions.code import Code
+from elsinore.operators.conditions.tables import NULL as _NULL
+
+if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.tables import Values, Window
+else:
+    from elsinore.matches.engine.tables import Values, Window
+
+
+def _struct(*names: str, long: tuple[str, ...] = ()) -> np.dtype[Any]:
+    fields = [(name, "i8") for name in long] + [(name, "i4") for name in names]
+    return np.dtype(fields, align=True)
+
+
+CLASS_MOVES = _struct("begins", "begins_end", "extends", "extends_end")
+BEGIN = _struct("slot", "lane", "is_contiguous", "changes", "changes_end", long=("within",))
+EXTEND = _struct(
+    *("source", "slot", "is_contiguous", "is_end", "comparisons", "comparisons_end"),
+    *("changes", "changes_end"),
+)
+CHANGE = _struct(long=("below", "added"))
+COMPARISON = _struct("code", "is_whole", "current", "previous")
+SLOT = _struct("numbers", long=("last", "next"))
+
+TIME = cython.declare(cython.int, _TIME)
+CLASS = cython.declare(cython.int, _CLASS)
+NULL = cython.declare(cython.longlong, _NULL)
+LT = cython.declare(cython.int, Code.LT)
+LE = cython.declare(cython.int, Code.LE)
+GT = cython.declare(cython.int, Code.GT)
+FIRST_NUMBER = cython.declare(cython.int, 2)  # of a match, behind its first and its last row
+
+
+class Merged:
+    """What events do to the slots of the states of several queries.
+
+    `classes` [1 + class] has the ranges of `begins` and `extends` of events of a class, no class
+    first. Each of these has a range of `changes`, one for each register: if its number is less than
+    `below` it becomes the row, then `added` is added. A slot's `last` and `next` are the rows of
+    the last and the next event, -1: none; its registers are `numbers` from its place on,
+    `first_numbers` behind a key's last event. `lane_ends` [lane] is the place in `found` before
+    which the lane's next match is written.
+    """
+
+    def __init__(self) -> None:
+        self.classes: Any = empty(CLASS_MOVES, 0)
+        self.begins: Any = empty(BEGIN, 0)
+        self.extends: Any = empty(EXTEND, 0)
+        self.changes: Any = empty(CHANGE, 0)
+        self.comparisons: Any = empty(COMPARISON, 0)
+        self.slots: Any = empty(SLOT, 0)
+        self.numbers: Any = np.zeros(0, np.int64)
+        self.first_numbers: Any = self.numbers
+        self.lane_ends: Any = np.zeros(0, np.int64)
+
+
+def go_back(
+    merged: Merged,
+    values: Values,
+    window: Window,
+    end_key: cython.longlong,
+    first: cython.longlong,
+    end: cython.longlong,
+    is_quiet: cython.bint,
+    found: cython.int[::1],
+) -> None:
+    """Read the rows from `end` back to `first`, and write down the matches that begin there.
+
+    They are those of the window's keys from `window.key` to `end_key`. is_quiet: no matches are
+    written down. A match in `found` is its first row, its last row and its registers.
+    """
+    key: cython.longlong
+    row: cython.longlong
+    number: cython.Py_ssize_t
+    with cython.nogil:
+        for key in range(end_key - 1, window.key - 1, -1):
+            first_row: cython.longlong = window.keys[key].first_row
+            end_row: cython.longlong = window.keys[key].end_row
+            fresh: cython.longlong = window.keys[key].new_row
+            if fresh >= end_row:
+                continue
+            if min(end_row, end) == end_row:
+                clear(merged)
+            if is_quiet:
+                fresh = end_row
+            for row in range(min(end_row, end) - 1, max(first_row, first) - 1, -1):
+                moves: cython.longlong = 1 + values.integers[CLASS, row]
+                for number in range(merged.classes[moves].begins, merged.classes[moves].begins_end):
+                    begin(merged, values, number, row, fresh, found)
+                for number in range(
+                    merged.classes[moves].extends, merged.classes[moves].extends_end
+                ):
+                    extend(merged, values, number, row, first_row)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def clear(merged: Merged) -> cython.void:
+    """Set the slots to what they are behind a key's last event."""
+    number: cython.Py_ssize_t
+    for number in range(merged.slots.shape[0]):
+        merged.slots[number].last = -1
+        merged.slots[number].next = -1
+    for number in range(merged.numbers.shape[0]):
+        merged.numbers[number] = merged.first_numbers[number]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def changed(
+    merged: Merged, change: cython.int, number: cython.longlong, row: cython.longlong
+) -> cython.longlong:
+    """Return a register's number after a row."""
+    if number < merged.changes[change].below:
+        number = row
+    return number + merged.changes[change].added
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def begin(
+    merged: Merged,
+    values: Values,
+    number: cython.Py_ssize_t,
+    row: cython.longlong,
+    fresh: cython.longlong,
+    found: cython.int[::1],
+) -> cython.void:
+    """Write down the match that begins with a row, if one does that ends at `fresh` or later."""
+    slot: cython.int = merged.begins[number].slot
+    last: cython.longlong = merged.slots[slot].last
+    if last < fresh:
+        return
+    if merged.begins[number].is_contiguous and merged.slots[slot].next != row + 1:
+        return
+    within: cython.longlong = merged.begins[number].within
+    if within >= 0 and values.integers[TIME, last] - values.integers[TIME, row] > within:
+        return
+    first: cython.int = merged.begins[number].changes
+    count: cython.int = merged.begins[number].changes_end - first
+    lane: cython.int = merged.begins[number].lane
+    merged.lane_ends[lane] -= FIRST_NUMBER + count
+    place: cython.longlong = merged.lane_ends[lane]
+    numbers: cython.int = merged.slots[slot].numbers
+    found[place] = cython.cast(cython.int, row)
+    found[place + 1] = cython.cast(cython.int, last)
+    at: cython.int
+    for at in range(count):
+        value: cython.longlong = changed(merged, first + at, merged.numbers[numbers + at], row)
+        found[place + FIRST_NUMBER + at] = cython.cast(cython.int, value)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def extend(
+    merged: Merged,
+    values: Values,
+    number: cython.Py_ssize_t,
+    row: cython.longlong,
+    first_row: cython.longlong,
+) -> cython.void:
+    """Let a row follow a state: make its slot from the slot that continues from the row."""
+    comparison: cython.int
+    for comparison in range(
+        merged.extends[number].comparisons, merged.extends[number].comparisons_end
+    ):
+        if row == first_row or not comparison_holds(merged, values, comparison, row):
+            return  # nothing may follow directly behind the row before
+    source: cython.int = merged.extends[number].source
+    slot: cython.int = merged.extends[number].slot
+    last: cython.longlong = merged.slots[source].last
+    if merged.extends[number].is_end:
+        last = row
+    elif merged.extends[number].is_contiguous and merged.slots[source].next != row + 1:
+        last = -1
+    merged.slots[slot].last = last
+    merged.slots[slot].next = row
+    if last < 0:
+        return
+    first: cython.int = merged.extends[number].changes
+    before: cython.int = merged.slots[source].numbers
+    after: cython.int = merged.slots[slot].numbers
+    at: cython.int
+    for at in range(merged.extends[number].changes_end - first):
+        merged.numbers[after + at] = changed(merged, first + at, merged.numbers[before + at], row)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def comparison_holds(
+    merged: Merged, values: Values, number: cython.int, row: cython.longlong
+) -> cython.bint:
+    """Return whether an attribute of a row compares with one of the row before it."""
+    code: cython.int = merged.comparisons[number].code
+    current: cython.int = merged.comparisons[number].current
+    previous: cython.int = merged.comparisons[number].previous
+    if merged.comparisons[number].is_whole:
+        left: cython.longlong = values.integers[current, row]
+        right: cython.longlong = values.integers[previous, row - 1]
+        if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
+            return False
+        if code == LT:
+            return left < right
+        if code == LE:
+            return left <= right
+        return left > right if code == GT else left >= right
+    first: cython.double = values.doubles[current, row]
+    second: cython.double = values.doubles[previous, row - 1]
+    if code == LT:
+        return first < second
+    if code == LE:
+        return first <= second
+    return first > second if code == GT else first >= second
