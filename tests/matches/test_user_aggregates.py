@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,8 @@ from typer.testing import CliRunner
 
 import elsinore as el
 from elsinore.cli.app import app
-from elsinore.kernels.foreign import call_at
 from elsinore.matches.aggregates import UserAggregate
-from elsinore.matches.stepping import Stepper, _cause
+from elsinore.matches.stepping import ASK_PYTHON, FOREIGN, STEPPED, Stepper, _cause
 from support.matches import Middle, Spread, Weighted
 
 EVENTS = [
@@ -59,6 +59,13 @@ def test_states_of_numbers_are_compiled_and_others_run_in_python() -> None:
     assert not Stepper(UserAggregate("power", Power(2)), 1).is_compiled
 
 
+def test_without_numba_aggregates_run_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)  # importing it fails
+    made = Stepper(UserAggregate("spread", Spread), 1)
+    assert not made.is_compiled
+    assert made.why_not == "Numba is not installed"
+
+
 @pytest.mark.parametrize("given", [Spread, Middle, Logarithms, Power(3)])
 def test_stepping_gives_what_python_gives(given: object) -> None:
     made = Stepper(UserAggregate("own", given), 1)
@@ -67,7 +74,10 @@ def test_stepping_gives_what_python_gives(given: object) -> None:
     state = plain.init()
     for value in (3.0, 1.0, 0.25, 7.0):
         register[-1] = value
-        assert call_at(np.int64(made.address), np.int64(register.ctypes.data)) == 0
+        status = FOREIGN(made.address)(register.ctypes.data)
+        if status == ASK_PYTHON:
+            status = FOREIGN(made.python_address)(register.ctypes.data)
+        assert status == STEPPED
         state = plain.step(state, value)
         assert register[0] == pytest.approx(plain.value(state), abs=1e-12)
 

@@ -142,12 +142,15 @@ def step_aggregate(
     """
     arguments = register + 1 + tables[listed]
     for number in range(tables[listed + 1]):
-        value = doubles[tables[listed + 3 + number], row]
+        value = doubles[tables[listed + 4 + number], row]
         if np.isnan(value):
             return
         numbers[step, arguments + number] = value
     pointer = numbers.ctypes.data + 8 * (step * numbers.shape[1] + register)
-    if call_at(tables[listed + 2], pointer) != 0:
+    status = call_at(tables[listed + 2], pointer)
+    if status == 2:  # compiled code asks Python (`elsinore.matches.stepping`)
+        status = call_at(tables[listed + 3], pointer)
+    if status != 0:
         tables[FAILED] = row + 1
 
 

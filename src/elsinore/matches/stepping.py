@@ -1,11 +1,11 @@
-"""Stepping aggregates that users define: compiled where they compile, else in Python.
+"""Stepping aggregates that users define: compiled by Numba if it is installed, else in Python.
 
-A kernel calls one function by its address with the doubles of a register: the value, the state and
-what the event gives, one after another. It puts the new state and value in their place, and returns
-0; or 1 where the user's code failed, and then `failure` says how.
+The search calls one function by its address with the doubles of a register: the value, the state
+and the arguments from the event, one behind the other. It puts the new value and state in their
+place and returns `STEPPED`; or `HAS_FAILED` if the user's code failed, and then `failure` says how.
 
-Compiled code differs from Python where it meets infinities and what is not a number (a logarithm of
-0 is an error in Python, and minus infinity compiled): there Python is asked.
+Compiled code differs from Python for infinities and NaN (a logarithm of 0 is an error in Python,
+and minus infinity compiled): there it returns `ASK_PYTHON`, and the function of Python is called.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types
-from numba.core.errors import NumbaError
 
-from elsinore.kernels import COMPILE_VARIABLE, intrinsics  # noqa: F401 - for `call_at`
+from elsinore.kernels import COMPILE_VARIABLE
 from elsinore.kernels.decorator import is_off
-from elsinore.kernels.foreign import FOREIGN, call_at
 from elsinore.matches.aggregates import UserAggregate
 from elsinore.matches.arrays import Doubles
 
+STEPPED, HAS_FAILED, ASK_PYTHON = range(3)
+FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the form of such a function
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the compiler's messages have them where colorama is there
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
@@ -44,7 +43,7 @@ class Stepper:
         self._arguments = arguments
         self._states: dict[int, Any] = {}
         self._python = FOREIGN(self._step)
-        self.address = _address(self._python)
+        self.python_address = self.address = _address(self._python)
         self._compiled = None
         self.why_not: str | None = None  # it is not compiled
         if aggregate.initial is None:
@@ -52,7 +51,7 @@ class Stepper:
         elif is_off():
             self.why_not = f"{COMPILE_VARIABLE} is 0"
         else:
-            self._compiled, self.why_not = _compiled(aggregate, arguments, self.address)
+            self._compiled, self.why_not = _compiled(aggregate, arguments)
         if self._compiled is not None:
             self.address = int(self._compiled.address)
 
@@ -89,8 +88,8 @@ class Stepper:
         except Exception as error:
             self.failure = f"{called}({', '.join(map(repr, given))}) raised "
             self.failure += f"{type(error).__name__}: {error}"
-            return 1
-        return 0
+            return HAS_FAILED
+        return STEPPED
 
     def _state(self, doubles: Doubles, width: int) -> Any:
         if self.aggregate.initial is not None:
@@ -129,10 +128,15 @@ def _address(function: Any) -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
-def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> tuple[Any, str | None]:
-    """Return the function as machine code; None and why where the user's code does not compile."""
+def _compiled(aggregate: UserAggregate, arguments: int) -> tuple[Any, str | None]:
+    """Return the function as machine code; None and why if the user's code does not compile."""
+    try:
+        from numba import carray, cfunc, njit, types  # noqa: PLC0415 - an extra
+        from numba.core.errors import NumbaError  # noqa: PLC0415
+    except ImportError:
+        return None, "Numba is not installed"
     width = aggregate.width
-    names: dict[str, Any] = {"carray": carray, "call_at": call_at, "python": python, "np": np}
+    names: dict[str, Any] = {"carray": carray, "np": np}
     words = {}
     for method in ("step", "value"):
         function = getattr(aggregate.given, method)
@@ -160,12 +164,12 @@ def _compiled(aggregate: UserAggregate, arguments: int, python: int) -> tuple[An
             else [f"        if len(new) != {width}:", "            raise ValueError"]
         ),
         "    except Exception:",
-        "        return call_at(python, a.ctypes.data)",
+        f"        return {ASK_PYTHON}",
         f"    if not ({finite} and np.isfinite(result)):",
-        "        return call_at(python, a.ctypes.data)",
+        f"        return {ASK_PYTHON}",
         *(f"    a[{1 + n}] = n{n}" for n in range(width)),
         "    a[0] = result",
-        "    return 0",
+        f"    return {STEPPED}",
     ]
     exec("\n".join(lines), names)
     try:

@@ -160,7 +160,9 @@ def _put_aggregates(
         made = stepper(register.aggregate, len(register.arguments))
         steppers.append(made)
         rows = [layout.double(name) for name in register.arguments]
-        steps[register] = table.put([register.aggregate.width, len(rows), made.address, *rows])
+        steps[register] = table.put(
+            [register.aggregate.width, len(rows), made.address, made.python_address, *rows]
+        )
         for number, value in enumerate((float("nan"), *made.initial)):
             initial += [place + number, len(program.constants)]
             program.constants.append(value)

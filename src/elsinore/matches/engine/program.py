@@ -225,9 +225,9 @@ def _with_aggregate(
     kind, register, column, is_whole = update
     if kind != RegisterKind.USER:
         return update
-    width, count, address = made.integers[column : column + 3].tolist()
-    rows = made.integers[column + 3 : column + 3 + count].tolist()
-    begin, _ = aggregates.put([(address, *arguments.put(rows), 1 + width)])
+    width, count, *addresses = made.integers[column : column + 4].tolist()
+    rows = made.integers[column + 4 : column + 4 + count].tolist()
+    begin, _ = aggregates.put([(*addresses, *arguments.put(rows), 1 + width)])
     return kind, register, begin, is_whole
 
 

@@ -51,6 +51,8 @@ PRESENT = cython.declare(cython.int, 5)
 NTH = cython.declare(cython.int, 10)
 LAG = cython.declare(cython.int, 11)
 USER = cython.declare(cython.int, 7)
+STEPPED = cython.declare(cython.longlong, 0)  # how a call of an aggregate ends
+ASK_PYTHON = cython.declare(cython.longlong, 2)
 
 
 @cython.cfunc
@@ -129,7 +131,12 @@ def step_aggregate(
         if isnan(value):
             return
         match.numbers[step, target + argument] = value
-    if call_step(program.aggregates[aggregate].address, match.numbers, step, place) != 0:
+    status: cython.longlong = call_step(
+        program.aggregates[aggregate].address, match.numbers, step, place
+    )
+    if status == ASK_PYTHON:
+        status = call_step(program.aggregates[aggregate].python_address, match.numbers, step, place)
+    if status != STEPPED:
         program.failed_row = row
 
 

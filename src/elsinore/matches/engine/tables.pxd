@@ -54,6 +54,7 @@ cdef struct Update:
 
 cdef struct Aggregate:
     long long address
+    long long python_address
     int arguments
     int arguments_end
     int place

@@ -40,7 +40,14 @@ EDGE = _ints(
 WAY = _ints("negatives", "negatives_end")
 UPDATE = _ints("kind", "register", "column", "is_whole")
 AGGREGATE = np.dtype(
-    [("address", "i8"), ("arguments", "i4"), ("arguments_end", "i4"), ("place", "i4")], align=True
+    [
+        ("address", "i8"),
+        ("python_address", "i8"),
+        ("arguments", "i4"),
+        ("arguments_end", "i4"),
+        ("place", "i4"),
+    ],
+    align=True,
 )
 INITIAL = np.dtype([("value", "f8"), ("register", "i4")], align=True)
 ORDER = _ints("target", "place", "bound", "tree", "places", "is_equality")
