@@ -34,14 +34,14 @@ from elsinore.model.clock import (
     NANOSECONDS,
     Clock,
     clock_for,
+    in_ticks,
     largest_time,
-    lengths_matter,
-    set_to,
-    windows_set_to,
+    units_change_queries,
+    windows_in_ticks,
     with_units,
 )
-from elsinore.model.collecting import without_collecting
 from elsinore.model.expression import Call, Constant, walk
+from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.parameters import bound, parameters_of
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
@@ -219,13 +219,13 @@ class Workload:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
         whole = tuple(attributes) if self._lists_whole_events else ()
         with self._pointing():
-            windows = windows_set_to(self._queries, clock)
-        units = clock.numeric_times if lengths_matter(self._queries, clock) else ()
+            windows = windows_in_ticks(self._queries, clock)
+        units = clock.numeric_times if units_change_queries(self._queries, clock) else ()
         key = (fineness, tuple(windows.values()), units, whole, uncertain)
         if key not in self._plans:
             with self._pointing():
                 self._plans[key] = plan(
-                    set_to(self._queries, clock),
+                    in_ticks(self._queries, clock),
                     granularity=fineness,
                     aggregates=self._aggregates,
                     attributes=whole,
@@ -640,10 +640,10 @@ class Workload:
         """Refuse queries about the probability of matches if events have exact times."""
         passed: set[Form] = set()
         for query in self._queries:
-            if query.alike is not None:
-                if query.alike.form in passed:
+            if query.form_instance is not None:
+                if query.form_instance.form in passed:
                     continue
-                passed.add(query.alike.form)
+                passed.add(query.form_instance.form)
             places = [
                 node.span
                 for item in query.returns
@@ -677,7 +677,7 @@ class Workload:
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
             clock = replace(clock, numeric_times=tuple(numeric.items()))
-            windows = windows_set_to(self._queries, clock)
+            windows = windows_in_ticks(self._queries, clock)
         units = any("WITHIN" not in window.bare for window in windows)
         largest = largest_time(windows.values())
         return replace(options, clock=clock, largest_time=largest, units_written=units)
@@ -709,7 +709,7 @@ class Workload:
                 f"Unknown format {format!r}. Formats: {', '.join(EXPLAINERS)}."
                 f"{did_you_mean(str(format), EXPLAINERS)}"
             )
-        with without_collecting():
+        with without_garbage_collection():
             return Explained(EXPLAINERS[format](self.plan))
 
     @contextmanager

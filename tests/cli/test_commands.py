@@ -389,4 +389,4 @@ def test_bare_numbers_after_within_are_refused_for_timestamps(
     write_table(EVENTS.set_column(0, "time", times), "events.parquet", "parquet")
     done = call(*command, "w.cep", "--events", "events.parquet")
     assert done.exit_code == 2
-    assert "WITHIN must say a unit, as in '30 seconds'" in done.stderr
+    assert "WITHIN needs a unit, as in '30 seconds'" in done.stderr

@@ -216,7 +216,7 @@ def test_bare_numbers_are_in_the_unit_of_the_times(spark: SparkSession, unit: st
 def test_bare_numbers_are_refused_for_timestamps(spark: SparkSession) -> None:
     columns = TICKS | {"time": pa.array([1, 2], pa.timestamp("us"))}
     for run in (local, lambda *given: on_spark(spark, *given)):
-        with pytest.raises(QuerySemanticError, match=r"WITHIN must say a unit.*'30 seconds'") as e:
+        with pytest.raises(QuerySemanticError, match=r"WITHIN needs a unit.*'30 seconds'") as e:
             run(RISE.format("WITHIN 2"), columns)
         assert e.value.line == 1
 

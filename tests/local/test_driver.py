@@ -355,7 +355,7 @@ def test_a_workload_is_planned_once_for_clocks_by_which_its_windows_are_the_same
     assert told.planned(clock=Clock(1_000)) is not told.plan
     bare = Elsinore.parse(f"{PATTERN} WITHIN 60;")
     assert bare.planned(clock=Clock(1, NANOSECONDS["ms"])) is not bare.plan
-    with pytest.raises(QuerySemanticError, match="must say a unit"):
+    with pytest.raises(QuerySemanticError, match="needs a unit"):
         bare.planned(clock=Clock(1, None))
 
 

@@ -65,7 +65,7 @@ def call(name: str, *arguments: Expression) -> Call:
     return Call(name, arguments)
 
 
-# --- parts_are_there ------------------------------------------------------------------------------
+# --- patterns_and_lists_are_not_empty -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_names_and_lists_are_not_empty() -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        (Sequence((A, Conjunction((B, C)))), "at the top only"),
+        (Sequence((A, Conjunction((B, C)))), "only be at the top"),
         (Kleene(A, 0, 0), "repeated 0 times"),
         (Kleene(A, 3, 2), "{3,2} asks for more"),
         (Sequence((A, Negation(B), Negation(C))), "write NOT (B b OR C c)"),
@@ -141,7 +141,7 @@ def test_a_pattern_matches_something(pattern: Pattern) -> None:
 )
 def test_what_is_under_not_matches_something(negative: Pattern, remedy: str) -> None:
     pattern = Sequence((A, Negation(negative), D))
-    refused(f"What is under NOT can match nothing at all. {remedy}", pattern=pattern)
+    refused(f"The pattern under NOT can match nothing at all. {remedy}", pattern=pattern)
 
 
 @pytest.mark.parametrize("pattern", [Disjunction((A, Negation(B))), Kleene(Negation(B), 0, None)])
@@ -219,7 +219,7 @@ def test_an_attribute_of_no_event_is_told_once_with_the_one_that_it_may_be_of() 
 
 def test_what_a_query_groups_by_may_have_the_name_of_a_variable() -> None:
     named = (COUNT, ReturnItem(Column("b")))
-    refused("'b' stands for events", returns=named)
+    refused("'b' is a variable", returns=named)
     assert query(returns=named, group_by=("b",))
 
 

@@ -17,8 +17,8 @@ from elsinore.model.check import variables_named
 from elsinore.model.evaluate import evaluate, is_true
 from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Literal, Reference
 from elsinore.model.kinds import Strategy
-from elsinore.model.moments import Span, computed
 from elsinore.model.query import Query
+from elsinore.model.time_values import Span, computed
 
 State = tuple[pt.Pattern, ...]
 Site = tuple[int, ...]

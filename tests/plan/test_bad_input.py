@@ -35,13 +35,13 @@ CASES = [
         "RETURN COUNT(*) PATTERN SEQ(A, B AND C)",
         (2, "B AND C"),
         "AND joins whole patterns",
-        "it stands at the top only",
+        "it can only be at the top",
     ),
     (
         "RETURN COUNT(*) PATTERN (A AND B)+",
         (2, "(A AND B)"),
         "AND joins whole patterns",
-        "it stands at the top only",
+        "it can only be at the top",
     ),
     ("RETURN COUNT(*) PATTERN NOT A", (2, "NOT A"), "NOT stands only", "as a member of a SEQ"),
     (
@@ -65,13 +65,13 @@ CASES = [
     (
         "RETURN COUNT(*) PATTERN SEQ(A, NOT N*, B)",
         (2, "N*"),
-        "What is under NOT can match nothing at all",
+        "The pattern under NOT can match nothing at all",
         "for instance + instead of *",
     ),
     (
         "RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(NOT N), B)",
         (2, "SEQ(NOT N)"),
-        "What is under NOT can match nothing at all",
+        "The pattern under NOT can match nothing at all",
         "as in SEQ(A, NOT B)",
     ),
     (

@@ -75,7 +75,7 @@ def test_conditions_that_fit_the_attributes_pass(where: str) -> None:
         ("T.name < 10", r"cannot be compared\. Write '10' in quotes\.$"),
         ("T.speed < ' -1.5'", r"cannot be compared\. Write -1\.5 without quotes\.$"),
         ("T.speed < '+5.'", r"cannot be compared\. Write 5 without quotes\.$"),
-        ("T.pool = 'true'", r"A truth value stands by itself, or after NOT, or beside TRUE"),
+        ("T.pool = 'true'", r"A truth value stands alone, or after NOT, or is compared with TRUE"),
         ("T.at < 10", r"A time is written as in '2024-01-31T12:00:00'"),
         ("T.at = T.name", "a time beside text"),
         ("T.pool = 1", "a truth value beside a number"),

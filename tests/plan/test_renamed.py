@@ -72,10 +72,10 @@ def test_queries_of_one_form_share_it_and_copies_with_other_clauses_do_not() -> 
     first, second = parse_workload(
         "QUERY p RETURN COUNT(*) PATTERN SEQ(A, B+); QUERY q RETURN COUNT(*) PATTERN SEQ(C, B+)"
     )
-    assert first.alike
-    assert second.alike
-    assert first.alike.form is second.alike.form
-    assert (first.alike.names, second.alike.names) == (("A", "B"), ("C", "B"))
+    assert first.form_instance
+    assert second.form_instance
+    assert first.form_instance.form is second.form_instance.form
+    assert (first.form_instance.names, second.form_instance.names) == (("A", "B"), ("C", "B"))
     assert replace(first, group_by=("g",)).alike is None
 
 

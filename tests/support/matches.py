@@ -22,8 +22,8 @@ from elsinore.matches.engine import pattern as search
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.spec import spec_of
 from elsinore.model import pattern as pt
-from elsinore.model.moments import Moment, Span
 from elsinore.model.query import Workload
+from elsinore.model.time_values import Moment, Span
 from elsinore.operators import OperatorOptions, kind_for, kind_in
 from elsinore.plan import Carried, PlanOptions, Unit
 from elsinore.plan.modes import HIGH, LAW, Uncertainty

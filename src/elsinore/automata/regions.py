@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from elsinore.model import expression as ex
 from elsinore.model.evaluate import evaluate
 from elsinore.model.expression import Attribute, Binary, Expression, InList, IsNull, Literal
-from elsinore.model.times_in_text import time_of
+from elsinore.model.text_times import seconds_from_text
 
 REGION_LIMIT = 4096  # combinations of regions that are tried one by one; beyond it z3 is asked
 
@@ -130,7 +130,7 @@ def _readings(use: _Use) -> tuple[_Reading, ...]:
     all_readings = [_Reading(nothing, (None,))]
     numbers = {c: c.value for c in use.constants if _is_number(c.value)}
     texts = {c: c.value for c in use.constants if isinstance(c.value, str)}
-    times = {c: time_of(text) for c, text in texts.items()}
+    times = {c: seconds_from_text(text) for c, text in texts.items()}
     truths = {c: c.value for c in use.constants if isinstance(c.value, bool)}
     if numbers:
         all_readings.append(_numbers(nothing, numbers))

@@ -30,7 +30,7 @@ from elsinore.model.expression import (
     Literal,
     Operator,
 )
-from elsinore.model.times_in_text import time_of
+from elsinore.model.text_times import seconds_from_text
 
 TIMEOUT = 1_000  # milliseconds; a question not answered by then counts as possible
 ROUNDING = Fraction(1, 2**22)  # relative; of single precision, with one bit to spare
@@ -96,7 +96,7 @@ def _context(z3: Any) -> Any:
 def _orders(predicates: Iterable[Expression]) -> list[Texts]:
     """Return the orders that text constants may stand in: of texts and, if some are, of times."""
     texts = sorted({value for p in predicates for value in _texts(p)})
-    times = {text: moment for text in texts if (moment := time_of(text)) is not None}
+    times = {text: moment for text in texts if (moment := seconds_from_text(text)) is not None}
     orders = [{text: place for place, text in enumerate(texts, start=0 if "" in texts else 1)}]
     if times:
         place = {moment: place for place, moment in enumerate(sorted(set(times.values())), start=1)}

@@ -222,7 +222,7 @@ class QueryBuilder:
         if origin is not None:
             given["ORIGIN"] = _origin(origin)
         values = {clause: value for clause, (value, _) in given.items()}
-        window = Window.of(
+        window = Window.from_microseconds(
             values["WITHIN"],
             values.get("SLIDE"),
             values.get("ORIGIN"),
@@ -279,7 +279,9 @@ class QueryBuilder:
         """
         value, bare = _microseconds(length)
         marked = frozenset({"SUPPRESS"} if bare else ())
-        return replace(self, suppressed=Window.of(value, bare=marked, clause="SUPPRESS"))
+        return replace(
+            self, suppressed=Window.from_microseconds(value, bare=marked, clause="SUPPRESS")
+        )
 
     def confidence(self, at_least: float) -> QueryBuilder:
         """Keep the matches that are at least this probable."""

@@ -35,12 +35,12 @@ from elsinore.language.statements import Clauses, Statement, read_clauses, split
 from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
 from elsinore.model import pattern as pt
-from elsinore.model.collecting import without_collecting
-from elsinore.model.query import Alike, Form
+from elsinore.model.garbage import without_garbage_collection
+from elsinore.model.query import Form, FormInstance
 from elsinore.model.window import LONGEST, MOST_WINDOWS
 
 
-@without_collecting()
+@without_garbage_collection()
 def parse_workload(text: str, name: str = "<query>") -> Workload:
     """Return the queries of a text; `name` is what errors call the text, such as its file's name.
 
@@ -222,9 +222,9 @@ def _query(
         return None
     form = form_of(statement.tokens, statement.types)
     first = valid_forms.get(form.key)
-    shared = first.alike.form if first and first.alike else Form()
+    shared = first.form_instance.form if first and first.form_instance else Form()
     try:
-        query = _build(clauses, span, Alike(shared, form.names), first)
+        query = _build(clauses, span, FormInstance(shared, form.names), first)
     except (QueryError, InvalidWorkloadError) as error:
         errors.extend(_each(error))
         return None
@@ -266,10 +266,10 @@ def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Leng
 def _suppressing(length: Length) -> Window:
     """Return the window after a match in which no other is returned."""
     bare = frozenset({"SUPPRESS"} if length.bare else ())
-    return Window.of(length.value, bare=bare, span=length.span, clause="SUPPRESS")
+    return Window.from_microseconds(length.value, bare=bare, span=length.span, clause="SUPPRESS")
 
 
-def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Query:
+def _build(clauses: Clauses, span: Span, alike: FormInstance, first: Query | None) -> Query:
     """Return a query; `first` is a valid one of the same form."""
     values = clauses.values
     condition = values.get("WHERE") or Condition((), ())
@@ -282,7 +282,7 @@ def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Q
         slide: Length | None = values.get("SLIDE")
         origin: Length | None = values.get("ORIGIN")
         given = {"WITHIN": within, "SLIDE": slide, "ORIGIN": origin}
-        window = Window.of(
+        window = Window.from_microseconds(
             within.value,
             slide.value if slide else None,
             origin.value if origin else None,
@@ -320,5 +320,5 @@ def _build(clauses: Clauses, span: Span, alike: Alike, first: Query | None) -> Q
         span=span,
         places=places,
         is_valid=first is not None,
-        of_form=alike,
+        instance_of=alike,
     )

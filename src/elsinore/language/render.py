@@ -38,7 +38,7 @@ from elsinore.model import (
     Window,
     Workload,
 )
-from elsinore.model.expression import OF_MATCH
+from elsinore.model.expression import MATCH_FUNCTIONS
 
 REPETITIONS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
@@ -236,7 +236,7 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
         case Call(name, arguments):
             inside = ", ".join(_expression(argument, Level.OR, case) for argument in arguments)
             star = "*" if name == "COUNT" and not arguments else ""
-            plain = (is_bare_name(name) or name in OF_MATCH) and name == name.upper()
+            plain = (is_bare_name(name) or name in MATCH_FUNCTIONS) and name == name.upper()
             return Level.ATOM, f"{case(name) if plain else _quoted(name)}({inside}{star})"
         case Negative(operand):
             text = _expression(operand, Level.ATOM, case)

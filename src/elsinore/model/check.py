@@ -1,6 +1,6 @@
-"""The rules that every query keeps, whichever way it was made.
+"""The rules that every query obeys, whether it was parsed or built.
 
-Each rule is one function from a query to the errors it finds; `RULES` lists them.
+Each rule is a function from a query to its errors; `RULES` lists them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.clauses import Clauses, ReturnItem
 from elsinore.model.expression import (
     AGGREGATES,
-    OF_MATCH,
+    MATCH_FUNCTIONS,
     SCALARS,
     SPREADS,
     Attribute,
@@ -36,17 +36,17 @@ KLEENE_REFERENCES = frozenset(Reference) - {Reference.PLAIN}
 
 
 def check_query(query: Clauses) -> list[QueryError]:
-    """Return everything that is wrong with a query, in the order of `RULES`."""
+    """Return all errors in a query, in the order of `RULES`."""
     return [error for rule in RULES for error in rule(query)]
 
 
 def query_kind(query: Clauses) -> Kind:
-    """Return the engine a query asks for: trends unless it returns matches."""
+    """Return the engine for a query: trends unless it returns matches."""
     wants = {kind for item in query.returns for kind in _item_kinds(item)}
     return Kind.MATCHES if Kind.MATCHES in wants else Kind.TRENDS
 
 
-_SYNONYMS = {  # what other dialects call a function of ours
+_SYNONYMS = {  # function names of other SQL dialects
     "VAR": "VARIANCE",
     "VAR_SAMP": "VARIANCE",
     "VARIANCE_SAMP": "VARIANCE",
@@ -62,7 +62,7 @@ _SYNONYMS = {  # what other dialects call a function of ours
 
 
 def variables_named(pattern: pt.Pattern, name: str) -> tuple[str, ...]:
-    """Return the variables a name stands for: itself, or all variables of a type of that name.
+    """Return the variables that a name refers to: itself, or all variables of a type of that name.
 
     >>> pattern = pt.Sequence((pt.Event("A", "first"), pt.Event("A", "second")))
     >>> variables_named(pattern, "A")
@@ -79,14 +79,14 @@ def _error(query: Clauses, message: str, span: Span | None, *choices: str) -> Qu
 
 
 def _item_kinds(item: ReturnItem) -> set[Kind]:
-    """Return the engines that one RETURN item asks for; none for a group attribute or constant."""
+    """Return the engines that can compute a RETURN item; empty for group attributes, constants."""
     kinds: set[Kind] = set()
     pending: list[ex.Expression] = [item.expression]
     while pending:
         node = pending.pop()
         if _is_unknown(node):
             continue
-        if isinstance(node, Call) and node.name in OF_MATCH:
+        if isinstance(node, Call) and node.name in MATCH_FUNCTIONS:
             kinds.add(Kind.MATCHES)
         elif isinstance(node, Call) and node.name in AGGREGATES:
             inside = [
@@ -106,13 +106,13 @@ _INDICES |= dict.fromkeys(("LAST", "LAST_VALUE"), "LEN")
 
 
 def _is_unknown(node: ex.Expression) -> bool:
-    """Return whether a node calls a function that there is not.
+    """Return whether a node calls an unknown function.
 
-    One over several events of a match, such as `b[].x`, may be an aggregate that the user defines.
+    A call over several events of a match, `f(b[].x)`, may be a user-defined aggregate.
     """
     return (
         isinstance(node, Call)
-        and node.name not in AGGREGATES | SCALARS | OF_MATCH.keys()
+        and node.name not in AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys()
         and not any(
             attribute.reference in PREFIX_REFERENCES
             for argument in node.arguments
@@ -122,7 +122,7 @@ def _is_unknown(node: ex.Expression) -> bool:
 
 
 def _is_refused(item: ReturnItem, variables: set[str]) -> bool:
-    """Return whether another rule says more of an item: an unknown function, a whole event."""
+    """Return whether another rule reports an item: an unknown function, a whole event."""
     return any(
         _is_unknown(node) or (isinstance(node, Column) and node.name in variables)
         for node in ex.walk(item.expression)
@@ -140,24 +140,24 @@ def pattern_is_not_empty(query: Clauses) -> Iterator[QueryError]:
         if not isinstance(node, pt.Negation) or any(_misplaced_nots(node.pattern)):
             continue
         if pt.nullable(node.pattern):
-            message = f"What is under NOT can match nothing at all. {_obligatory(node.pattern)}"
+            message = f"The pattern under NOT can match nothing at all. {_obligatory(node.pattern)}"
             yield _error(query, message, node.pattern.span)
 
 
 def _obligatory(pattern: pt.Pattern) -> str:
-    """Return how a pattern that can match nothing is made to match something."""
+    """Return the remedy for a pattern that can match nothing."""
     if pt.positive_events(pattern):
         return "Make at least one of its parts obligatory, for instance + instead of *."
     return (
-        "NOT says what must not occur beside other events: name one of those too, as in "
+        "NOT excludes events between or beside other events: name one of those too, as in "
         "SEQ(A, NOT B)."
     )
 
 
-def parts_are_there(query: Clauses) -> Iterator[QueryError]:
-    """Names are not empty; SEQ and IN hold something, OR and AND at least two patterns.
+def patterns_and_lists_are_not_empty(query: Clauses) -> Iterator[QueryError]:
+    """Names, SEQ and IN are not empty; OR and AND have at least two patterns.
 
-    Only queries built in Python can break this; the language cannot even write it.
+    Only queries built in Python can break this rule; the grammar excludes it.
     """
     names = [query.name, *query.group_by, *query.equivalence]
     for node in pt.walk(query.pattern):
@@ -181,17 +181,17 @@ def parts_are_there(query: Clauses) -> Iterator[QueryError]:
 
 
 def operators_stand_where_they_may(query: Clauses) -> Iterator[QueryError]:
-    """AND stands on top, NOT in a SEQ and not next to NOT, repetition counts make sense."""
+    """AND is at the top, NOT in a SEQ and not next to NOT, repetition counts make sense."""
     for node in pt.walk(query.pattern):
         if isinstance(node, pt.Conjunction) and node is not query.pattern:
-            yield _error(query, "AND joins whole patterns: it stands at the top only.", node.span)
+            yield _error(query, "AND joins whole patterns: it can only be at the top.", node.span)
         if isinstance(node, pt.Kleene) and node.most is not None:
             if node.most < 1:
                 yield _error(query, "A pattern repeated 0 times matches nothing.", node.span)
             elif node.least > node.most:
                 yield _error(
                     query,
-                    f"{{{node.least},{node.most}}} asks for more repetitions than it allows.",
+                    f"{{{node.least},{node.most}}} has a minimum above its maximum.",
                     node.span,
                 )
     for several in _nots_side_by_side(query.pattern):
@@ -199,11 +199,11 @@ def operators_stand_where_they_may(query: Clauses) -> Iterator[QueryError]:
         message = f"NOTs side by side: write NOT ({patterns}) where none of these may occur."
         yield _error(query, message, several[1].span)
     for negation in _misplaced_nots(query.pattern):
-        yield _error(query, "NOT stands only as a member of a SEQ.", negation.span)
+        yield _error(query, "NOT can only be a member of a SEQ.", negation.span)
 
 
 def _misplaced_nots(pattern: pt.Pattern) -> Iterator[pt.Negation]:
-    """Yield the NOTs that are no member of a SEQ."""
+    """Yield the NOTs that are not members of a SEQ."""
     if isinstance(pattern, pt.Negation):
         yield pattern
     for node in pt.walk(pattern):
@@ -212,7 +212,7 @@ def _misplaced_nots(pattern: pt.Pattern) -> Iterator[pt.Negation]:
 
 
 def _nots_side_by_side(pattern: pt.Pattern) -> Iterator[list[pt.Negation]]:
-    """Yield the NOTs of each SEQ that follow one another, whatever SEQs stand in it."""
+    """Yield the adjacent NOTs of each SEQ, after flattening nested SEQs."""
     if isinstance(pattern, pt.Sequence):
         parts = pt.members(pattern)
         for negative, group in itertools.groupby(parts, lambda part: isinstance(part, pt.Negation)):
@@ -226,7 +226,7 @@ def _nots_side_by_side(pattern: pt.Pattern) -> Iterator[list[pt.Negation]]:
 
 
 def _sketch(pattern: pt.Pattern) -> str:
-    """Return a pattern as it stands in a remedy: its events, SEQ and OR, the rest left out."""
+    """Return the text of a pattern for a remedy: only its events, SEQ and OR."""
     match pattern:
         case pt.Event(type_name, variable):
             return type_name if type_name == variable else f"{type_name} {variable}"
@@ -295,8 +295,8 @@ def _functions_known(
     for node in ex.walk(expression):
         if not isinstance(node, Call):
             continue
-        if node.name in OF_MATCH:
-            least, most = OF_MATCH[node.name]
+        if node.name in MATCH_FUNCTIONS:
+            least, most = MATCH_FUNCTIONS[node.name]
             if not least <= len(node.arguments) <= most:
                 takes = "no argument" if most == 0 else "the name of an attribute, or nothing"
                 yield _error(query, f"{node.name} takes {takes}.", node.span)
@@ -322,28 +322,28 @@ def _functions_known(
                 yield _error(query, message, node.span)
                 continue
             near = did_you_mean(_SYNONYMS.get(node.name, node.name), names)
-            own = _own_aggregates(node.name, read) if in_return and not near else ""
+            hint = _user_aggregate_hint(node.name, read) if in_return and not near else ""
             yield _error(
                 query,
-                f"There is no function '{node.name}'.{near} Functions: {', '.join(names)}.{own}",
+                f"There is no function '{node.name}'.{near} Functions: {', '.join(names)}.{hint}",
                 node.span,
                 *names,
             )
 
 
-def _own_aggregates(name: str, read: Attribute | None) -> str:
-    """Return where aggregates that users define may be used; "" for functions of other values."""
+def _user_aggregate_hint(name: str, read: Attribute | None) -> str:
+    """Return the places where a user-defined aggregate may be used; "" if none is possible."""
     if read is None:
         return ""
     over = f"{name}({read.variable}[].{read.name or 'x'})"
     return (
-        " If it is an aggregate of your own (aggregates=, --python): these are computed for each "
-        f"match, not over trends. Write {over}, which asks for matches."
+        " If it is a user-defined aggregate (aggregates=, --python): these are computed for each "
+        f"match, not over trends. Write {over}, which returns matches."
     )
 
 
 def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
-    """RETURN asks for trends or for matches, never for both."""
+    """RETURN has values of trends or of matches, never of both."""
     if not query.returns:
         yield _error(query, "RETURN needs at least one column.", query.span)
     kinds: dict[Kind, ReturnItem] = {}
@@ -368,7 +368,7 @@ def returns_are_of_one_kind(query: Clauses) -> Iterator[QueryError]:
 
 
 def _readings(query: Clauses, matches: ex.Expression) -> str:
-    """Return what an aggregate over `b[]` may have been meant as; else the remedy alone."""
+    """Return the two possible meanings of an aggregate over `b[]`; without one only the remedy."""
     match matches:
         case Call(name, (Attribute(variable, attribute, Reference.ALL),)) if name in AGGREGATES:
             of = "" if attribute is None else f".{attribute}"
@@ -382,14 +382,14 @@ def _readings(query: Clauses, matches: ex.Expression) -> str:
             return (
                 f"Over all trends it is {name}({variable}{of}), one number for each group and "
                 f"window, beside {beside}; of each match it is {name}({variable}[]{of}), in a row "
-                f"of its own, and there is no {beside} beside it. Ask for both in two queries."
+                f"of its own, and there is no {beside} beside it. Write two queries for both."
             )
         case _:
-            return f"Ask for them in two queries{_of_each_match(query)}."
+            return f"Write two queries{_of_each_match(query)}."
 
 
 def _of_each_match(query: Clauses) -> str:
-    """Return how an aggregate over trends is written as one of each match, where there is a way."""
+    """Return the text of an aggregate over trends as one of each match; "" if there is none."""
     for item in query.returns:
         match item.expression:
             case Call(name, (Attribute(variable, attribute, Reference.PLAIN),)) if _item_kinds(
@@ -401,8 +401,8 @@ def _of_each_match(query: Clauses) -> str:
     return ""
 
 
-def returned_columns_are_told_apart(query: Clauses) -> Iterator[QueryError]:
-    """Each alias is given once, and not to a column that every result has."""
+def result_columns_have_distinct_names(query: Clauses) -> Iterator[QueryError]:
+    """Aliases are distinct, and differ from the columns that every result has."""
     taken = {"window_start", "window_end"} if query.window else set()
     for item in query.returns:
         if item.alias is None:
@@ -426,20 +426,20 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
         ids = {
             id(argument)
             for node in ex.walk(item.expression)
-            if isinstance(node, Call) and node.name in OF_MATCH
+            if isinstance(node, Call) and node.name in MATCH_FUNCTIONS
             for argument in node.arguments
         }
-        of_nobody = _of_nobody(query, item.expression)
+        without_variable = _aggregates_without_variable(query, item.expression)
         for node in ex.walk(item.expression):
-            if id(node) in of_nobody:
-                yield _error(query, of_nobody[id(node)], node.span)
+            if id(node) in without_variable:
+                yield _error(query, without_variable[id(node)], node.span)
             elif isinstance(node, Attribute):
                 yield from _known(query, node)
                 named = variables_named(query.pattern, node.variable)
                 if named and not positive.intersection(named):
                     yield _error(
                         query,
-                        f"'{node.variable}' stands under NOT: no trend or match holds such an "
+                        f"'{node.variable}' is under NOT: no trend or match contains such an "
                         "event.",
                         node.span,
                     )
@@ -448,7 +448,7 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
             elif node.name in positive:
                 whole = f"{node.name}[].x, or {node.name}[] for all of them"
                 how = whole if node.name in kleene else f"{node.name}.x"
-                message = f"'{node.name}' stands for events: name an attribute of theirs, as {how}."
+                message = f"'{node.name}' is a variable: name an attribute of its events, as {how}."
                 yield _error(query, message, node.span)
             elif id(node) not in ids:
                 groups = ", ".join(shared) or "none"
@@ -462,10 +462,10 @@ def returned_values_exist(query: Clauses) -> Iterator[QueryError]:
                 )
 
 
-def _of_nobody(query: Clauses, expression: ex.Expression) -> dict[int, str]:
-    """Return how to write aggregates of attributes without their event, by what they are of.
+def _aggregates_without_variable(query: Clauses, expression: ex.Expression) -> dict[int, str]:
+    """Return messages for aggregates of an attribute without a variable, by the argument's `id`.
 
-    `SUM(amount)` may have a variable in its brackets: it has where one has nearly that name.
+    In `SUM(amount)`, `amount` is a misspelt variable if some variable has a similar name.
     """
     events = [event.variable for event in pt.positive_events(query.pattern)]
     kleene = pt.kleene_variables(query.pattern)
@@ -485,7 +485,7 @@ def _of_nobody(query: Clauses, expression: ex.Expression) -> dict[int, str]:
 
 
 def whole_events_are_counted_or_listed(query: Clauses) -> Iterator[QueryError]:
-    """An event without an attribute stands in COUNT, or as the list `b[]` of all of a variable."""
+    """Events without an attribute are arguments of COUNT, or the list `b[]` of a variable."""
     for item in query.returns:
         counted = {
             id(argument)
@@ -510,8 +510,10 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
             continue
-        if any(map(_is_unknown, ex.walk(item.expression))) or _of_nobody(query, item.expression):
-            continue  # `returned_values_exist` tells of it
+        if any(map(_is_unknown, ex.walk(item.expression))) or _aggregates_without_variable(
+            query, item.expression
+        ):
+            continue  # `returned_values_exist` reports it
         yield _error(
             query,
             "A trend query returns grouping attributes, COUNT(*), COUNT(E), SUM(E.a), AVG(E.a), "
@@ -522,7 +524,7 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
 
 
 def spreads_are_over_trends(query: Clauses) -> Iterator[QueryError]:
-    """VARIANCE and its like range over all trends, not over the events of one match."""
+    """VARIANCE and similar aggregates are over all trends, not over the events of one match."""
     for expression in query.expressions:
         for node in ex.walk(expression):
             if not isinstance(node, Call) or node.name not in SPREADS:
@@ -550,7 +552,7 @@ def pairs_of_trends_are_counted(query: Clauses) -> Iterator[QueryError]:
                 yield _error(
                     query,
                     "AND counts pairs of trends: it returns COUNT(*) and LOG2(COUNT(*)). Aggregate "
-                    "over the events of one of its patterns in a query of its own.",
+                    "over the events of one of its patterns in a separate query.",
                     aggregate.span,
                 )
 
@@ -574,8 +576,8 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
         yield from _functions_known(query, predicate, in_return=False)
         aggregated: set[int] = set()
         for node in ex.walk(predicate):
-            if isinstance(node, Call) and node.name in OF_MATCH:
-                message = f"{node.name} is known of complete matches: it stands in RETURN."
+            if isinstance(node, Call) and node.name in MATCH_FUNCTIONS:
+                message = f"{node.name} is a function of complete matches: use it in RETURN."
                 yield _error(query, message, node.span)
                 break
             if isinstance(node, Call) and node.name not in SCALARS | _INDICES.keys():
@@ -628,7 +630,7 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
 def expressions_have_types(query: Clauses) -> Iterator[QueryError]:
     """Conditions are true or false, and every operator and function fits its operands.
 
-    What the attributes hold is not known yet: whatever they may hold is considered.
+    The kinds of attributes are not known yet: all possible kinds are considered.
     """
     wanted = [(predicate, AttributeKind.BOOLEAN) for predicate in query.where]
     for expression, kind in [*wanted, *((item.expression, None) for item in query.returns)]:
@@ -653,9 +655,9 @@ def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
 
 
 def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
-    """Clauses for matches alone are not in trend queries; their numbers are in range."""
+    """Clauses only for matches are not in trend queries; their numbers are in range."""
     if query_kind(query) is Kind.TRENDS:
-        given = {
+        by_clause = {
             "CONFIDENCE": query.confidence is not None,
             "COLLAPSED": query.collapsed,
             "AFTER MATCH": query.after_match is not None,
@@ -663,7 +665,7 @@ def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
             "LIMIT": query.limit is not None,
             "DISTINCT": query.distinct,
         }
-        for clause, present in given.items():
+        for clause, present in by_clause.items():
             if present:
                 message = f"{clause} is for match queries; this one aggregates trends."
                 yield _error(query, message, query.places.get(clause, query.places.get("RETURN")))
@@ -676,14 +678,14 @@ def clauses_fit_the_kind(query: Clauses) -> Iterator[QueryError]:
 
 def matches_are_selected_from_runs(query: Clauses) -> Iterator[QueryError]:
     """AFTER MATCH and SUPPRESS select from runs of NEXT or CONTIGUOUS, and from single matches."""
-    given = {"AFTER MATCH": query.after_match, "SUPPRESS": query.suppress}
-    clause = next((name for name, value in given.items() if value is not None), None)
+    selections = {"AFTER MATCH": query.after_match, "SUPPRESS": query.suppress}
+    clause = next((name for name, value in selections.items() if value is not None), None)
     if clause is None or query_kind(query) is Kind.TRENDS:
         return
     place = query.places.get(clause)
     if query.strategy is Strategy.ANY:
         message = (
-            f"{clause} selects among the runs of a pattern, and SKIP TILL ANY MATCH has one for "
+            f"{clause} selects among the runs of a pattern, and SKIP TILL ANY MATCH has a run for "
             "each choice of events. Add STRATEGY SKIP TILL NEXT MATCH, or CONTIGUOUS."
         )
         yield _error(query, message, place)
@@ -706,12 +708,12 @@ def attributes_are_named_once(query: Clauses) -> Iterator[QueryError]:
 
 
 RULES: tuple[Callable[[Clauses], Iterator[QueryError]], ...] = (
-    parts_are_there,
+    patterns_and_lists_are_not_empty,
     operators_stand_where_they_may,
     pattern_is_not_empty,
     variables_are_bound_once,
     returns_are_of_one_kind,
-    returned_columns_are_told_apart,
+    result_columns_have_distinct_names,
     returned_values_exist,
     whole_events_are_counted_or_listed,
     trend_returns_are_aggregates,

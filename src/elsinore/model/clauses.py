@@ -1,4 +1,4 @@
-"""The clauses of a query, before anything is said of them."""
+"""The clauses of a query, before they are checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsinore.model.window import Window
 
 @dataclass(frozen=True, slots=True)
 class ReturnItem:
-    """One column of the result: an expression and the name it is given, if any."""
+    """One column of the result: an expression and its optional alias."""
 
     expression: Expression
     alias: str | None = None

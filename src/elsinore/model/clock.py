@@ -1,8 +1,8 @@
-"""The clock of a run: what its times are counted in, and what bare numbers after WITHIN mean.
+"""The clock of a run: the unit of its times, and the unit of bare numbers after WITHIN.
 
-Inside, a time is a 64-bit count of *ticks* since the epoch: microseconds, or nanoseconds where the
-input or a window is finer than a microsecond. So times keep the finest unit of the input, and all
-that coarser input could hold (some 292,000 years around 1970) stays within 64 bits.
+Internally a time is a 64-bit count of *ticks* since the epoch: microseconds, or nanoseconds if the
+input or a window is finer than a microsecond. So no precision of the input is lost, and times of
+coarser input have a range of some 292,000 years around 1970.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from elsinore.errors import QuerySemanticError, raise_errors
-from elsinore.model.lengths import has_lengths, with_numbers_for_lengths
+from elsinore.model.durations import durations_as_numbers, has_durations
 from elsinore.model.query import Query, Workload
 from elsinore.model.window import Window
 
@@ -23,11 +23,10 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Ticks to a microsecond (1 or 1000), and the nanoseconds of a bare number's unit.
+    """Ticks per microsecond (1 or 1000), and the nanoseconds of a bare number's unit.
 
-    `number` is None where times are timestamps, dates or text: a unit must then be written.
-    `numeric_times` are the attributes that are times in numbers, with the nanoseconds of their
-    unit.
+    `number` is None if times are timestamps, dates or text: a unit must then be written.
+    `numeric_times` are the numeric time attributes, with the nanoseconds of their unit.
 
     >>> Clock().ticks_per("ms"), Clock(1000).ticks_per("ms")
     (1000, 1000000)
@@ -38,12 +37,12 @@ class Clock:
     numeric_times: tuple[tuple[str, int], ...] = ()
 
     def ticks_per(self, unit: str) -> int:
-        """Return how many ticks a unit of time (s, ms, us; ns where ticks are) has."""
+        """Return the number of ticks of a unit of time (s, ms, us; ns if ticks are nanoseconds)."""
         return NANOSECONDS[unit] * self.per_microsecond // 1_000
 
 
 def clock_for(queries: Workload, *, fine: bool, number: int | None) -> Clock:
-    """Return the clock that queries and input need; `fine`: the input has nanoseconds."""
+    """Return the clock for queries and their input; `fine`: the input has nanoseconds."""
     for window in _windows(queries):
         fine = fine or any(
             length.denominator != 1 for length in _lengths(window, Clock(1, number or 10**9))
@@ -51,16 +50,16 @@ def clock_for(queries: Workload, *, fine: bool, number: int | None) -> Clock:
     return Clock(1_000 if fine else 1, number)
 
 
-def lengths_matter(queries: Workload, clock: Clock) -> bool:
-    """Return whether the units of numeric times change what `set_to` returns."""
-    return bool(clock.numeric_times) and any(has_lengths(query) for query in queries)
+def units_change_queries(queries: Workload, clock: Clock) -> bool:
+    """Return whether the units of numeric times change the result of `in_ticks`."""
+    return bool(clock.numeric_times) and any(has_durations(query) for query in queries)
 
 
-def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
-    """Return the windows of queries, each with what it is in the ticks of a clock.
+def windows_in_ticks(queries: Workload, clock: Clock) -> dict[Window, Window]:
+    """Return a mapping from each window of the queries to the same window in a clock's ticks.
 
-    Raises the errors of all queries at once: QuerySemanticError for a bare number where times are
-    no numbers, and for windows that 64 bits cannot tell.
+    Raises the errors of all queries at once: QuerySemanticError for a bare number if times are not
+    numbers, and for windows beyond 64 bits.
     """
     by_window: dict[Window, Window] = {}
     errors: dict[Window, QuerySemanticError] = {}
@@ -81,51 +80,54 @@ def windows_set_to(queries: Workload, clock: Clock) -> dict[Window, Window]:
     return by_window
 
 
-def set_to(queries: Workload, clock: Clock) -> Workload:
-    """Return the queries with all lengths of time in the units that a clock says.
+def in_ticks(queries: Workload, clock: Clock) -> Workload:
+    """Return the queries with windows in a clock's ticks and durations in units of numeric times.
 
-    Those are windows, in ticks, and constant lengths beside times that are numbers. Raises what
-    `windows_set_to` does.
+    Raises what `windows_in_ticks` does.
     """
-    ticks = windows_set_to(queries, clock)
+    ticks = windows_in_ticks(queries, clock)
     units = dict(clock.numeric_times)
-    set_queries: list[Query] = []
+    converted: list[Query] = []
     for query in queries:
-        query = with_numbers_for_lengths(query, units)  # noqa: PLW2901
+        query = durations_as_numbers(query, units)  # noqa: PLW2901
         window, suppress = (
             None if length is None else replace(ticks[length], span=length.span)
             for length in (query.window, query.suppress)
         )
         if (window, suppress) != (query.window, query.suppress):
             query = replace(  # noqa: PLW2901
-                query, window=window, suppress=suppress, is_valid=True, of_form=query.alike
+                query,
+                window=window,
+                suppress=suppress,
+                is_valid=True,
+                instance_of=query.form_instance,
             )
-        set_queries.append(query)
-    if all(one is other for one, other in zip(set_queries, queries, strict=True)):
+        converted.append(query)
+    if all(after is before for after, before in zip(converted, queries, strict=True)):
         return queries
-    return replace(queries, queries=tuple(set_queries))
+    return replace(queries, queries=tuple(converted))
 
 
 def with_units(queries: Workload, units: Mapping[str, int]) -> Workload:
-    """Return queries with constant lengths beside numeric times as numbers of their units."""
-    changed = [with_numbers_for_lengths(query, units) for query in queries]
-    if all(one is other for one, other in zip(changed, queries, strict=True)):
+    """Return queries with their durations beside numeric times as numbers of those units."""
+    changed = [durations_as_numbers(query, units) for query in queries]
+    if all(after is before for after, before in zip(changed, queries, strict=True)):
         return queries
     return replace(queries, queries=tuple(changed))
 
 
 def _windows(queries: Workload) -> Iterable[Window]:
-    """Return the windows of queries, each once; those of many queries are often one object.
+    """Return the distinct windows of queries, including the lengths of SUPPRESS.
 
-    The lengths of SUPPRESS are among them.
+    Many queries often share one object: comparing identities first saves hashing.
     """
-    apart = {id(query.window): query.window for query in queries}
-    apart |= {id(query.suppress): query.suppress for query in queries}
-    return dict.fromkeys(window for window in apart.values() if window is not None)
+    distinct = {id(query.window): query.window for query in queries}
+    distinct |= {id(query.suppress): query.suppress for query in queries}
+    return dict.fromkeys(window for window in distinct.values() if window is not None)
 
 
 def largest_time(windows: Iterable[Window | None]) -> int:
-    """Return the greatest distance of a time from the epoch at which no window leaves 64 bits.
+    """Return the greatest distance of a time from the epoch at which all windows fit into 64 bits.
 
     >>> largest_time([None]) == LARGEST
     True
@@ -138,7 +140,7 @@ def _set_window(window: Window, clock: Clock) -> Window:
     bare = sorted(window.bare - {"ORIGIN"})
     if bare and clock.number is None:
         raise QuerySemanticError(
-            f"The times of these events are not numbers, so {' and '.join(bare)} must say a unit, "
+            f"The times of these events are not numbers, so {' and '.join(bare)} needs a unit, "
             "as in '30 seconds'. Units: nanoseconds, microseconds, milliseconds, seconds, minutes, "
             "hours, days, weeks.",
             span=window.span,
@@ -165,7 +167,7 @@ def _lengths(window: Window, clock: Clock) -> tuple[Fraction, Fraction, Fraction
 
     def ticks(length: int, clause: str) -> Fraction:
         microseconds = Fraction(length, window.per_microsecond)
-        if clause in window.bare:  # as many millionths of the unit of numbers
+        if clause in window.bare:  # millionths of the unit of numbers
             microseconds *= Fraction(clock.number or NANOSECONDS["s"], NANOSECONDS["s"])
         return microseconds * clock.per_microsecond
 

@@ -2,7 +2,7 @@
 
 None is null, and the truth value of what is unknown. NaN counts as null, whether it is read from an
 attribute or computed. This is the plain and slow evaluator: `elsinore.runtime` computes the same
-over whole columns.
+
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from elsinore.model.expression import (
     Operator,
     like_regex,
 )
-from elsinore.model.moments import MICROSECOND, Moment, Span, computed
+from elsinore.model.time_values import MICROSECOND, Moment, Span, computed
 
 Value = bool | int | float | Decimal | str | Moment | Span
 Lookup = Callable[[Attribute], Value | None]
@@ -69,14 +69,14 @@ def is_true(expression: Expression, lookup: Lookup) -> bool:
 
 
 def evaluate(expression: Expression, lookup: Lookup) -> Value | None:
-    """Return the value of an expression whose attributes have the values `lookup` gives.
+    """Return the value of an expression whose attributes have the values that `lookup` returns.
 
-    Null are: a comparison, a sum or any other operation on null; a division by zero; a comparison
-    of values of two kinds (text with a number), which a checked query has none of; and NaN. `/`
-    gives a quotient of doubles, `%` a remainder with the dividend's sign, AND, OR and NOT follow
-    Kleene. Whole numbers are computed without a bound. (Nulls as in SQL.)
+    As in SQL, the result is null for: a comparison, a sum or any other operation on null; a
+    division by zero; NaN; a comparison of two kinds of values (text with a number; checked queries
+    have none). `/` returns a quotient of doubles, `%` a remainder with the dividend's sign; AND, OR
+    and NOT follow Kleene. Integers are computed without bounds.
 
-    Raises TypeError for what has no value on single events: an aggregate, a grouping attribute.
+    Raises TypeError for aggregates and grouping attributes, which have no value for single events.
 
     >>> half = Binary(Operator.DIV, Attribute("T", "fare"), Literal(2))
     >>> evaluate(half, lambda attribute: 5)
@@ -162,19 +162,19 @@ def _truth(value: Value | None) -> bool | None:
 
 
 def _number(value: Value | None) -> int | float | None:
-    """Return a number as it is computed with: a decimal as the nearest double."""
+    """Return an operand of arithmetic as a number: a decimal as the nearest double."""
     if isinstance(value, Decimal):
         return float(value)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else value
 
 
 def _kind(value: Value) -> type:
-    """Return what a value may be compared with: its type, all numbers being of one."""
+    """Return the type by which values are comparable: `float` for all numbers."""
     return float if _number(value) is not None else type(value)
 
 
 def compared(operation: Operator, left: Value | None, right: Value | None) -> bool | None:
-    """Return whether two values compare so; None, unknown, with null or a value of another kind.
+    """Return the result of a comparison; None (unknown) for null and for values of two kinds.
 
     >>> compared(Operator.LT, 2, 2.5), compared(Operator.LT, 2, "3"), compared(Operator.LT, 2, None)
     (True, None, None)

@@ -29,8 +29,8 @@ class Reference(Enum):
     EARLIER = "[1..i-1]"  # MAX(b[1..i-1].val): all before the current one
     # those at `Attribute.position` n
     NTH = "[n]"  # b[2].val: the second event bound to the variable
-    FROM_LAST = "[LEN-n]"  # b[b.LEN-1].val: so many before the last one
-    BACK = "[i-n]"  # b[i-2].val: so many before the current one
+    FROM_LAST = "[LEN-n]"  # b[b.LEN-1].val: n events before the last one
+    BACK = "[i-n]"  # b[i-2].val: n events before the current one
 
 
 class Operator(Enum):
@@ -61,7 +61,7 @@ class Operator(Enum):
         return self in ARITHMETIC
 
 
-MIRRORED = {  # comparisons, and what they are with their sides exchanged
+MIRRORED = {  # comparisons, with those that are equivalent after swapping the operands
     Operator.LT: Operator.GT,
     Operator.LE: Operator.GE,
     Operator.GT: Operator.LT,
@@ -120,7 +120,7 @@ class Attribute:
 
     @property
     def index(self) -> str:
-        """What stands behind the variable: `[1]`, `[i-2]`, `[b.LEN]`, or nothing."""
+        """The index written after the variable: `[1]`, `[i-2]`, `[b.LEN]`, or ""."""
         index = self.reference.value.replace("n", str(self.position))
         return index.replace("LEN", f"{self.variable}.LEN")
 
@@ -210,13 +210,14 @@ Expression = Constant | Attribute | Column | Not | Negative | Binary | IsNull | 
 SPREADS = frozenset({"VARIANCE", "STDDEV", "VAR_POP", "STDDEV_POP"})
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"}) | SPREADS
 SCALARS = frozenset({"ABS", "LOG2"})
-# What RETURN tells of a match as a whole: its number among those of its key, the values of an
-# attribute that identifies events, how probable it is.
-OF_MATCH = {"MATCH_NUMBER": (0, 0), "EVENT_IDS": (0, 1), "CONFIDENCE": (0, 0)}
+# Functions of a whole match in RETURN, with their least and greatest numbers of arguments: its
+# number among the matches of its key, the values of an attribute that identifies its events, its
+# probability.
+MATCH_FUNCTIONS = {"MATCH_NUMBER": (0, 0), "EVENT_IDS": (0, 1), "CONFIDENCE": (0, 0)}
 
 
 def like_regex(pattern: str) -> str:
-    r"""Return the regular expression that a text matches wholly if it is LIKE a pattern.
+    r"""Return the regular expression whose full matches are the texts that are LIKE a pattern.
 
     Raises ValueError where a backslash stands before anything but `%`, `_` and a backslash.
 
@@ -255,7 +256,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def with_children(expression: Expression, parts: tuple[Expression, ...]) -> Expression:
-    """Return an expression with others in place of its operands, in the order of `children`.
+    """Return an expression with its operands replaced by `parts`, in the order of `children`.
 
     >>> with_children(Negative(Literal(1)), (Literal(2),))
     Negative(operand=Literal(value=2))
@@ -288,7 +289,7 @@ def attributes(expression: Expression) -> tuple[Attribute, ...]:
 
 
 def with_attributes(expression: Expression, put: Callable[[Attribute], Expression]) -> Expression:
-    """Return an expression with another in place of each attribute, places in the text left out.
+    """Return an expression with each attribute replaced by `put` of it, without spans.
 
     >>> other = Attribute("b", "x")
     >>> with_attributes(Negative(Attribute("a", "x")), lambda _: other) == Negative(other)

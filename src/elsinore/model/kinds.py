@@ -1,4 +1,4 @@
-"""What kinds of query there are, and how a query selects events."""
+"""The kinds of queries, and the strategies by which they select events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ class Strategy(Enum):
 
 
 class AfterMatch(Enum):
-    """Which match of those that begin with one event is returned; the value is the spelling.
+    """The events from which the longest match is returned; the value is the spelling.
 
-    The longest of them: with NEXT_EVENT of each event, with LAST_EVENT of each that is after the
-    last event of the match returned before.
+    NEXT_EVENT: from every event. LAST_EVENT: from events after the end of the previous match.
     """
 
     NEXT_EVENT = "SKIP TO NEXT EVENT"

@@ -1,4 +1,4 @@
-"""Named parameters: constants of WHERE and RETURN whose values are given when queries are run."""
+"""Named parameters: constants of WHERE and RETURN whose values are passed when queries run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def parameters_of(query: Query) -> frozenset[str]:
 
 
 def bound(query: Query, values: Mapping[str, Constant]) -> Query:
-    """Return a query with constants in place of its parameters.
+    """Return a query with its parameters replaced by values.
 
-    Raises QueryError if a value does not fit where it stands.
+    Raises QueryError if a value has the wrong type for its place.
     """
     if not parameters_of(query):
         return query

@@ -1,4 +1,4 @@
-"""Patterns: what sequences of events a query looks for."""
+"""Patterns: the sequences of events that a query searches for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsinore.errors import Span
 class Event:
     """One event of a type, bound to a variable: `Travel T`.
 
-    Where the text names no variable, the variable has the type's name.
+    Without a variable in the text, the type's name is the variable.
     """
 
     type: str
@@ -85,7 +85,7 @@ def walk(pattern: Pattern) -> Iterator[Pattern]:
 
 
 def members(sequence: Sequence) -> tuple[Pattern, ...]:
-    """Return the parts of a SEQ, with the parts of each SEQ among them in its place.
+    """Return the parts of a SEQ, flattening each SEQ among them.
 
     >>> a, b, c = (Event(name, name.lower()) for name in "ABC")
     >>> members(Sequence((Sequence((a, b)), c))) == (a, b, c)
@@ -98,12 +98,12 @@ def members(sequence: Sequence) -> tuple[Pattern, ...]:
 
 
 def events(pattern: Pattern) -> tuple[Event, ...]:
-    """Return the events of a pattern in text order, those under a NOT included."""
+    """Return the events of a pattern in text order, including those under NOT."""
     return tuple(node for node in walk(pattern) if isinstance(node, Event))
 
 
 def positive_events(pattern: Pattern) -> tuple[Event, ...]:
-    """Return the events of a pattern that stand in a match of it: none under a NOT."""
+    """Return the events of a pattern in text order, excluding those under NOT."""
     if isinstance(pattern, Negation):
         return ()
     if isinstance(pattern, Event):
@@ -112,7 +112,7 @@ def positive_events(pattern: Pattern) -> tuple[Event, ...]:
 
 
 def is_single(pattern: Pattern) -> bool:
-    """Return whether every match of a pattern is one event, whatever happens before and after it.
+    """Return whether every match of a pattern is a single event, independent of its neighbours.
 
     >>> a, b = Event("A", "a"), Event("B", "b")
     >>> is_single(Disjunction((a, b))), is_single(Sequence((a, b)))
@@ -141,7 +141,7 @@ def nullable(pattern: Pattern) -> bool:
 
 
 def always_binds(pattern: Pattern, variables: frozenset[str]) -> bool:
-    """Return whether every match of a pattern has an event of one of some variables.
+    """Return whether every match of a pattern binds at least one of the variables.
 
     >>> a, b = Event("A", "a"), Event("B", "b")
     >>> always_binds(Sequence((a, Kleene(b, 0, 1))), frozenset("a"))

@@ -24,14 +24,14 @@ from elsinore.model.schema import Schema
 
 
 class Form:
-    """What queries of one text have in common that differ in names alone; told by its identity.
+    """A form shared by queries of one text that differ only in names; compared by identity.
 
-    Those are the names of queries, and types and variables that stand in PATTERN and nowhere else.
+    The names are those of queries, and of types and variables that only PATTERN contains.
     """
 
 
-class Alike(NamedTuple):
-    """The form of a query, and the names that are its own: each once, in the order of the text."""
+class FormInstance(NamedTuple):
+    """The form of a query and the distinct names that fill it in, in the order of the text."""
 
     form: Form
     names: tuple[str, ...]
@@ -41,16 +41,16 @@ class Alike(NamedTuple):
 class Query(Clauses):
     """One query. A query that exists is valid: its clauses keep all rules of `model.check`.
 
-    Raises what `elsinore.model.check` lists where they do not. `is_valid` says that a query of the
-    same form has been checked. `alike` is kept by no copy with other clauses: `of_form` says it.
+    Raises the errors that `elsinore.model.check` lists. `is_valid`: a query of the same form has
+    been checked. `form_instance` is lost in copies with `replace`, unless they pass `instance_of`.
     """
 
-    alike: Alike | None = field(default=None, init=False, compare=False, repr=False)
+    form_instance: FormInstance | None = field(default=None, init=False, compare=False, repr=False)
     is_valid: InitVar[bool] = False
-    of_form: InitVar[Alike | None] = None
+    instance_of: InitVar[FormInstance | None] = None
 
-    def __post_init__(self, is_valid: bool, of_form: Alike | None) -> None:
-        object.__setattr__(self, "alike", of_form)
+    def __post_init__(self, is_valid: bool, instance_of: FormInstance | None) -> None:
+        object.__setattr__(self, "form_instance", instance_of)
         conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))
         object.__setattr__(self, "where", tuple(conjuncts_of_all))
         if not is_valid:
@@ -58,19 +58,19 @@ class Query(Clauses):
 
     @property
     def kind(self) -> Kind:
-        """The engine that answers the query, told by what it returns."""
+        """The engine that answers the query, derived from RETURN."""
         return query_kind(self)
 
 
-NOTHING = Sequence(())  # the pattern of a query that has none
+NOTHING = Sequence(())  # the pattern of a query without PATTERN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonQuery(Query):
-    """A query that is written in Python; the text has its name and where it is found.
+    """A query written in Python, which the text names and locates.
 
-    `source` is `module:attribute`. `target` is what that names, None as long as the module has not
-    been given: a text alone runs no code.
+    `source` is `module:attribute`. `target` is the object of that name, or None until the caller
+    passes the module: text alone runs no code.
     """
 
     returns: tuple[ReturnItem, ...] = ()
@@ -78,12 +78,12 @@ class PythonQuery(Query):
     source: str
     target: object = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self, is_valid: bool, of_form: Alike | None) -> None:
+    def __post_init__(self, is_valid: bool, instance_of: FormInstance | None) -> None:
         """Check nothing: the clauses are in Python."""
 
     @property
     def module(self) -> ModuleType | None:
-        """The module that the query is in, where it is loaded."""
+        """The module that defines the query, if it is loaded."""
         return sys.modules.get(self.source.partition(":")[0])
 
     @property
@@ -96,8 +96,8 @@ class PythonQuery(Query):
 class Workload:
     """Queries that run together over one stream; names are unique.
 
-    `exact` computes with integers of any size. `fitting` are the schemas of streams that no query
-    was found to misuse: with many queries, looking takes longer than many a run.
+    `exact` computes with integers of any size. `fitting` caches the schemas that all queries were
+    checked against without an error: with many queries, checking can take longer than running.
     """
 
     queries: tuple[Query, ...]
@@ -114,7 +114,7 @@ class Workload:
                 errors.append(
                     QuerySemanticError(
                         f"Two queries are named '{query.name}'. Name each of them differently: "
-                        "results are told apart by the name.",
+                        "results are identified by these names.",
                         span=query.span,
                         query=query.name,
                     )
@@ -129,7 +129,7 @@ class Workload:
         return len(self.queries)
 
     def __getitem__(self, name: str) -> Query:
-        """Return the query of that name; KeyError lists the names there are."""
+        """Return the query of that name; KeyError lists the names of all queries."""
         for query in self.queries:
             if query.name == name:
                 return query

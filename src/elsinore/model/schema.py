@@ -1,4 +1,4 @@
-"""What is known of a stream's attributes before any event is read."""
+"""The schema of a stream: its attributes and their kinds, known before events are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class AttributeKind(Enum):
-    """What an attribute holds, as far as queries care."""
+    """The kinds of values that queries distinguish."""
 
     INTEGER = "integer"
     NUMBER = "number"
@@ -23,18 +23,18 @@ class AttributeKind(Enum):
     INTERVAL = "interval"  # with months, which have no fixed length
     TICKS = "ticks"  # a time that is a number, in the unit of the time column
     TICK_SPAN = "tick span"  # a length of time in that unit
-    QUANTITY = "quantity"  # a number, a time or a length of time: attributes alone tell which
+    QUANTITY = "quantity"  # a number, a time or a duration, depending on unknown attributes
     NULL = "null"  # nothing: all of its values are null
     OTHER = "other"  # a type that is only returned, never compared
 
     @property
     def may_be_ticks(self) -> bool:
-        """Whether values of the kind can be times that are numbers."""
+        """Whether values of the kind can be numeric times."""
         return self.is_numeric or self is AttributeKind.TIME
 
     @property
     def is_numeric(self) -> bool:
-        """Whether one can add it up."""
+        """Whether values of the kind can be added."""
         return self in {AttributeKind.INTEGER, AttributeKind.NUMBER}
 
 
@@ -49,11 +49,11 @@ class Schema:
     attributes: tuple[tuple[str, AttributeKind], ...]
 
     def kind(self, name: str) -> AttributeKind | None:
-        """Return what an attribute holds; None where there is no such attribute."""
+        """Return the kind of an attribute; None if there is no such attribute."""
         return dict(self.attributes).get(name)
 
     def with_ticks(self, names: Collection[str]) -> Schema:
-        """Return the schema with these attributes, numbers or times, as times that are numbers.
+        """Return the schema with the named attributes, numbers or times, as numeric times.
 
         >>> Schema((("time", AttributeKind.INTEGER),)).with_ticks({"time"}).kind("time").value
         'ticks'

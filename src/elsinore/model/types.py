@@ -1,13 +1,13 @@
-"""The type of every expression, by one table of operators and functions.
+"""Type inference of expressions, by one table of operators and functions.
 
-The checks of queries, the evaluation in process, on Spark and in the engines all ask this module.
-Where the attributes' kinds are not known yet, every kind that fits is considered; an expression for
-which no row of the tables fits has no type, and is a mistake with a place and a reason.
+The checks of queries, the evaluation in process, on Spark and in the engines all use this module.
+For attributes of unknown kind, every possible kind is considered; an expression that no row of the
+tables allows has no type, and is a mistake with a place and a reason.
 
-Times and lengths of time are types of their own. `time - time` is a length of time; so are sums and
-differences of lengths, and a length times or divided by a number; a length divided by a length is a
+Times and durations are types of their own. `time - time` is a duration; so are sums and differences
+of durations, and a duration times or divided by a number; a duration divided by a duration is a
 number. A time column of numbers is a time as well (TICKS): its differences (TICK_SPAN) are numbers
-of the column's unit, and there alone a bare number counts in that unit.
+of the column's unit, and only beside these does a bare number count in that unit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from elsinore.model.expression import (
     attributes,
 )
 from elsinore.model.schema import AttributeKind
-from elsinore.model.times_in_text import time_of
+from elsinore.model.text_times import seconds_from_text
 
 INTEGER, NUMBER = AttributeKind.INTEGER, AttributeKind.NUMBER
 TRUTH, TEXT = AttributeKind.BOOLEAN, AttributeKind.STRING
@@ -48,7 +48,7 @@ Kinds = Callable[[Attribute | Column], AttributeKind | None]  # None: not known
 _NUMBERS = (INTEGER, NUMBER)
 _SIGNED = (*_NUMBERS, DURATION, TICK_SPAN)  # what may be negative
 _QUANTITIES = (*_NUMBERS, TIME, DURATION, TICKS, TICK_SPAN)
-_UNKNOWN = {AttributeKind.NULL}  # may stand anywhere
+_UNKNOWN = {AttributeKind.NULL}  # fits every operand
 
 
 class Rule(NamedTuple):
@@ -87,7 +87,7 @@ def _rules() -> Iterator[Rule]:
 
 
 ARITHMETIC: tuple[Rule, ...] = tuple(_rules())
-# What may be compared with what, besides each kind with itself.
+# The pairs of kinds that are comparable, besides each kind with itself.
 COMPARABLE = frozenset(
     {
         frozenset((INTEGER, NUMBER)),
@@ -95,7 +95,7 @@ COMPARABLE = frozenset(
         *(frozenset((time, number)) for time in (TICKS, TICK_SPAN) for number in _NUMBERS),
     }
 )
-# The kinds that functions of one argument take, with the kind that each gives.
+# The kinds that functions of one argument accept, with the kind of the result.
 FUNCTIONS: dict[str, dict[AttributeKind, AttributeKind]] = {
     "ABS": {kind: kind for kind in _SIGNED},
     "LOG2": dict.fromkeys(_NUMBERS, NUMBER),
@@ -104,24 +104,24 @@ FUNCTIONS: dict[str, dict[AttributeKind, AttributeKind]] = {
     "MIN": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
     "MAX": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
 } | {name: dict.fromkeys(_NUMBERS, NUMBER) for name in SPREADS}
-_OF_MATCH = {
+_MATCH_FUNCTIONS = {
     "COUNT": INTEGER,
     "MATCH_NUMBER": INTEGER,
     "CONFIDENCE": NUMBER,
     "EVENT_IDS": AttributeKind.NESTED,
 }
-USER_ARGUMENTS = frozenset((*_NUMBERS, TRUTH))  # what aggregates that the user defines take
+USER_ARGUMENTS = frozenset((*_NUMBERS, TRUTH))  # accepted by user-defined aggregates
 
 
 class Mistake(NamedTuple):
-    """An expression that has no type: why, and where it stands."""
+    """The reason why an expression has no type, and its place in the text."""
 
     message: str
     span: Span | None
 
 
 def kind_of(expression: Expression, kinds: Kinds) -> AttributeKind | None:
-    """Return the type of an expression, None where it is not known, null or a mistake.
+    """Return the kind of an expression; None if it is unknown, null or a mistake.
 
     >>> difference = Binary(Operator.SUB, Attribute("b", "time"), Attribute("a", "time"))
     >>> kind_of(difference, lambda _: TIME)
@@ -133,9 +133,9 @@ def kind_of(expression: Expression, kinds: Kinds) -> AttributeKind | None:
 def mistakes(
     expression: Expression, kinds: Kinds, wanted: AttributeKind | None = None
 ) -> Iterator[Mistake]:
-    """Yield what is wrong with the types in an expression, each mistake once.
+    """Yield the type errors in an expression, each once.
 
-    `wanted` is the kind that the whole must have: TRUTH for conditions.
+    `wanted` is the required kind of the whole expression: TRUTH for conditions.
 
     >>> [mistake.message for mistake in mistakes(Literal(1), lambda _: None, TRUTH)]
     ['A condition is true or false, and this is a number. Compare it with something.']
@@ -148,14 +148,14 @@ def mistakes(
 
 
 class _Inference:
-    """Finds the types of an expression from its leaves up, and notes mistakes on the way."""
+    """Infers the types of an expression bottom-up, and collects mistakes."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
         self.mistakes: list[Mistake] = []
 
     def kind(self, node: Expression) -> AttributeKind | None:
-        """Return the kind of a node; None where it is not known or a mistake was noted."""
+        """Return the kind of a node; None if it is unknown or a mistake was recorded."""
         match node:
             case Literal(value, is_ticks=is_ticks):
                 return TICK_SPAN if is_ticks else _literal_kind(value)
@@ -192,7 +192,7 @@ class _Inference:
                 return self._called(node)
 
     def expect(self, node: Expression, kind: AttributeKind | None, wanted: AttributeKind) -> None:
-        """Note a mistake where a truth value or a text must stand, and something else does."""
+        """Record a mistake if a truth value or a text is required and `node` is something else."""
         message = None if kind is None else misplaced(node, kind, wanted)
         if message is not None:
             self._note(message, node.span)
@@ -230,7 +230,7 @@ class _Inference:
     def _in_list(self, node: InList, operand: Expression, choices: tuple[Literal, ...]) -> None:
         for choice in choices:
             mistake = self._compared(operand, choice)
-            if mistake is not None:  # one mistake, however many choices
+            if mistake is not None:  # one mistake for all choices
                 self._note(mistake.message, mistake.span or node.span)
                 return
 
@@ -241,12 +241,12 @@ class _Inference:
             return incomparable
         if left_kind is None or right_kind is None or is_comparable(left_kind, right_kind):
             return None
-        for text, other in ((left, right_kind), (right, left_kind)):
-            may_be_time = other is not None and TIME in _possible(other)
+        for text, opposite in ((left, right_kind), (right, left_kind)):
+            may_be_time = opposite is not None and TIME in _possible(opposite)
             if may_be_time and isinstance(text, Literal) and isinstance(text.value, str):
-                if time_of(text.value) is not None:
+                if seconds_from_text(text.value) is not None:
                     return None  # a constant of text is read as a time
-                if other is QUANTITY:
+                if opposite is QUANTITY:
                     continue
                 message = f"'{text.value}' is not a time. Write one as in '2024-01-31T12:00:00'."
                 return Mistake(message, text.span)
@@ -259,10 +259,10 @@ class _Inference:
 
     def _called(self, node: Call) -> AttributeKind | None:
         arguments = [(argument, self.kind(argument)) for argument in node.arguments]
-        if node.name in _OF_MATCH:
-            return _OF_MATCH[node.name]
+        if node.name in _MATCH_FUNCTIONS:
+            return _MATCH_FUNCTIONS[node.name]
         accepted = FUNCTIONS.get(node.name)
-        if accepted is None:  # of the user, or unknown
+        if accepted is None:  # user-defined, or unknown
             for argument, kind in arguments:
                 if not USER_ARGUMENTS.intersection(_possible(kind)):
                     self._note(
@@ -274,7 +274,7 @@ class _Inference:
         if len(arguments) != 1:
             return None
         ((argument, kind),) = arguments
-        results = {accepted[one] for one in _possible(kind) if one in accepted}
+        results = {accepted[option] for option in _possible(kind) if option in accepted}
         if results:
             return results.pop() if len(results) == 1 else _common(results)
         self._note(_not_taken(node.name, argument, kind), argument.span or node.span)
@@ -309,14 +309,14 @@ def _literal_kind(value: bool | float | str | None) -> AttributeKind | None:
 
 
 def _possible(kind: AttributeKind | None) -> frozenset[AttributeKind]:
-    """Return the kinds that a value may be of."""
+    """Return the kinds that a value of a possibly unknown kind can have."""
     if kind is None or kind in _UNKNOWN:
         return frozenset(AttributeKind) - {QUANTITY}
     return frozenset(_QUANTITIES) if kind is QUANTITY else frozenset((kind,))
 
 
 def _common(kinds: set[AttributeKind]) -> AttributeKind | None:
-    """Return what is known of a value that is of one of several kinds."""
+    """Return the most specific kind that covers several possible kinds."""
     if kinds <= set(_NUMBERS):
         return NUMBER
     return QUANTITY if kinds <= set(_QUANTITIES) else None
@@ -329,9 +329,9 @@ def is_comparable(left: AttributeKind, right: AttributeKind) -> bool:
     (True, False)
     """
     return any(
-        one is other or frozenset((one, other)) in COMPARABLE
-        for one in _possible(left)
-        for other in _possible(right)
+        left_kind is right_kind or frozenset((left_kind, right_kind)) in COMPARABLE
+        for left_kind in _possible(left)
+        for right_kind in _possible(right)
     )
 
 
@@ -355,12 +355,12 @@ _TEXTS = {
 
 
 def kind_text(kind: AttributeKind | None) -> str:
-    """Return what a kind of value is called in a sentence."""
+    """Return the name of a kind of value in messages."""
     return "null" if kind is None else _TEXTS.get(kind, "null")
 
 
 def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> str | None:
-    """Say what is wrong with a value of one kind where another is wanted; None where it fits.
+    """Return the message for a value of a wrong kind where `wanted` is required; None if it fits.
 
     >>> misplaced(Literal(1), NUMBER, TRUTH)
     'A condition is true or false, and this is a number. Compare it with something.'
@@ -386,7 +386,7 @@ def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> s
 
 
 def _no_rule(operator: Operator, left: AttributeKind | None, right: AttributeKind | None) -> str:
-    """Say why an operator does not take a time or a length of time there, and what would do."""
+    """Return the message for an operator that does not accept these times or durations."""
     kinds = {left, right}
     sign = operator.value
     if operator is Operator.ADD and kinds <= {TIME, TICKS}:
@@ -401,7 +401,7 @@ def _no_rule(operator: Operator, left: AttributeKind | None, right: AttributeKin
         )
     elif kinds & {TIME, DURATION} and kinds & {TICKS, TICK_SPAN}:
         why = (
-            "the one is in a time column of numbers, the other a timestamp, a date or an interval; "
+            "one is in a time column of numbers, the other is a timestamp, a date or an interval; "
             "divide an interval by 1 second (or another unit) for a number"
         )
     else:
@@ -413,7 +413,7 @@ def _no_rule(operator: Operator, left: AttributeKind | None, right: AttributeKin
 
 
 def _not_taken(name: str, argument: Expression, kind: AttributeKind | None) -> str:
-    """Say why a function is not of a value of some kind."""
+    """Return the message for a function that does not accept an argument of this kind."""
     actual = f"{_named(argument)} is {kind_text(kind)}"
     if name in {"MIN", "MAX"}:
         return f"{name} is for numbers, times and truth values; {actual}."
@@ -438,7 +438,7 @@ def _incomparable(
     left_kind: AttributeKind | None,
     right_kind: AttributeKind | None,
 ) -> Mistake | None:
-    """Return the mistake of a side that cannot be compared; None if both can be."""
+    """Return the mistake for an operand that cannot be compared; None if both can be."""
     read = (part for side in (left, right) for part in attributes(side))
     events = {(part.variable, part.reference) for part in read}
     for side, kind in ((left, left_kind), (right, right_kind)):
@@ -449,7 +449,7 @@ def _incomparable(
 
 
 def _as_the_other(node: Expression, wanted: AttributeKind) -> str:
-    """Return how a constant is written as the kind of value that it is compared with.
+    """Return the advice for writing a constant as the kind that it is compared with.
 
     >>> _as_the_other(Literal("5"), AttributeKind.NUMBER), _as_the_other(Literal(5), TEXT)
     (' Write 5 without quotes.', " Write '5' in quotes.")
@@ -460,7 +460,7 @@ def _as_the_other(node: Expression, wanted: AttributeKind) -> str:
         return ""
     value = node.value
     if wanted is TRUTH:
-        return " A truth value stands by itself, or after NOT, or beside TRUE and FALSE."
+        return " A truth value stands alone, or after NOT, or is compared with TRUE and FALSE."
     if wanted is TIME:
         return " A time is written as in '2024-01-31T12:00:00'."
     if wanted is DURATION:

@@ -1,4 +1,4 @@
-"""Windows: the stretches of time a query counts in."""
+"""Windows: the time ranges in which a query aggregates or matches events."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Numbers = TypeVar("Numbers", int, "NDArray[np.int64]")
 
 SECOND = 1_000_000
-LONGEST = 2**61  # ticks; sums of two of them fit into 64 bits
-MOST_WINDOWS = 100_000  # windows that one moment lies in: each is kept apart, for every key
+LONGEST = 2**61  # ticks; sums of two lengths fit into 64 bits
+MOST_WINDOWS = 100_000  # open windows at one time: each has a separate state for every key
 UNITS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -30,7 +30,7 @@ UNITS = {
 
 
 def first_window(time: Numbers, within: int, step: int, origin: int) -> Numbers:
-    """Return which of the windows [origin + k*step, ... + within) is the first to end after `time`.
+    """Return the first k whose window [origin + k*step, ... + within) ends after `time`.
 
     Engines compile it.
     """
@@ -38,15 +38,15 @@ def first_window(time: Numbers, within: int, step: int, origin: int) -> Numbers:
 
 
 def last_window(time: Numbers, step: int, origin: int) -> Numbers:
-    """Return the last of the windows that begin at origin + k*step which begins by `time`.
+    """Return the last k whose window starts at origin + k*step <= `time`.
 
-    Engines compile it. Of windows that neither overlap nor leave gaps it is the one that holds it.
+    Engines compile it. If windows neither overlap nor leave gaps, `time` lies in this window.
     """
     return (time - origin) // step
 
 
 def most_at_once(within: int, step: int) -> int:
-    """Return how many windows hold one moment at most.
+    """Return the greatest number of windows that contain the same time.
 
     >>> most_at_once(10, 10), most_at_once(10, 4)
     (1, 3)
@@ -55,7 +55,7 @@ def most_at_once(within: int, step: int) -> int:
 
 
 def window_start(number: Numbers, step: int, origin: int) -> Numbers:
-    """Return when a window begins. Engines compile it."""
+    """Return the start of the window with this number. Engines compile it."""
     return origin + number * step
 
 
@@ -65,10 +65,10 @@ class Window:
 
     All in ticks, of which `per_microsecond` (1 or 1000) make a microsecond. Clauses named in `bare`
     ("WITHIN", "SLIDE", "ORIGIN") are numbers without a unit, taken as seconds until the clock of a
-    run says what they count (`elsinore.model.clock`). `slide` None is a window that tumbles
-    (trends) or is relative to the match (matches). `clause` is the one that has the length:
-    SUPPRESS has a window, too, which follows a match. Raises QuerySemanticError if a length is not
-    positive or beyond `LONGEST`, and if one moment lies in more than `MOST_WINDOWS`.
+    run sets their unit (`elsinore.model.clock`). `slide` None is a tumbling window (trends) or one
+    relative to the match (matches). `clause` is the clause that sets the length: SUPPRESS has a
+    window, too, which follows a match. Raises QuerySemanticError if a length is not positive or
+    beyond `LONGEST`, and if a time lies in more than `MOST_WINDOWS`.
     """
 
     within: int
@@ -93,19 +93,19 @@ class Window:
             years = LONGEST // (366 * UNITS["day"] * self.per_microsecond)
             counted = " in nanoseconds" if self.per_microsecond > 1 else ""
             raise QuerySemanticError(
-                f"WITHIN, SLIDE, ORIGIN and SUPPRESS go up to {years:,} years, which is what times "
-                f"of 64 bits can tell{counted}.",
+                f"WITHIN, SLIDE, ORIGIN and SUPPRESS may be up to {years:,} years: times of 64 "
+                f"bits cannot represent more{counted}.",
                 span=self.span,
             )
         if self.overlap > MOST_WINDOWS:
             raise QuerySemanticError(
-                f"Each event would lie in {self.overlap:,} windows; up to {MOST_WINDOWS:,} can be "
-                "kept. Make SLIDE longer or WITHIN shorter.",
+                f"Each event would lie in {self.overlap:,} windows; at most {MOST_WINDOWS:,} are "
+                "possible. Make SLIDE longer or WITHIN shorter.",
                 span=self.span,
             )
 
     @classmethod
-    def of(
+    def from_microseconds(
         cls,
         within: Fraction,
         slide: Fraction | None = None,
@@ -115,14 +115,14 @@ class Window:
         span: Span | None = None,
         clause: str = "WITHIN",
     ) -> Window:
-        """Return the window of lengths in microseconds, which may have a fraction of nanoseconds.
+        """Return a window whose lengths are in microseconds, with fractions of whole nanoseconds.
 
-        >>> Window.of(Fraction(1, 2)).per_microsecond
+        >>> Window.from_microseconds(Fraction(1, 2)).per_microsecond
         1000
         """
-        given = [length for length in (within, slide, origin) if length is not None]
-        scale = 1 if all(length.denominator == 1 for length in given) else 1_000
-        if any((length * scale).denominator != 1 for length in given):
+        lengths = [length for length in (within, slide, origin) if length is not None]
+        scale = 1 if all(length.denominator == 1 for length in lengths) else 1_000
+        if any((length * scale).denominator != 1 for length in lengths):
             raise QuerySyntaxError(
                 "Times are whole nanoseconds: this is a fraction of one. Round it.", span=span
             )
@@ -143,24 +143,24 @@ class Window:
 
     @property
     def overlap(self) -> int:
-        """The number of windows that hold one moment at most."""
+        """The greatest number of windows that contain the same time."""
         return most_at_once(self.within, self.step)
 
     @property
     def pane(self) -> int:
-        """The length of a pane: the greatest stretch that never crosses a window's edge."""
+        """The length of a pane: the longest time range that never crosses a window's edge."""
         return math.gcd(self.within, self.step)
 
     def first(self, time: Numbers) -> Numbers:
-        """Return the index of the first window that ends after `time`; of times, theirs."""
+        """Return the index of the first window that ends after `time` (or each of an array)."""
         return first_window(time, self.within, self.step, self.origin)
 
     def last(self, time: Numbers) -> Numbers:
-        """Return the index of the last window that begins at or before `time`; of times, theirs."""
+        """Return the index of the last window that starts by `time` (or each of an array)."""
         return last_window(time, self.step, self.origin)
 
     def edge(self, time: int) -> int:
-        """Return the last edge of windows at or before `time`: one begins there, or ends.
+        """Return the last time, at or before `time`, at which a window starts or ends.
 
         >>> [Window(10, 7).edge(time) for time in (7, 9, 10, 13, 14)]
         [7, 7, 10, 10, 14]
@@ -168,7 +168,7 @@ class Window:
         return max(self.bounds(self.last(time))[0], self.bounds(self.first(time) - 1)[1])
 
     def bounds(self, index: Numbers) -> tuple[Numbers, Numbers]:
-        """Return start and end (exclusive) of a window; of windows, all of theirs.
+        """Return start and end (exclusive) of the window (or windows) of an index.
 
         >>> Window(10, 5).bounds(1)
         (5, 15)
@@ -178,5 +178,5 @@ class Window:
 
 
 def overlap_of(window: Window | None) -> int:
-    """Return how many windows of a query hold one moment at most; without WITHIN it has one."""
+    """Return the greatest number of windows that contain the same time; 1 without WITHIN."""
     return 1 if window is None else window.overlap

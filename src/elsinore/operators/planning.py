@@ -14,7 +14,7 @@ from elsinore.errors import (
     called,
     raise_errors,
 )
-from elsinore.model.collecting import without_collecting
+from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Form, Query, Workload
 from elsinore.model.schema import Schema
@@ -25,7 +25,7 @@ from elsinore.plan.equality_keys import with_equality_keys
 from elsinore.plan.modes import Sharing, Uncertainty
 
 
-@without_collecting()
+@without_garbage_collection()
 def plan(
     workload: Workload,
     *,
@@ -63,7 +63,7 @@ def plan(
             continue
         if uncertain is None:
             query = with_equality_keys(query)  # noqa: PLW2901
-        form = query.alike.form if query.alike else None
+        form = query.form_instance.form if query.form_instance else None
         try:
             module = modules.get(form) or module_for(query)
         except QueryError as error:
@@ -129,11 +129,11 @@ def bind(workload: Workload, schema: Schema) -> None:
     errors: list[QueryError] = []
     fitting: set[Form] = set()  # whose queries fit: what is read has one name in all of a form
     for query in workload:
-        if query.alike is None or query.alike.form not in fitting:
+        if query.form_instance is None or query.form_instance.form not in fitting:
             query_errors = list(kind_in(module_for(query)).check(query, schema))
             errors += query_errors
-            if query.alike is not None and not query_errors:
-                fitting.add(query.alike.form)
+            if query.form_instance is not None and not query_errors:
+                fitting.add(query.form_instance.form)
     raise_errors(errors)
     workload.fitting.add(schema)
 

@@ -37,7 +37,7 @@ def with_equality_keys(query: Query) -> Query:
         equivalence=(*query.equivalence, *implied),
         where=tuple(condition for condition in query.where if id(condition) not in replaced),
         is_valid=True,
-        of_form=query.alike,
+        instance_of=query.form_instance,
     )
 
 

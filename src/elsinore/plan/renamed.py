@@ -29,11 +29,11 @@ class Routes:
 
     def of(self, query: Query) -> Routed:
         """Return a query's way; raises what `elsinore.plan.paths.route` raises."""
-        alike = query.alike
+        alike = query.form_instance
         if alike is not None and alike.form in self._first:
             first, routed = self._first[alike.form]
-            if first.alike is not None and isinstance(routed.template, Template):
-                names = dict(zip(first.alike.names, alike.names, strict=True))
+            if first.form_instance is not None and isinstance(routed.template, Template):
+                names = dict(zip(first.form_instance.names, alike.names, strict=True))
                 return replace(routed, template=renamed(routed.template, query, names))
         routed = route(query, self._granularity, exact=self._exact)
         if alike is not None and _can_be_renamed(routed.template):

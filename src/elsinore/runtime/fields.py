@@ -20,10 +20,10 @@ def names_with_dots(queries: Iterable[Query]) -> tuple[str, ...]:
     names: dict[str, None] = {}
     forms: set[Form] = set()  # whose queries read the same attributes
     for query in queries:
-        if query.alike is not None:
-            if query.alike.form in forms:
+        if query.form_instance is not None:
+            if query.form_instance.form in forms:
                 continue
-            forms.add(query.alike.form)
+            forms.add(query.form_instance.form)
         names |= dict.fromkeys([*query.equivalence, *query.group_by])
         for expression in query.expressions:
             for node in ex.walk(expression):

@@ -17,7 +17,7 @@ from elsinore.kernels import is_kernel
 from elsinore.kernels.compilers import QuickCompiler
 from elsinore.kernels.decorator import compiled
 from elsinore.kernels.means import shortcuts
-from elsinore.model.collecting import without_collecting
+from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.folds import Counting
@@ -216,7 +216,7 @@ def lowered(
 
     Raises CannotCompile with the reason where it, or the types, cannot be.
     """
-    with without_collecting():
+    with without_garbage_collection():
         return _lowered(query, schema, nullable, value)
 
 

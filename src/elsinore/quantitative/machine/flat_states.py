@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy
-from elsinore.model.collecting import without_collecting
+from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.machine.control import NOTHING, Automaton, NotFlat
 from elsinore.quantitative.machine.flat import Loops, loops
 from elsinore.quantitative.machine.keys import KeyThreads, Program
@@ -96,7 +96,7 @@ class FlatStates:
             given += self._lists(items, machine.columns, where)
             first = iter(given[0])
             odd: list[int] = []
-            with without_collecting():
+            with without_garbage_collection():
                 raised = machine.run(
                     states,
                     zip(first, *given[1:], strict=True) if len(given) > 1 else first,

@@ -15,7 +15,7 @@ import numpy as np
 from elsinore.errors import InputError, did_you_mean
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression
-from elsinore.model.moments import operand
+from elsinore.model.time_values import operand
 from elsinore.quantitative.items import attribute_of
 from elsinore.quantitative.machine.emit import Emitter, Source, fresh
 from elsinore.quantitative.machine.keys import Failures, KeyThreads, Program, State

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_numpy
 from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
-from elsinore.model.moments import MICROSECOND, Moment, Span
+from elsinore.model.time_values import MICROSECOND, Moment, Span
 from elsinore.numeric.exact import encode, extended
 from elsinore.plan import TrendUnit
 from elsinore.trends.partials import totals_fields

@@ -1,7 +1,7 @@
-"""Times and lengths of time as values in Python, for the evaluator of single events.
+"""Times and durations as values in Python, for the evaluator of single events.
 
-Both are whole nanoseconds. Results are rounded to microseconds, or to nanoseconds where an operand
-is `fine`, that is, may have parts of a microsecond; halves away from zero.
+Both are whole nanoseconds. Results are rounded (halves away from zero) to microseconds, or to
+nanoseconds if an operand is `fine`: has a precision below a microsecond.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _nanoseconds(length: timedelta) -> int:
 
 
 def computed(operator: Operator, left: object, right: object) -> Moment | Span | float | None:
-    """Return the value of an operator if an operand is a time or a length of time; else None.
+    """Return the result of an operator of which an operand is a time or a duration; else None.
 
-    None too where the result is null: divided by 0, and for infinity and NaN.
+    Also None if the result is null: division by 0, infinity and NaN.
 
     >>> computed(Operator.SUB, Moment(5_000), Moment(2_000))
     Span(nanoseconds=3000, fine=False)

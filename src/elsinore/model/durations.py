@@ -1,8 +1,7 @@
-"""Constant lengths of time beside time columns of numbers: `5 minutes` in the column's unit.
+"""Constant durations converted to the units of numeric time columns.
 
-A time column of numbers counts in a unit of its own: `b.time - a.time <= 5 minutes` compares with
-300 where that is seconds, and with 300,000,000 where it is microseconds. Engines then compare and
-compute with plain numbers.
+In `b.time - a.time <= 5 minutes`, 5 minutes is 300 if the column `time` counts seconds, and
+300,000,000 if it counts microseconds. Engines then compute with plain numbers.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ from elsinore.model.types import DURATION, NUMBER, TICK_SPAN, TICKS, kind_of
 Units = Mapping[str, int]  # attributes that are numeric times: the nanoseconds of their unit
 
 
-def has_lengths(query: Query) -> bool:
-    """Return whether a query has a constant length of time in its conditions or columns."""
+def has_durations(query: Query) -> bool:
+    """Return whether a query has a constant duration in its conditions or columns."""
     return any(isinstance(node, Duration) for whole in query.expressions for node in walk(whole))
 
 
-def with_numbers_for_lengths(query: Query, units: Units) -> Query:
-    """Return a query with constant lengths of time beside numeric times as numbers of their unit.
+def durations_as_numbers(query: Query, units: Units) -> Query:
+    """Return a query with its durations beside numeric times converted to numbers of their units.
 
     >>> from elsinore.language import parse_workload, render
     >>> text = "RETURN a.x PATTERN SEQ(A a, B b) WHERE b.time - a.time <= 5 minutes;"
-    >>> query = with_numbers_for_lengths(parse_workload(text).queries[0], {"time": 1_000_000})
+    >>> query = durations_as_numbers(parse_workload(text).queries[0], {"time": 1_000_000})
     >>> render(query.where[0])
     'b.time - a.time <= 300000'
     """
-    if not units or not has_lengths(query):
+    if not units or not has_durations(query):
         return query
     return replace(
         query,
@@ -54,7 +53,7 @@ def with_numbers_for_lengths(query: Query, units: Units) -> Query:
             replace(item, expression=_in_units(item.expression, units)) for item in query.returns
         ),
         is_valid=True,
-        of_form=None,
+        instance_of=None,
     )
 
 
@@ -73,7 +72,7 @@ def _in_units(node: Expression, units: Units) -> Expression:
 
 
 def _kind(node: Expression, units: Units) -> AttributeKind | None:
-    """Return the kind of an expression where all other attributes are taken for numbers."""
+    """Return the kind of an expression, assuming that all other attributes are numbers."""
 
     def kinds(read: Attribute | Column) -> AttributeKind | None:
         return TICKS if read.name in units else NUMBER
@@ -86,7 +85,7 @@ def _unit(node: Expression, units: Units) -> int:
 
 
 def _as_number(node: Expression, unit: int) -> Expression:
-    """Return an expression with numbers of a unit in place of constant lengths of time."""
+    """Return an expression with its constant durations replaced by numbers of a unit."""
     if isinstance(node, Duration):
         number = Fraction(node.nanoseconds, unit)
         whole = number.denominator == 1

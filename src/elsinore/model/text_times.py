@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, time
 
 
-def time_of(text: str) -> float | None:
-    """Return where a text that reads as a time or date stands among such; None for other text.
+def seconds_from_text(text: str) -> float | None:
+    """Return the seconds since the epoch of a time or date in text; None for other text.
 
-    >>> time_of("1970-01-01T00:00:05"), time_of("soon")
+    >>> seconds_from_text("1970-01-01T00:00:05"), seconds_from_text("soon")
     (5.0, None)
     """
     try:
