@@ -8,7 +8,7 @@ from elsinore.automata.minimize import minimize
 from elsinore.automata.nfa import Nfa, Transition
 from elsinore.automata.positions import Positions, glushkov
 from elsinore.automata.product import difference, disjoint, equivalent, intersection, union
-from elsinore.automata.satisfiable import contradictory, satisfiable
+from elsinore.automata.satisfiable import contradictory, satisfiable, undecided
 from elsinore.automata.solver import unmodelled
 from elsinore.automata.splitting import Cuts, ambiguous_concatenation, ambiguous_iteration
 from elsinore.automata.symbols import Letter, Symbol, Word, letters
@@ -38,6 +38,7 @@ __all__ = [
     "minimize",
     "satisfiable",
     "shortest_word",
+    "undecided",
     "union",
     "unmodelled",
 ]

@@ -2,8 +2,8 @@
 
 Predicates that share no attribute have nothing to do with one another and are looked at apart.
 Within such a part, comparisons with constants are settled exactly by regions (`regions`); the rest
-(arithmetic, one attribute against another) is asked of z3 (`solver`). An answer that cannot be had
-is "yes": that costs work, never correctness.
+(arithmetic, one attribute against another) is asked of z3 (`solver`), if it is installed. An answer
+that cannot be had is "yes": that costs work, never correctness.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from elsinore.automata.regions import truths_by_regions
-from elsinore.automata.solver import Question
+from elsinore.automata.solver import Question, z3_is_installed
 from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Column, Expression
@@ -38,6 +38,16 @@ def satisfiable(true: Iterable[Expression], not_true: Iterable[Expression] = ())
         return False
     everything = sorted(wanted | unwanted, key=repr)
     return all(_possible(part, wanted, unwanted) for part in independent(everything))
+
+
+def undecided(predicates: Iterable[Expression]) -> list[Expression]:
+    """Return the predicates of which nothing is known because z3 is not installed.
+
+    Those are not comparisons of one attribute with constants.
+    """
+    if z3_is_installed():
+        return []
+    return [predicate for predicate in predicates if truths_by_regions([predicate]) is None]
 
 
 def _equals_two_texts(predicates: Iterable[Expression]) -> bool:
@@ -119,7 +129,19 @@ def _possible(
     mine = frozenset(part)
     if truths is not None:
         return (wanted & mine) in truths
-    return Question(part).possible(wanted & mine, unwanted & mine)
+    return not _refuted(wanted & mine) and Question(part).possible(wanted & mine, unwanted & mine)
+
+
+def _refuted(true: Iterable[Expression]) -> bool:
+    """Return whether regions show that some conditions cannot all be true.
+
+    Of the terms of conjunctions, those are looked at that compare an attribute with constants: the
+    type of an event tells apart what is asked of others.
+    """
+    terms = {term for predicate in true for term in ex.conjuncts(predicate)}
+    settled = sorted((t for t in terms if truths_by_regions([t]) is not None), key=repr)
+    truths = truths_by_regions(settled)
+    return truths is not None and frozenset(settled) not in truths
 
 
 def _truths_by_solver(part: Sequence[Expression]) -> tuple[frozenset[Expression], ...]:
@@ -132,7 +154,7 @@ def _truths_by_solver(part: Sequence[Expression]) -> tuple[frozenset[Expression]
             (true, false)
             for old_true, old_false in splits
             for true, false in ((old_true, old_false | added), (old_true | added, old_false))
-            if question.possible(true, false)
+            if not _refuted(true) and question.possible(true, false)
         ]
         _refuse_too_many(len(splits), len(part))
     return tuple(true for true, _ in splits)

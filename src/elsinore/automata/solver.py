@@ -6,6 +6,8 @@ model holds every event there can be and some more, so "impossible" can be relie
 - numbers are reals, and a computed number may be off by the rounding of single precision;
 - texts are places in a dense order, in which the constants stand as texts do or as times do;
 - what has no model here (a remainder, LOG2) is some value, the same wherever it is written.
+
+Without z3, which is an extra, every answer is "possible".
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from elsinore.model import expression as ex
@@ -42,6 +46,12 @@ Texts = dict[str, int]
 _OF_THREAD = threading.local()
 
 
+@cache
+def z3_is_installed() -> bool:
+    """Return whether z3, which the extra `solver` installs, can be imported."""
+    return find_spec("z3") is not None
+
+
 class Question:
     """What can be true of one event, of a fixed set of predicates.
 
@@ -54,6 +64,9 @@ class Question:
     """
 
     def __init__(self, predicates: Sequence[Expression]) -> None:
+        self._solvers: list[tuple[Any, Any]] | None = None
+        if not z3_is_installed():
+            return
         import z3  # noqa: PLC0415  (a heavy import that most queries never need)
 
         self._z3 = z3
@@ -62,6 +75,8 @@ class Question:
 
     def possible(self, true: Iterable[Expression], not_true: Iterable[Expression]) -> bool:
         """Return whether all of `true` can be true and none of `not_true`; True if not known."""
+        if self._solvers is None:
+            return True
         wanted, unwanted = list(true), list(not_true)
         for context, solver in self._solvers:
             terms = [self._z3.Bool(self._asked[p], context) for p in wanted]

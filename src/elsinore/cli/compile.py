@@ -29,9 +29,14 @@ def compile_all() -> None:
     and aggregates in Python are programs of their own, which the first run over many events
     compiles and keeps there.
     """
-    from elsinore.kernels import SHELF, compiling  # noqa: PLC0415 - Numba
+    from elsinore.kernels import SHELF, compiling, numba_is_installed  # noqa: PLC0415 - Numba
     from elsinore.operators.rehearsal import rehearse_closing, rehearse_panes  # noqa: PLC0415
 
+    if not numba_is_installed():
+        raise ArgumentError(
+            "Numba is not installed, so there is nothing to compile. Install it with: "
+            "pip install 'elsinore[compiled]'"
+        )
     folder = SHELF.place()
     if folder is None:
         raise ArgumentError("There is no folder to keep compiled kernels in: see above.")

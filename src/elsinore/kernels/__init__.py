@@ -6,7 +6,12 @@ Compiled code is kept in a folder (`folder_path`) for the next process.
 """
 
 from elsinore.cache_folder import FOLDER_VARIABLE, folder_path
-from elsinore.kernels.decorator import COMPILE_VARIABLE, is_kernel, kernel
+from elsinore.kernels.decorator import (
+    COMPILE_VARIABLE,
+    is_kernel,
+    kernel,
+    numba_is_installed,
+)
 from elsinore.kernels.shelf import SHELF
 from elsinore.kernels.tiers import compiling, enter, is_compiled, is_compiling
 from elsinore.kernels.uncompiled import uncompiled
@@ -22,5 +27,6 @@ __all__ = [
     "is_compiling",
     "is_kernel",
     "kernel",
+    "numba_is_installed",
     "uncompiled",
 ]

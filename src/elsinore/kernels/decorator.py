@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial, update_wrapper
+from functools import cache, partial, update_wrapper
 from importlib import import_module
+from importlib.util import find_spec
 from threading import RLock
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
 
@@ -137,7 +138,7 @@ def kernel(
     seconds: how long it takes to compile, with all it calls, where its size tells that wrong: what
     stands behind an argument that is None is not compiled, and is counted else.
 
-    With ELSINORE_COMPILE=0 in the environment nothing is compiled.
+    Without Numba, or with ELSINORE_COMPILE=0 in the environment, nothing is compiled.
 
     >>> import numpy as np
     >>> @kernel
@@ -187,8 +188,16 @@ def compiled(
 def is_off() -> bool:
     """Return whether nothing is compiled: everything runs as plain Python."""
     return (
-        os.environ.get(COMPILE_VARIABLE) == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+        os.environ.get(COMPILE_VARIABLE) == "0"
+        or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+        or not numba_is_installed()
     )
+
+
+@cache
+def numba_is_installed() -> bool:
+    """Return whether Numba, which the extra `compiled` installs, can be imported."""
+    return find_spec("numba") is not None
 
 
 def is_kernel(value: object) -> TypeGuard[Kernel]:

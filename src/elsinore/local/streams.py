@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 from elsinore.errors import InputError
+from elsinore.kernels import numba_is_installed
 from elsinore.quantitative.buffers import picked
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
@@ -143,6 +144,8 @@ def iterate_rows(
 
 def _pays(query: Runnable, table: pa.Table) -> bool:
     """Return whether compiling a query pays for a table, or has been done already."""
+    if not numba_is_installed():
+        return False
     if table.num_rows >= MANY or table.num_rows < FEW or MACHINES not in sys.modules:
         return bool(table.num_rows >= MANY)
     from elsinore.quantitative.lowered import is_kept  # noqa: PLC0415 - the compiler, where needed

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from elsinore.errors import ElsinoreError, did_you_mean, escaped
+from elsinore.kernels import numba_is_installed
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -106,8 +107,6 @@ def _all(parts: Parts) -> str:
 
 
 def _text(stages: tuple[Node, ...]) -> str:
-    from elsinore.quantitative.lowered import reasons  # noqa: PLC0415 - the compiler, where needed
-
     lines: list[str] = []
 
     def add(box: Box, first: str, indent: str) -> None:
@@ -120,7 +119,7 @@ def _text(stages: tuple[Node, ...]) -> str:
         if len(stages) > 1:
             lines.append(f"{'>> ' if place else ''}stage {place + 1}")
         add(tree(stage), "", "")
-    whys = reasons(stages)
+    whys = _reasons(stages)
     whole = all(reason is None for reason in whys)
     for place, reason in enumerate(whys):
         subject = f"stage {place + 1}" if len(stages) > 1 else "the machine"
@@ -132,6 +131,16 @@ def _text(stages: tuple[Node, ...]) -> str:
         lines.append(f"{subject} {how}")
     lines += [f"warning: {text}" for stage in stages for text in stage.warnings]
     return "\n".join(lines)
+
+
+def _reasons(stages: tuple[Node, ...]) -> list[str | None]:
+    """Return, for each stage, why it is not compiled; None where it is."""
+    if not numba_is_installed():
+        why = "Numba is not installed (pip install 'elsinore[compiled]')"
+        return [why] * len(stages)
+    from elsinore.quantitative.lowered import reasons  # noqa: PLC0415 - the compiler, where needed
+
+    return reasons(stages)
 
 
 def _mermaid(parts: Parts) -> str:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, whole
+from elsinore.kernels import numba_is_installed
 from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.items import record_type
 from elsinore.quantitative.machine.control import NotFlat
@@ -121,7 +122,7 @@ class Runs:
         self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
         self._is_flat = len(self._stages) == 1  # whether there may be such
         self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
-        if compiled:
+        if compiled and numba_is_installed():
             self._memories = self._compiled(frozenset())
 
     @property

@@ -15,6 +15,7 @@ from elsinore.automata import (
     ambiguous_iteration,
     contradictory,
     disjoint,
+    undecided,
     unmodelled,
 )
 from elsinore.automata.unambiguous import differing, outside
@@ -245,7 +246,14 @@ def _reason(leaves: Iterable[Predicate]) -> str:
         for part in ex.walk(leaf.condition)
         if isinstance(part, ex.Binary) and part.operator.is_arithmetic
     } - unknown
+    unsolved = undecided(leaf.condition for leaf in leaves if not leaf.tests)
     reasons: list[str] = []
+    if unsolved:
+        reasons.append(
+            f"Nothing is known of {', '.join(sorted(map(render, unsolved)))} without z3, which "
+            "compares conditions of arithmetic or of two attributes: "
+            "pip install 'elsinore[solver]'"
+        )
     if opaque:
         reasons.append(
             f"Nothing is known of {', '.join(opaque)}, written in plain Python: a condition on "

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import types as python
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
 from elsinore.errors import QuerySemanticError
+from elsinore.kernels import numba_is_installed
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.functions import Key, left, right
 from elsinore.quantitative.machine.emit import fresh
@@ -84,15 +86,9 @@ def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType
 
 
 def _typed(node: Node, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
-    from elsinore.quantitative.lowered import (  # noqa: PLC0415 - the compiler, where needed
-        CannotCompile,
-        value_of,
-    )
-
-    try:
-        return value_of(node, types)
-    except CannotCompile:
-        pass
+    compiled = _compiled_type(node, types) if numba_is_installed() else None
+    if compiled is not None:
+        return compiled
     declared = _declared(output(node))
     if declared is not None:
         return declared
@@ -110,6 +106,17 @@ def _typed(node: Node, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
             value = _typed(body, types)
             kind = types.get(key.attribute)
             return None if value is None or kind is None else pa.map_(kind, value)
+    return None
+
+
+def _compiled_type(node: Node, types: Mapping[str, pa.DataType]) -> pa.DataType | None:
+    from elsinore.quantitative.lowered import (  # noqa: PLC0415 - the compiler, where needed
+        CannotCompile,
+        value_of,
+    )
+
+    with suppress(CannotCompile):
+        return value_of(node, types)
     return None
 
 

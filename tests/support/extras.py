@@ -1,0 +1,32 @@
+"""Python processes in which some packages are not installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def run_without(packages: Sequence[str], code: str, folder: Path) -> str:
+    """Run code in a process that finds all installed packages but some; return what it prints.
+
+    Packages are found through links in `folder`. Raises AssertionError with its standard error
+    where the process fails.
+    """
+    installed = folder / "site-packages"
+    installed.mkdir()
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if entry.name.partition(".")[0].partition("-")[0] not in packages:
+            (installed / entry.name).symlink_to(entry)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCE, installed)))}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True,
+        check=False, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
