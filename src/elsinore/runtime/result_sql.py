@@ -15,7 +15,8 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
-from elsinore.errors import InputError, SetupError, did_you_mean
+from elsinore.errors import InputError, did_you_mean
+from elsinore.runtime.sql.database import empty_database
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -49,7 +50,7 @@ class SqlCondition:
         Raises InputError for unknown columns and for what DuckDB cannot compute.
         """
         if self._database is None:  # kept, as rows may come in many pieces
-            self._database = _empty_database()
+            self._database = empty_database()
         self._database.register(ROWS, _as_stored(table))
         try:
             kept = _computed(self._database, self._query, self.text)
@@ -95,7 +96,7 @@ class SqlQuery:
         Raises InputError for unknown columns and for what DuckDB cannot compute.
         """
         places = {name: f"result{number}" for number, name in enumerate(self.names)}
-        with closing(_empty_database()) as database:
+        with closing(empty_database()) as database:
             for name, place in places.items():
                 database.register(place, _as_stored(tables[name]))
             return _computed(database, self._over(places), self.text)
@@ -148,19 +149,6 @@ def _tables_of(tree: exp.Query, names: list[str], text: str) -> Iterator[tuple[e
                     f"{did_you_mean(source.name, names)} Queries: {', '.join(names)}."
                 )
             yield source, name
-
-
-def _empty_database() -> DuckDBPyConnection:
-    """Return a database in memory that reads nothing but the tables that are registered."""
-    try:
-        import duckdb  # noqa: PLC0415 - where needed
-    except ImportError as error:
-        raise SetupError("DuckDB is not installed: pip install duckdb") from error
-    database = duckdb.connect(
-        config={"enable_external_access": False, "python_enable_replacements": False}
-    )
-    database.execute("SET TimeZone = 'UTC'")
-    return database
 
 
 def _computed(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.Table:

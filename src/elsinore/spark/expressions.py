@@ -206,7 +206,8 @@ def tried(column: Column) -> Column:
     """Return a column that is null for rows for which it fails, instead of failing the job.
 
     Spark has an expression for that, of which its functions `try_...` are made; over Spark Connect
-    it cannot be named, and the column is returned as it is.
+    it cannot be named, and the column is returned as it is. A condition that is always true keeps
+    Spark from computing what several columns have in common ahead of them, where it would fail.
     """
     if not hasattr(column, "_jc"):
         return column
@@ -216,7 +217,8 @@ def tried(column: Column) -> Column:
     jvm: Any = SparkContext.getOrCreate()._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
     catalyst = jvm.org.apache.spark.sql.catalyst.expressions
-    return ClassicColumn(expressions.column(catalyst.TryEval(expressions.expression(column._jc))))
+    alone = F.when(F.spark_partition_id() >= F.lit(0), column)
+    return ClassicColumn(expressions.column(catalyst.TryEval(expressions.expression(alone._jc))))
 
 
 def _known(number: Column) -> Column:
