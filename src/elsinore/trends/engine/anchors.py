@@ -13,8 +13,8 @@ from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.negatives import set_limits
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, add_products
-    from cython.cimports.elsinore.trends.engine.recurrence import addend_of
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
+    from cython.cimports.elsinore.trends.engine.recurrence import add_products, addend_of
     from cython.cimports.elsinore.trends.engine.rows import (
         keep_row,
         may_follow,
@@ -26,8 +26,8 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
 else:
     from elsinore.trends.engine.negatives import set_limits
-    from elsinore.trends.engine.numbers import add_lanes, add_products
-    from elsinore.trends.engine.recurrence import addend_of
+    from elsinore.trends.engine.numbers import add_lanes
+    from elsinore.trends.engine.recurrence import add_products, addend_of
     from elsinore.trends.engine.rows import keep_row, may_follow, new_row, place_of_anchor
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
@@ -235,7 +235,7 @@ def add_own_scaled(
         store.work_powers[0, lane] = store.row_powers[row, lane]
         store.work[1, lane] = store.row_cells[row, own + lane]
         store.work_powers[1, lane] = store.row_powers[row, own + lane]
-    add_products(store.work, store.work_powers, value, width)
+    add_products(store, value, width)
     for lane in range(width):
         store.row_cells[row, own + lane] = store.work[1, lane]
         store.row_powers[row, own + lane] = store.work_powers[1, lane]

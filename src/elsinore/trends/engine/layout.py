@@ -20,7 +20,6 @@ from elsinore.plan.indexed import sides
 from elsinore.plan.merged import Edge, Node
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
-from elsinore.trends.lane_order import lane_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ class Layout:
         self.kinds: list[KindLayout] = []
         self.block_of = [0] * len(nodes)
         self.node_place = [0] * len(nodes)
-        shapes, ranks = _shapes(updates), lane_order(updates.unit)
+        shapes, ranks = _shapes(updates), updates.lane_order
         members: dict[tuple[int, int], list[int]] = {}
         for node, shape in enumerate(shapes):
             members.setdefault((updates.kind_of[node], shape), []).append(node)

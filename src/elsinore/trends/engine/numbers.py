@@ -204,18 +204,24 @@ def add_multiples(
     others: cython.double[:, ::1],
     other_powers: cython.double[:, ::1],
     row: cython.Py_ssize_t,
-    factor: Number,
+    factors: cython.double[::1],
+    factor_powers: cython.double[::1],
     lanes: cython.Py_ssize_t,
 ) -> cython.void:
-    """Add the first lanes of a row of numbers, times a factor, to lanes of another row.
+    """Add the first lanes of a row of numbers, times factors, to lanes of another row.
 
-    It is quick if the factor's mantissa is from 2**-256 to 2**256.
+    It is quick if the factors' mantissas are 0 or from 2**-256 to 2**256.
     """
     lane: cython.Py_ssize_t
-    if SMALL < fabs(factor.mantissa) < GREAT:
+    is_quick: cython.bint = True
+    for lane in range(lanes):
+        size: cython.double = fabs(factors[lane])
+        is_quick &= (size == 0.0) | ((size > SMALL) & (size < GREAT))
+    if is_quick:
         for lane in range(lanes):
-            number: cython.double = others[row, lane] * factor.mantissa
-            raised: cython.double = other_powers[row, lane] + factor.power
+            number: cython.double = others[row, lane] * factors[lane]
+            number = 0.0 if factors[lane] == 0.0 else number
+            raised: cython.double = other_powers[row, lane] + factor_powers[lane]
             mantissa: cython.double = settled(number, raised)
             power: cython.double = settled_power(number, raised)
             top: cython.double = max(powers[at, first + lane], power)
@@ -225,18 +231,8 @@ def add_multiples(
             powers[at, first + lane] = settled_power(total, top)
         return
     for lane in range(lanes):
-        raised = other_powers[row, lane] + factor.power
-        product_of: Number = times(Number(others[row, lane], raised), factor.mantissa)
+        raised = other_powers[row, lane] + factor_powers[lane]
+        product_of: Number = times(Number(others[row, lane], raised), factors[lane])
         sum_of: Number = plus(Number(cells[at, first + lane], powers[at, first + lane]), product_of)
         cells[at, first + lane] = sum_of.mantissa
         powers[at, first + lane] = sum_of.power
-
-
-def add_products(
-    cells: cython.double[:, ::1],
-    powers: cython.double[:, ::1],
-    factor: cython.double,
-    lanes: cython.Py_ssize_t,
-) -> cython.void:
-    """Add the numbers of row 0, times a factor, to those of row 1."""
-    add_multiples(cells, powers, 1, 0, cells, powers, 0, Number(factor, 0.0), lanes)

@@ -163,7 +163,7 @@ def let_section_act(
     at: cython.Py_ssize_t
     span: cython.Py_ssize_t
     begin: cython.Py_ssize_t
-    if store.graphlets[slot, number].parts == 0:
+    if not store.graphlets[slot, number].sharing:
         for span in range(program.sections[section].spans, program.sections[section].spans_end):
             at = program.spans[span].step
             act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
@@ -178,7 +178,7 @@ def let_section_act(
         begin = program.spans[span].members
         while begin < end:
             last: cython.Py_ssize_t = begin
-            while last < end and store.part_of[slot, first + program.members[last]] < 0:
+            while last < end and store.shares[slot, first + program.members[last]] == 0:
                 last += 1
             if last > begin:
                 lane: cython.Py_ssize_t = begin - program.spans[span].members

@@ -16,7 +16,7 @@ from elsinore.trends.engine.tables import ONE as _ONE
 from elsinore.trends.engine.tables import VALUE as _VALUE
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, add_products
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, add_multiples
     from cython.cimports.elsinore.trends.engine.rows import keep_row, new_row, read_rows
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
@@ -25,7 +25,7 @@ if cython.compiled:
 else:
     from math import isnan
 
-    from elsinore.trends.engine.numbers import add_lanes, add_products
+    from elsinore.trends.engine.numbers import add_lanes, add_multiples
     from elsinore.trends.engine.rows import keep_row, new_row, read_rows
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
@@ -260,7 +260,7 @@ def add_scaled(
     """Do what `add_plain` does with numbers that have powers."""
     lane: cython.Py_ssize_t
     if value != 0.0:
-        add_products(store.work, store.work_powers, value, lanes)
+        add_products(store, value, lanes)
     target: cython.Py_ssize_t = program.sums[number].cell + begin
     if is_first:
         for lane in range(lanes):
@@ -283,6 +283,26 @@ def add_scaled(
         for lane in range(lanes):
             store.row_cells[store.row, kept + lane] = store.work[row, lane]
             store.row_powers[store.row, kept + lane] = store.work_powers[row, lane]
+
+
+def add_products(store: Store, value: cython.double, lanes: cython.Py_ssize_t) -> cython.void:
+    """Add the numbers of trends, times a value, to those of row 1 of `work`, with their powers."""
+    lane: cython.Py_ssize_t
+    for lane in range(lanes):
+        store.factors[lane] = value
+        store.factor_powers[lane] = 0.0
+    add_multiples(
+        store.work,
+        store.work_powers,
+        1,
+        0,
+        store.work,
+        store.work_powers,
+        0,
+        store.factors,
+        store.factor_powers,
+        lanes,
+    )
 
 
 @cython.cfunc

@@ -17,7 +17,7 @@ from elsinore.trends.engine.totals import rebuild
 
 _NOT_SAVED = ("runs", "row_next")  # `runs` are saved by their places, of which few are in use
 _POWERS = ("powers", "added_powers")  # of slots; all 0 where none is scaled
-_FORMS = ("marks", "form_totals", "form_weights", "form_leasts")  # of bursts not yet put in
+_FORMS = ("marks", "form_growths", "form_weights", "form_leasts")  # of bursts not yet put in
 Ints = NDArray[np.int64]
 
 

@@ -1,6 +1,6 @@
 # cython: language_level=3
 from elsinore.operators.conditions.tables cimport Columns, Conditions, Registers
-from elsinore.trends.engine.tables cimport Burst, Counts, Graphlet, Leaf, Part, Range, Record, Run, Slot, Total
+from elsinore.trends.engine.tables cimport Burst, Counts, Graphlet, Leaf, Range, Record, Run, Slot, Total
 
 cdef class Store:
     cdef public Slot[::1] slots
@@ -49,14 +49,15 @@ cdef class Store:
     cdef public bint has_powers
     cdef public bint needs_rows
     cdef public Graphlet[:, ::1] graphlets
-    cdef public Part[:, ::1] parts
-    cdef public int[:, ::1] part_of
-    cdef public double[:, :, ::1] form_totals
+    cdef public unsigned char[:, ::1] shares
+    cdef public double[:, ::1] growths
+    cdef public double[:, ::1] arriving
+    cdef public double[:, :, ::1] form_growths
     cdef public double[:, :, ::1] form_weights
     cdef public long long[:, :, ::1] form_leasts
     cdef public unsigned char[:, ::1] marks
-    cdef public double[::1] composed
-    cdef public double[::1] composed_powers
+    cdef public double[:, ::1] composed
+    cdef public double[:, ::1] composed_powers
     cdef public double[:, ::1] composed_weights
     cdef public long long[:, ::1] composed_leasts
     cdef public double[::1] put_prices
@@ -64,12 +65,11 @@ cdef class Store:
     cdef public long long[:, :, ::1] leasts
     cdef public Burst[:, ::1] bursts
     cdef public Counts[::1] counts
-    cdef public double[::1] differing
-    cdef public double[::1] created
     cdef public double[::1] separate
     cdef public unsigned char[::1] chosen
-    cdef public int[::1] part_takers
-    cdef public int[::1] part_into
+    cdef public double[::1] factors
+    cdef public double[::1] factor_powers
+    cdef public double[::1] factor_weights
     cdef public Record[::1] records
     cdef public Py_ssize_t record_count
     cdef public int mode

@@ -16,7 +16,6 @@ from elsinore.trends.engine.tables import (
     LEAF,
     LEAF_ROWS,
     NEVER,
-    PART,
     RANGE,
     RECORD,
     RUN,
@@ -60,11 +59,8 @@ class StoreShape(NamedTuple):
     row_extremes: int
     sets: int  # sharing sets
     cohorts: int
-    parts: int
-    weights: int
+    weights: int  # of all cohorts
     leasts: int
-    addends: int  # of all sharing sets
-    ranks: int
     units: int
     forms: int  # that are kept of a sharing set at most
     row_values: int  # columns that conditions read of earlier events
@@ -87,12 +83,12 @@ class Store:
     - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
       `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`).
     - `bursts[slot, set]`, `graphlets[slot, set]`: the burst that is not complete, and its shared
-      graphlet, with `parts[slot, part]`, `part_of[slot, cohort]`, and of earlier timestamps and of
-      the latest one, `weights[slot, when]` and `leasts[slot, when]`;
-      `form_totals[slot, form, set]` and so on: what earlier bursts did, of which each unit's lanes
-      have the first `marks[slot, unit]`
-      (`elsinore.trends.engine.sharing`). `counts[set]`: what became of all bursts of a set;
-      `differing[cohort]`: how often a cohort took events that most others did not, or the reverse.
+      graphlet, in which a cohort has a part if `shares[slot, cohort]` is 1. What its events of
+      earlier timestamps did to each cohort is `growths[slot]`, `weights[slot, 0]` and
+      `leasts[slot, 0]`; those of the latest one, `arriving[slot]`, `weights[slot, 1]` and
+      `leasts[slot, 1]`. What earlier bursts did is `form_growths[slot, form]` and so on, of which
+      each unit's lanes have the first `marks[slot, unit]` (`elsinore.trends.engine.sharing`).
+      `counts[set]`: what became of all bursts of a set.
     """
 
     def __init__(
@@ -111,17 +107,16 @@ class Store:
         self.work_powers = np.zeros((2, max(shape.widest, 1)))
         self.mode = mode
         self.counts = np.zeros(shape.sets, COUNTS).view(np.recarray)
-        self.differing = np.zeros(shape.cohorts)
-        self.created = np.zeros(shape.cohorts)
         self.separate = np.zeros(shape.cohorts)
         self.put_prices = np.zeros(shape.cohorts)
-        self.composed = np.zeros(FORMS + 1)
-        self.composed_powers = np.zeros(FORMS + 1)
-        self.composed_weights = np.zeros((FORMS + 1, shape.addends))
-        self.composed_leasts = np.zeros((FORMS + 1, shape.ranks), np.int64)
+        self.composed = np.zeros((shape.forms + 1, shape.cohorts))
+        self.composed_powers = np.zeros((shape.forms + 1, shape.cohorts))
+        self.composed_weights = np.zeros((shape.forms + 1, shape.weights))
+        self.composed_leasts = np.zeros((shape.forms + 1, shape.leasts), np.int64)
         self.chosen = np.zeros(shape.cohorts, np.uint8)
-        self.part_takers = np.zeros(shape.parts, np.int32)
-        self.part_into = np.zeros(shape.parts, np.int32)
+        self.factors = np.zeros(max(shape.widest, 1))
+        self.factor_powers = np.zeros(max(shape.widest, 1))
+        self.factor_weights = np.zeros(max(shape.widest, 1))
         self.record_count = 0
         self.records = np.zeros(0, RECORD).view(np.recarray)
         self.have_reads(1)
@@ -158,10 +153,11 @@ class Store:
         self.leaves = arrays["leaves"]
         self.runs = arrays["runs"]
         self.graphlets = arrays["graphlets"]
-        self.parts = arrays["parts"]
-        self.part_of = arrays["part_of"]
+        self.shares = arrays["shares"]
+        self.growths = arrays["growths"]
+        self.arriving = arrays["arriving"]
         self.marks = arrays["marks"]
-        self.form_totals = arrays["form_totals"]
+        self.form_growths = arrays["form_growths"]
         self.form_weights = arrays["form_weights"]
         self.form_leasts = arrays["form_leasts"]
         self.weights = arrays["weights"]
@@ -187,8 +183,8 @@ class Store:
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
 
     def set_arrays(self) -> dict[str, Any]:
-        """Return the arrays with a row for each sharing set, or for each cohort."""
-        return {"counts": np.asarray(self.counts), "differing": np.asarray(self.differing)}
+        """Return the arrays with a row for each sharing set."""
+        return {"counts": np.asarray(self.counts)}
 
     def have_records(self, count: cython.Py_ssize_t) -> None:
         """Have room for so many more records of bursts."""
@@ -332,12 +328,13 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "leaves": leaves.view(np.recarray),
         "runs": np.zeros((count, shape.row_blocks, LEVELS), RUN).view(np.recarray),
         "graphlets": graphlets.view(np.recarray),
-        "parts": np.zeros((count, shape.parts), PART).view(np.recarray),
-        "part_of": np.zeros((count, shape.cohorts), np.int32),
+        "shares": np.zeros((count, shape.cohorts), np.uint8),
+        "growths": np.ones((count, shape.cohorts)),
+        "arriving": np.zeros((count, shape.cohorts)),
         "marks": np.zeros((count, shape.units), np.uint8),
-        "form_totals": np.zeros((count, shape.forms, shape.sets)),
-        "form_weights": np.zeros((count, shape.forms, shape.addends)),
-        "form_leasts": np.zeros((count, shape.forms, shape.ranks), np.int64),
+        "form_growths": np.zeros((count, shape.forms, shape.cohorts)),
+        "form_weights": np.zeros((count, shape.forms, shape.weights)),
+        "form_leasts": np.zeros((count, shape.forms, shape.leasts), np.int64),
         "weights": np.zeros((count, 2, shape.weights)),
         "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
         "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),

@@ -84,8 +84,6 @@ cdef struct EventClass:
 cdef struct SharingSet:
     int cohorts
     int cohorts_end
-    int parts
-    int parts_end
     int addends
     int addends_end
     int weights
@@ -130,23 +128,16 @@ cdef struct Section:
     int spans_end
     int takers
     int takers_end
-    int minority
-    int minority_end
+    int is_whole
 
 cdef struct Graphlet:
     long long left
     double spread
     int forms
-    int parts
+    int sharing
     int alone
     int pending
-    int section
-
-cdef struct Part:
-    double total
-    double now
-    int cohorts
-    int takes
+    int snapshots
 
 cdef struct Burst:
     long long time
@@ -155,14 +146,12 @@ cdef struct Burst:
     double benefit
     int queries
     int before
-    int section
     int is_observed
 
 cdef struct Counts:
     double length
     double observed
     double taken
-    double changes
     double ended
     double put_in
     long long bursts
@@ -289,7 +278,7 @@ cdef class Program:
     cdef public Span[::1] spans
     cdef public Section[::1] sections
     cdef public int[::1] members
-    cdef public int[::1] takers
+    cdef public Range[::1] takers
     cdef public Break[::1] breaks
     cdef public Unit[::1] units
     cdef public Piece[::1] pieces

@@ -99,8 +99,6 @@ SHARING_SET = np.dtype(
     [
         ("cohorts", "i4"),
         ("cohorts_end", "i4"),
-        ("parts", "i4"),
-        ("parts_end", "i4"),
         ("addends", "i4"),
         ("addends_end", "i4"),
         ("weights", "i4"),
@@ -130,8 +128,7 @@ SECTION = np.dtype(
         ("spans_end", "i4"),
         ("takers", "i4"),
         ("takers_end", "i4"),
-        ("minority", "i4"),
-        ("minority_end", "i4"),
+        ("is_whole", "i4"),
     ],
     align=True,
 )
@@ -214,14 +211,13 @@ GRAPHLET = np.dtype(
         ("left", "i8"),
         ("spread", "f8"),
         ("forms", "i4"),
-        ("parts", "i4"),
+        ("sharing", "i4"),
         ("alone", "i4"),
         ("pending", "i4"),
-        ("section", "i4"),
+        ("snapshots", "i4"),
     ],
     align=True,
 )
-PART = np.dtype([("total", "f8"), ("now", "f8"), ("cohorts", "i4"), ("takes", "i4")], align=True)
 BURST = np.dtype(
     [
         ("time", "i8"),
@@ -230,7 +226,6 @@ BURST = np.dtype(
         ("benefit", "f8"),
         ("queries", "i4"),
         ("before", "i4"),
-        ("section", "i4"),
         ("is_observed", "i4"),
     ],
     align=True,
@@ -240,7 +235,6 @@ COUNTS = np.dtype(
         ("length", "f8"),
         ("observed", "f8"),
         ("taken", "f8"),
-        ("changes", "f8"),
         ("ended", "f8"),
         ("put_in", "f8"),
         ("bursts", "i8"),

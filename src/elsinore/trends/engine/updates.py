@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from elsinore.model.expression import Expression
@@ -11,6 +12,7 @@ from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.merged import Edge, Signature, ancestors, field_index
 from elsinore.plan.template import ALL, START, Reads, Reset
 from elsinore.trends.engine.tables import BEGINNING, NO_ADDEND, NO_RANK, ONE, VALUE
+from elsinore.trends.lane_order import lane_order
 
 
 class Source(NamedTuple):
@@ -88,6 +90,11 @@ class Updates:
                 self._entering.setdefault(edge.type, []).append((number, edge))
             for reset in node.resets:
                 self._emptying.setdefault(reset.type, []).append((number, reset))
+
+    @cached_property
+    def lane_order(self) -> list[tuple[int, int]]:
+        """By what nodes of one shape are ordered, so that events change lanes side by side."""
+        return lane_order(self.unit)
 
     def _ranks(self) -> list[tuple[FieldKind, str]]:
         read = dict.fromkeys(

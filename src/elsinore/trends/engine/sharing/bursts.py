@@ -81,36 +81,21 @@ def note_event(
         if store.bursts[slot, number].events > store.bursts[slot, number].limit:
             reconsider(program, store, slot, number)
         if store.bursts[slot, number].is_observed:
-            observe(program, store, slot, number, section)
+            observe(program, store, number, section)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def observe(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
+    program: Program, store: Store, number: cython.Py_ssize_t, section: cython.Py_ssize_t
 ) -> cython.void:
-    """Note which cohorts take an event, and which differ from the heaviest: it is a snapshot."""
-    place: cython.Py_ssize_t
-    cohort: cython.Py_ssize_t
+    """Note which part of the work of all cohorts an event is."""
     store.counts[number].observed += 1.0
     store.counts[number].taken += program.sections[section].taken
-    if store.bursts[slot, number].section == section:
-        return
-    store.counts[number].changes += store.bursts[slot, number].section >= 0
-    store.bursts[slot, number].section = cython.cast(cython.int, section)
-    for place in range(program.sections[section].minority, program.sections[section].minority_end):
-        store.differing[program.takers[place]] += 1.0
     if store.counts[number].observed > FORGET:
         store.counts[number].observed /= 2.0
         store.counts[number].taken /= 2.0
-        store.counts[number].changes /= 2.0
-        for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
-            store.differing[cohort] /= 2.0
 
 
 @cython.cfunc
@@ -125,7 +110,6 @@ def begin_burst(
 ) -> cython.void:
     """Begin a burst, and decide whether to share it."""
     store.bursts[slot, number].time = store.slots[slot].time
-    store.bursts[slot, number].section = -1
     store.bursts[slot, number].benefit = 0.0
     store.bursts[slot, number].limit = LONG * max(store.counts[number].length, 1.0)
     store.bursts[slot, number].queries = 0
@@ -177,7 +161,7 @@ def split(
     program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.void:
     """Process the rest of a burst for each query alone."""
-    if store.graphlets[slot, number].parts > 0:
+    if store.graphlets[slot, number].sharing:
         end_graphlet(program, store, slot, number)
         store.counts[number].splits += 1
         store.bursts[slot, number].before = WAS_ALONE

@@ -1,12 +1,11 @@
 """What earlier bursts did, of lanes that no event has read or changed since.
 
-If a burst was shared by all queries of a set in one part, its total and weights are kept as a
-*form*, and the values of its snapshot are put in when an event reads or changes a lane: only then,
-and only there. So an event of one query does not cost what others have to do with the burst before
-it. Two forms one after the other are one form:
+If a burst was shared by all queries of a set, its growths and weights are kept as a *form*, and the
+values of its snapshot are put in when an event reads or changes a lane: only then, and only there.
+So an event of one query does not cost what others have to do with the burst before it. Two forms
+one after the other are one form:
 
-    1 + total = (1 + total_1) * (1 + total_2)
-    weight = weight_1 * (1 + total_2) + weight_2 * (1 + total_1)
+    growth = growth_1 * growth_2          weight = weight_1 * growth_2 + weight_2 * growth_1
 
 A *unit* is a holder with its twins, which are brought up to date together; of a slot's forms, it
 has the first `marks[slot, unit]`. How many forms are kept at most grows with the square root of the
@@ -39,7 +38,7 @@ else:
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 FORMS = cython.declare(cython.Py_ssize_t, _FORMS)
 MOST = cython.declare(cython.double, 2.0**192)  # weights of one trend, whose products are doubles
-GREAT = cython.declare(cython.double, 2.0**256)  # mantissas of composed totals are below it
+GREAT = cython.declare(cython.double, 2.0**256)  # mantissas of composed forms are below it
 DOWN = cython.declare(cython.double, 2.0**-512)
 STORED = cython.declare(cython.Py_ssize_t, 0)
 
@@ -47,46 +46,47 @@ STORED = cython.declare(cython.Py_ssize_t, 0)
 def keep_form(
     program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.bint:
-    """Keep what a set's only part did as a form, if there is room; return whether there was.
+    """Keep what a graphlet of all cohorts did as a form, if there is room; return if there was.
 
     Weights have to be far from a double's range.
     """
     if (
-        store.graphlets[slot, number].parts != 1
-        or store.graphlets[slot, number].alone > 0
+        store.graphlets[slot, number].alone > 0
         or store.graphlets[slot, number].pending
         or store.graphlets[slot, number].forms >= program.sets[number].most_forms
     ):
         return False
-    part: cython.Py_ssize_t = program.sets[number].parts
     form: cython.Py_ssize_t = store.graphlets[slot, number].forms
-    total: cython.double = store.parts[slot, part].total
-    if total == 0.0:  # no event of the burst was stored
-        return True
+    begin: cython.Py_ssize_t = program.sets[number].cohorts
+    end: cython.Py_ssize_t = program.sets[number].cohorts_end
+    cohort: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    at: cython.Py_ssize_t
     spread: cython.double = 0.0
     if form > 0:
         spread = store.graphlets[slot, number].spread
-    addends: cython.Py_ssize_t = program.sets[number].addends
-    ranks: cython.Py_ssize_t = program.sets[number].ranks
-    place: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    for place in range(addends, program.sets[number].addends_end):
-        at = first_weight(program, number, part) + place - addends
-        spread = max(spread, fabs(store.weights[slot, STORED, at]) / (1.0 + total))
+    for place in range(program.sets[number].addends, program.sets[number].addends_end):
+        at = first_weight(program, number, place)
+        for cohort in range(begin, end):
+            weight: cython.double = fabs(store.weights[slot, STORED, at + cohort])
+            spread = max(spread, weight / store.growths[slot, cohort])
     if spread * FORMS > MOST:
         return False
     store.graphlets[slot, number].spread = spread
     store.graphlets[slot, number].forms = cython.cast(cython.int, form + 1)
-    store.form_totals[slot, form, number] = total
-    store.parts[slot, part].total = 0.0
-    for place in range(addends, program.sets[number].addends_end):
-        at = first_weight(program, number, part) + place - addends
-        store.form_weights[slot, form, place] = store.weights[slot, STORED, at]
-        store.weights[slot, STORED, at] = 0.0
-    for place in range(ranks, program.sets[number].ranks_end):
-        at = first_least(program, number, part) + place - ranks
-        store.form_leasts[slot, form, place] = store.leasts[slot, STORED, at]
-        store.leasts[slot, STORED, at] = FOREVER
+    for cohort in range(begin, end):
+        store.form_growths[slot, form, cohort] = store.growths[slot, cohort]
+        store.growths[slot, cohort] = 1.0
+    for place in range(program.sets[number].addends, program.sets[number].addends_end):
+        at = first_weight(program, number, place)
+        for cohort in range(begin, end):
+            store.form_weights[slot, form, at + cohort] = store.weights[slot, STORED, at + cohort]
+            store.weights[slot, STORED, at + cohort] = 0.0
+    for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
+        at = first_least(program, number, place)
+        for cohort in range(begin, end):
+            store.form_leasts[slot, form, at + cohort] = store.leasts[slot, STORED, at + cohort]
+            store.leasts[slot, STORED, at + cohort] = FOREVER
     return True
 
 
@@ -96,8 +96,9 @@ def catch_up(
     """Bring all lanes of a set up to date by the forms that are kept, and keep none any more."""
     if store.graphlets[slot, number].forms == 0:
         return
-    compose(program, store, slot, number, 0)
     place: cython.Py_ssize_t
+    first: cython.Py_ssize_t = program.sets[number].cohorts
+    compose(program, store, slot, number, first, program.sets[number].cohorts_end)
     for place in range(program.sets[number].spans, program.sets[number].spans_end):
         end: cython.Py_ssize_t = program.spans[place].members_end
         begin: cython.Py_ssize_t = program.spans[place].members
@@ -107,7 +108,7 @@ def catch_up(
             while last < end and store.marks[slot, program.member_units[last]] == mark:
                 last += 1
             if mark < store.graphlets[slot, number].forms:
-                put_form_in(program, store, slot, place, begin, last - begin, mark, STORED)
+                put_form_in(program, store, slot, number, place, begin, last - begin, mark, STORED)
             begin = last
     for place in range(program.sets[number].units, program.sets[number].units_end):
         store.marks[slot, place] = 0
@@ -133,18 +134,13 @@ def catch_up_units(
         mark: cython.Py_ssize_t = store.marks[slot, unit]
         if mark == forms:
             continue
-        compose(program, store, slot, number, mark)
+        member: cython.Py_ssize_t = program.pieces[program.units[unit].pieces].member
+        cohort: cython.Py_ssize_t = program.sets[number].cohorts + program.members[member]
+        compose(program, store, slot, number, cohort, cohort + 1)
         for piece in range(program.units[unit].pieces, program.units[unit].pieces_end):
-            put_form_in(
-                program,
-                store,
-                slot,
-                program.pieces[piece].span,
-                program.pieces[piece].member,
-                1,
-                mark,
-                STORED,
-            )
+            span: cython.Py_ssize_t = program.pieces[piece].span
+            member = program.pieces[piece].member
+            put_form_in(program, store, slot, number, span, member, 1, mark, STORED)
         store.marks[slot, unit] = cython.cast(cython.uchar, forms)
         store.counts[number].put_in += 1.0
 
@@ -158,35 +154,41 @@ def compose(
     slot: cython.Py_ssize_t,
     number: cython.Py_ssize_t,
     begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.void:
-    """Compose the forms from each of `begin` and later ones to the last.
+    """Compose the forms from each one to the last, for cohorts `begin` to before `end`.
 
-    A composed form has a power of 2**512, which its total and its weights have in common.
+    A composed form has a power of 2**512, which its growth and its weights have in common.
     """
-    form: cython.Py_ssize_t = store.graphlets[slot, number].forms
+    form: cython.Py_ssize_t = store.graphlets[slot, number].forms - 1
+    cohort: cython.Py_ssize_t
     place: cython.Py_ssize_t
-    later: cython.double = 0.0
-    power: cython.double = 0.0
-    while form > begin:
-        form -= 1
-        is_last: cython.bint = form + 1 == store.graphlets[slot, number].forms
-        total: cython.double = store.form_totals[slot, form, number]
-        factor: cython.double = later if power > 0.0 else 1.0 + later
-        composed: cython.double = later * (1.0 + total)
-        if power == 0.0:
-            composed += total
-        scale: cython.double = DOWN if composed >= GREAT else 1.0
+    at: cython.Py_ssize_t
+    for cohort in range(begin, end):
+        store.composed[form, cohort] = store.form_growths[slot, form, cohort]
+        store.composed_powers[form, cohort] = 0.0
         for place in range(program.sets[number].addends, program.sets[number].addends_end):
-            weight: cython.double = store.form_weights[slot, form, place] * factor
-            if not is_last:
-                weight += store.composed_weights[form + 1, place] * (1.0 + total)
-            store.composed_weights[form, place] = weight * scale
+            at = first_weight(program, number, place) + cohort
+            store.composed_weights[form, at] = store.form_weights[slot, form, at]
         for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
-            least: cython.longlong = store.form_leasts[slot, form, place]
-            if not is_last:
-                least = min(least, store.composed_leasts[form + 1, place])
-            store.composed_leasts[form, place] = least
-        later = composed * scale
-        power += scale != 1.0
-        store.composed[form] = later
-        store.composed_powers[form] = power
+            at = first_least(program, number, place) + cohort
+            store.composed_leasts[form, at] = store.form_leasts[slot, form, at]
+    while form > 0:
+        form -= 1
+        for cohort in range(begin, end):
+            growth: cython.double = store.form_growths[slot, form, cohort]
+            later: cython.double = store.composed[form + 1, cohort]
+            scale: cython.double = DOWN if growth * later >= GREAT else 1.0
+            store.composed[form, cohort] = growth * later * scale
+            store.composed_powers[form, cohort] = store.composed_powers[form + 1, cohort]
+            store.composed_powers[form, cohort] += scale != 1.0
+            for place in range(program.sets[number].addends, program.sets[number].addends_end):
+                at = first_weight(program, number, place) + cohort
+                weight: cython.double = store.form_weights[slot, form, at] * later
+                weight += store.composed_weights[form + 1, at] * growth
+                store.composed_weights[form, at] = weight * scale
+            for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
+                at = first_least(program, number, place) + cohort
+                store.composed_leasts[form, at] = min(
+                    store.form_leasts[slot, form, at], store.composed_leasts[form + 1, at]
+                )

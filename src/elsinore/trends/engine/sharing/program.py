@@ -14,7 +14,6 @@ from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates
 
 NO_UNIT = -1
-MOST_PARTS = 8  # of a shared graphlet; with more, acting on all lanes is cheaper
 
 
 class Weights(NamedTuple):
@@ -42,7 +41,7 @@ class SharingTables:
         self._rows, self._add_steps = rows, add_steps
         self.sets = sharing_sets(updates)
         self.most_forms = 1
-        self.sizes = {"parts": 0, "weights": 0, "leasts": 0}
+        self.sizes = {"weights": 0, "leasts": 0}
         self._passing = queries_through(updates.merged)
         self._set_of = {
             (sharing_set.type, node): number
@@ -79,10 +78,9 @@ class SharingTables:
             rows["separate"].append(cell_price(cells))
             rows["values"].append(value_price(cells))
         cells = sum(map(self._cells, sharing_set.members))
-        most_forms = min(FORMS, math.isqrt(4 * cells) + 1)
-        self.most_forms = max(self.most_forms, most_forms)
         cohorts = len(sharing_set.holders)
-        parts = min(cohorts, MOST_PARTS)
+        most_forms = min(FORMS, math.isqrt(4 * cells) + 1, 8 * cells // max(cohorts, 1))
+        self.most_forms = max(self.most_forms, most_forms)
         addends, ranks = len(rows["shared_addends"]), len(rows["shared_ranks"])
         rows["shared_addends"] += weights.addends
         rows["shared_ranks"] += weights.ranks
@@ -90,8 +88,6 @@ class SharingTables:
             (
                 first,
                 first + cohorts,
-                sizes["parts"],
-                sizes["parts"] + parts,
                 addends,
                 len(rows["shared_addends"]),
                 sizes["weights"],
@@ -107,9 +103,8 @@ class SharingTables:
                 most_forms,
             )
         )
-        sizes["parts"] += parts
-        sizes["weights"] += parts * len(weights.addends)
-        sizes["leasts"] += parts * len(weights.ranks)
+        sizes["weights"] += cohorts * len(weights.addends)
+        sizes["leasts"] += cohorts * len(weights.ranks)
 
     def _add_units(
         self,
@@ -161,11 +156,7 @@ class SharingTables:
         return sections
 
     def add_sections(self, sections: Mapping[int, Sequence[Update]]) -> tuple[int, int]:
-        """Add the sections of a class of events; return the first and the end.
-
-        An event creates a snapshot for the cohorts that take it and the heaviest one does not, or
-        the reverse: the `minority`.
-        """
+        """Add the sections of a class of events; return the first and the end."""
         rows = self._rows
         begin = len(rows["sections"])
         for number, updates in sections.items():
@@ -176,23 +167,17 @@ class SharingTables:
             cohorts = range(first, first + len(sharing_set.holders))
             taken = {first + sharing_set.members[update.node] for update in updates}
             takers = sorted(taken.intersection(cohorts))
-            others = sorted(set(cohorts).difference(taken))
-            heaviest = max(cohorts, key=rows["separate"].__getitem__, default=-1)
-            minority = others if heaviest in taken else takers
-            places = [len(rows["takers"])]
-            for several in (takers, minority):
-                rows["takers"] += several
-                places.append(len(rows["takers"]))
+            begin_takers = len(rows["takers"])
+            rows["takers"] += _side_by_side(takers)
             rows["sections"].append(
                 (
                     self._part_of_price(takers, cohorts),
                     number,
                     spans,
                     len(rows["spans"]),
-                    places[0],
-                    places[1],
-                    places[1],
-                    places[2],
+                    begin_takers,
+                    len(rows["takers"]),
+                    int(len(takers) == len(cohorts)),
                 )
             )
         return begin, len(rows["sections"])
@@ -238,3 +223,18 @@ class SharingTables:
             {addend: place for place, addend in enumerate(addends, start=first)},
             {rank: place for place, rank in enumerate(ranks, start=first_rank)},
         )
+
+
+def _side_by_side(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ascending numbers as ranges: the first one, and that after the last one.
+
+    >>> _side_by_side([3, 4, 5, 8])
+    [(3, 6), (8, 9)]
+    """
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number:
+            ranges[-1] = ranges[-1][0], number + 1
+        else:
+            ranges.append((number, number + 1))
+    return ranges

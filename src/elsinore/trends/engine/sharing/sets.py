@@ -61,7 +61,7 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
         twins: dict[int, tuple[int, ...]] = {}
         if reads == ALL:
             neighbours = _Neighbours(updates, type_name)
-            for node in nodes:
+            for node in sorted(nodes, key=updates.lane_order.__getitem__):
                 beside = neighbours.twins(node)
                 if beside is not None:
                     cohorts.setdefault(_predicates(merged, node, type_name), []).append(node)
