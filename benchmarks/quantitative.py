@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops, frames, loops, reactive
-from benchmarks.measure import Row
+from benchmarks.measure import Row, seconds
 from benchmarks.processes import peak_memory
 from benchmarks.streamqre import (
     LIMIT,
@@ -76,12 +76,7 @@ def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
 
 def processor(run: Callable[[], Any], times: int = 1) -> float:
     """Return the least processor time of some runs, in seconds."""
-    taken = []
-    for _ in range(times):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return min(taken)
+    return min(seconds(run, time.process_time) for _ in range(times))
 
 
 def is_compiled(query: Any) -> bool:
@@ -91,37 +86,39 @@ def is_compiled(query: Any) -> bool:
 
 
 def speeds(
-    case: Case, scale: int, rivals: tuple[str, ...] | None = None
-) -> tuple[int, dict[str, float]]:
-    """Return how many items a query got, and the items per second of it and its rivals.
+    case: Case, scale: int, runs: int = RUNS, systems: Sequence[str] | None = None
+) -> tuple[int, dict[str, list[float]]]:
+    """Return how many items a query got, and items per second of each run, by system.
 
-    Raises AssertionError where values differ.
+    Each has one run before. systems: those measured beside Elsinore; of None, all. Raises
+    AssertionError where values differ.
     """
     query = case.query()
     count = (EVENTS if is_compiled(query) else INTERPRETED) // scale
     events = case.events(count)
     expected = {events.num_rows: query.run(events)}
-    found = {"Elsinore": events.num_rows / processor(lambda: query.run(events), RUNS)}
+    found = {"Elsinore": _per_second(partial(query.run, events), events, runs)}
     for name, rival in case.rivals.items():
-        if rivals is not None and name not in rivals:
+        if systems is not None and name not in systems:
             continue
         some = first(events, MOST.get(name, count))
-        if name in MOST:
-            values: list[Any] = []
-            taken = processor(lambda: values.append(rival(some)))  # noqa: B023
-        else:
-            values = [rival(some)]
-            taken = processor(lambda: rival(some), RUNS)  # noqa: B023
+        values = rival(some)
         if some.num_rows not in expected:
             expected[some.num_rows] = query.run(some)
-        check(case, expected[some.num_rows], {name: values[0]})
-        found[name] = some.num_rows / taken
+        check(case, expected[some.num_rows], {name: values})
+        found[name] = _per_second(partial(rival, some), some, runs)
     return events.num_rows, found
+
+
+def _per_second(run: Callable[[], Any], events: pa.Table, runs: int) -> list[float]:
+    """Return the events per second of processor time of each run."""
+    return [events.num_rows / seconds(run, time.process_time) for _ in range(runs)]
 
 
 def throughput(case: Case, scale: int) -> list[Row]:
     """Measure a query against its rivals."""
-    count, found = speeds(case, scale)
+    count, of_runs = speeds(case, scale)
+    found = {name: max(each) for name, each in of_runs.items()}
     speed = found["Elsinore"]
     told = ", ".join(f"{name} {each / 1e6:.2f}" for name, each in found.items())
     what = f"{case.name}, {case.about}, {count:,} items; M items/s: {told}"

@@ -8,11 +8,13 @@ all threads of Flink's job, which has several, from its first event on.
 from __future__ import annotations
 
 import json
+import math
 import resource
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,10 @@ from benchmarks.streamqre import Case, check, first
 
 FOLDER = Path(__file__).parent / "java"
 EVENTS = 200_000
-RUNS = {"RxJava": 6, "Esper": 2, "Flink": 2}  # the first ones warm the compiler up
+RUNS = {"RxJava": (4, 5), "Esper": (1, 3), "Flink": (1, 3)}  # to warm the compiler up, and timed
 BUILDING = 300  # seconds that it may take
 BUDGET = 120  # processor seconds that a system may take for a query, its start and all runs
-LEAST_BUDGET = 40
+QUICK_BUDGET = 30
 OPTIONS = (
     "-XX:+UseSerialGC",
     "--add-opens=java.base/java.util=ALL-UNNAMED",  # Flink's serializers ask for it
@@ -67,46 +69,52 @@ def _pom() -> Path:
     return FOLDER / "pom.xml"
 
 
-def speeds(case: Case, scale: int) -> dict[str, float | None]:
-    """Return the items per second of processor time of each system; None: it was over budget.
+def speeds(
+    case: Case, system: str, *, quick: bool, until: float = math.inf
+) -> tuple[list[float], str]:
+    """Return the items per second of processor time of a system's runs, or none and why not.
 
-    Raises AssertionError where its values are not Elsinore's.
+    `until` is when to give up, by `time.monotonic`. Raises AssertionError where its values are not
+    Elsinore's.
     """
-    count = EVENTS if scale == 1 else EVENTS // 2
+    count = EVENTS // 4 if quick else EVENTS
     events = first(case.events(count), count)
-    expected = case.query().run(events)
-    found: dict[str, float | None] = {}
     with tempfile.TemporaryDirectory() as folder:
         given, told = Path(folder) / "events", Path(folder) / "values"
         given.write_bytes(_bytes(events))
-        for system, runs in RUNS.items():
-            seconds = _seconds(
-                system, case.name, given, told, runs, max(BUDGET // scale, LEAST_BUDGET)
-            )
-            if seconds is not None:
-                check(case, expected, {system: list(_values(case, told.read_text()))})
-            found[system] = None if seconds is None else events.num_rows / seconds
-    return found
+        budget = QUICK_BUDGET if quick else BUDGET
+        seconds, note = _seconds(system, case.name, (given, told), budget, until)
+        if seconds:
+            check(case, case.query().run(events), {system: list(_values(case, told.read_text()))})
+    return [events.num_rows / each for each in seconds], note
 
 
 def _seconds(
-    system: str, query: str, given: Path, told: Path, runs: int, budget: int
-) -> float | None:
-    """Return the processor seconds of a run, the fastest of several; None: over budget."""
+    system: str, query: str, files: tuple[Path, Path], budget: int, until: float
+) -> tuple[list[float], str]:
+    """Return the processor seconds of each run after those that warm up, or none and why not."""
+    warm, runs = RUNS[system]
+    left = until - time.monotonic()
+    if left <= 0:
+        return [], "no time left"
     classes = f"{FOLDER}/target/rivals-1.jar:{FOLDER}/target/dependency/*"
-    words = ["java", *OPTIONS, "-cp", classes, "rivals.Main", system, query, given, told, runs]
-    done = subprocess.run(
-        list(map(str, words)),
-        check=False,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (budget, budget + 1)),
-    )
+    words = ["java", *OPTIONS, "-cp", classes, "rivals.Main", system, query, *files, warm + runs]
+    try:
+        done = subprocess.run(
+            list(map(str, words)),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=None if left == math.inf else left,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (budget, budget + 1)),
+        )
+    except subprocess.TimeoutExpired:
+        return [], "no time left"
     if done.returncode in {-signal.SIGXCPU, -signal.SIGKILL}:
-        return None
+        return [], "over its time"
     if done.returncode:
         raise RuntimeError(f"{system} failed with {query}: {done.stderr[-2000:]}")
-    return float(done.stdout.split()[-1]) / 1e9
+    return [int(each) / 1e9 for each in done.stdout.split()[-runs:]], ""
 
 
 def _bytes(events: pa.Table) -> bytes:

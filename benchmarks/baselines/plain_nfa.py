@@ -8,7 +8,7 @@ of each beginning are found ("All Match Skip One"). Compiled by Numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+ROOM = 1_024  # matches that there is room for at first
+
 
 @njit(nogil=True)  # type: ignore[untyped-decorator]
-def count_matches(
-    kinds: Any, times: Any, passes: Any, steps: Any, repeats: Any, within: int, found: Any
-) -> None:
-    """Add up, in `found`, matches, their first and last times, and events of repeated steps.
+def find_matches(kinds: Any, times: Any, passes: Any, steps: Any, repeats: Any, within: int) -> Any:
+    """Return the first and the last time of each match, and the number of its repeated events.
 
     Step n of the pattern takes events of kind `steps[n]`, and, where `repeats[n]`, further ones if
     they pass, as the first one of it must; `passes` [event] is of repeated steps alone.
     """
     size, last = len(kinds), len(steps) - 1
+    found = np.empty((ROOM, 3), dtype=np.int64)
+    rows = 0
     events = np.zeros(size + 1, dtype=np.int64)  # of the match under way
     at_step = np.zeros(size + 1, dtype=np.int64)
     next_event = np.zeros(size + 1, dtype=np.int64)
@@ -36,8 +38,6 @@ def count_matches(
             continue
         depth = 0
         events[0], at_step[0], next_event[0], next_stays[0] = begin, 0, begin + 1, 0
-        if last == 0:
-            found[0] += 1
         while depth >= 0:
             event, step = next_event[depth], at_step[depth]
             if event == size:
@@ -60,33 +60,32 @@ def count_matches(
             events[depth], at_step[depth] = event, target
             next_event[depth], next_stays[depth] = event + 1, 0
             if target == last and times[event] - times[begin] <= within:
-                found[0] += 1
-                found[1] += times[begin]
-                found[2] += times[event]
+                if rows == len(found):
+                    wider = np.empty((2 * rows, 3), dtype=np.int64)
+                    wider[:rows] = found
+                    found = wider
+                found[rows, 0], found[rows, 1], found[rows, 2] = times[begin], times[event], 0
                 for place in range(depth + 1):
-                    found[3] += repeats[at_step[place]]
+                    found[rows, 2] += repeats[at_step[place]]
+                rows += 1
+    return found[:rows]
 
 
-def prepared(
+def matches(
     events: pa.Table, steps: Sequence[str], repeated: Sequence[str], within: int
-) -> Callable[[], tuple[int, ...]]:
-    """Return what counts matches, and adds up their first and last times and repeated events.
+) -> pa.Table:
+    """Return the matches of two steps or more, as a table of their first and last time and number.
 
-    Events of repeated steps have `v` above 0.5.
+    `n` is the number of events of repeated steps, which have `v` above 0.5.
 
     >>> rows = pa.table({"time": [0, 1, 2, 3], "type": list("ABBC"), "v": [0.0, 0.6, 0.7, 0.0]})
-    >>> prepared(rows, "ABC", "B", 10)()
-    (3, 0, 9, 4)
+    >>> matches(rows, "ABC", "B", 10)["n"].to_pylist()
+    [2, 1, 1]
     """
     names = list(dict.fromkeys(steps))
     codes = pc.fill_null(pc.index_in(events["type"], pa.array(names)), -1).to_numpy()
     times, passes = events["time"].to_numpy(), events["v"].to_numpy() > 0.5
     numbers = np.array([names.index(step) for step in steps])
     again = np.array([step in repeated for step in steps], dtype=np.int64)
-
-    def count() -> tuple[int, ...]:
-        found = np.zeros(4, dtype=np.int64)
-        count_matches(codes, times, passes, numbers, again, within, found)
-        return tuple(found.tolist())
-
-    return count
+    found = find_matches(codes, times, passes, numbers, again, within)
+    return pa.table(dict(zip("acn", np.ascontiguousarray(found.T), strict=True)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 from benchmarks.papers.figure import Figure, check_free, print_table, write
-from benchmarks.papers.hamlet import Plan, check_parts, measured
-from elsinore.errors import InputError
+from benchmarks.papers.parts import check_parts
+from elsinore import NoRowsWarning
 
 
 def reproduce(
@@ -19,17 +20,14 @@ def reproduce(
     only: parts of the figure; of none, all. Raises OutputError, before anything is measured, where
     the files exist and may not be replaced, and InputError for parts that the figure does not have.
     """
+    warnings.simplefilter("ignore", NoRowsWarning)  # of what is run over a few events to warm up
     files = [out / f"{name}{ending}" for ending in (".csv", ".png", ".svg")]
     check_free(files, overwrite=overwrite)
     module = import_module(f"benchmarks.papers.{name.replace('-', '_')}")
-    plan: Plan | None = getattr(module, "PLAN", None)
-    if plan is not None:
-        check_parts(plan, only)
-        figure = measured(plan, quick=quick, only=only)
-    elif only:
-        raise InputError(f"{name} is measured whole: --only is for HAMLET's figures.")
-    else:
-        figure = module.measure(quick=quick)
+    of_plan = getattr(module, "PLAN", None)  # that several figures have in common
+    measured = module if of_plan is None else of_plan
+    check_parts(measured.PARTS if of_plan is None else of_plan.parts, only)
+    figure: Figure = measured.measure(quick=quick, only=only)
     print_table(figure)
     write(figure, files)
     return figure

@@ -16,9 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from benchmarks.papers.figure import Figure, mark_missing
+from benchmarks.papers.parts import interruptible, is_chosen
 from benchmarks.papers.trend_points import Measured, Point, difference, measure
 from benchmarks.papers.trend_systems import SYSTEMS
-from elsinore.errors import InputError, did_you_mean
 
 BUDGET, QUICK_BUDGET = 60.0, 8.0  # seconds for a point
 STYLES: Mapping[str, tuple[str, str]] = {  # colour and marker
@@ -79,23 +79,34 @@ class Plan:
     metrics: Sequence[str]
     remarks: Callable[[list[dict[str, Any]]], list[str]] | None = None
 
+    @property
+    def parts(self) -> dict[str, list[str]]:
+        """Return the systems, and the values of each axis such as `queries=25`."""
+        values: dict[str, list[str]] = {}
+        for sweep in self.sweeps:
+            of_axis = values.setdefault(sweep.name, [])
+            of_axis += [f"{sweep.name}={value}" for value in sweep.values]
+        return {"systems": [*self.systems], **values}
+
+    def measure(self, *, quick: bool, only: Sequence[str]) -> Figure:
+        """Measure the figure (`measured`)."""
+        return measured(self, quick=quick, only=only)
+
 
 def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     """Measure a figure; with `quick` the least and the greatest value of each sweep.
 
-    only: names of systems, and values of the axes as `queries=25`; of none, all. An interruption
-    ends the measurement; what was measured until then is kept.
+    only: parts of the plan; of none, all. An interruption ends the measurement; what was measured
+    until then is kept.
     """
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    try:
+    with interruptible(notes):
         for sweep in plan.sweeps:
             values = sweep.values if not quick else (sweep.values[0], sweep.values[-1])
             for value in values:
-                if _chosen(only, f"{sweep.name}={value}", "="):
+                if is_chosen(f"{sweep.name}={value}", plan.parts[sweep.name], only):
                     rows += _point(plan, sweep, value, QUICK_BUDGET if quick else BUDGET, only)
-    except KeyboardInterrupt:
-        notes = ["Interrupted: the rest was not measured."]
     found = [] if plan.remarks is None else plan.remarks(rows)
     return Figure(
         title=plan.title,
@@ -106,27 +117,6 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     )
 
 
-def check_parts(plan: Plan, only: Sequence[str]) -> None:
-    """Raise InputError for a part that a figure does not have."""
-    values = [f"{sweep.name}={value}" for sweep in plan.sweeps for value in sweep.values]
-    parts = (*plan.systems, *dict.fromkeys(values))
-    for part in only:
-        if part not in parts:
-            raise InputError(
-                f"The figure has no part '{part}'. Parts: {', '.join(parts)}."
-                f"{did_you_mean(part, parts)}"
-            )
-
-
-def _chosen(only: Sequence[str], name: str, mark: str) -> bool:
-    """Return whether a part is among those chosen; without one of its sort, all are."""
-    of_sort = [part for part in only if (mark in part) == (mark in name)]
-    prefix = name.split("=", maxsplit=1)[0]
-    if mark in name:
-        of_sort = [part for part in of_sort if part.split("=")[0] == prefix]
-    return not of_sort or name in of_sort
-
-
 def _point(
     plan: Plan, sweep: Sweep, value: int, budget: float, only: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -134,7 +124,7 @@ def _point(
     rows: list[dict[str, Any]] = []
     first: Measured | None = None
     for system in plan.systems:
-        if not _chosen([part for part in only if "=" not in part], system, "="):
+        if not is_chosen(system, plan.systems, only):
             continue
         print(f"{sweep.title}, {sweep.axis} {value:,}: {system} ...", flush=True)
         sizes = {**sweep.fixed, sweep.name: value}

@@ -7,6 +7,7 @@ greatest at any output.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure as Picture
 import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops
 from benchmarks.papers.figure import Figure
+from benchmarks.papers.parts import Parts, interruptible, is_chosen
 from benchmarks.quantitative import is_compiled, processor
 from benchmarks.streamqre import LIMIT, example, measured_days, monitored
 
@@ -24,6 +26,7 @@ WINDOWS = (10_000, 100_000, 1_000_000, 10_000_000)
 QUICK = {True: 1_000_000, False: 100_000}  # the largest of `--quick`, compiled and in Python
 LEAST = 100_000  # events at least; twice the window otherwise
 DAYS = 20_000  # of P6
+PARTS: Parts = {"queries": ("P6", "P7")}
 PAPER: dict[str, tuple[float, float, float, float, str]] = {
     # M items/s exact and approximate, kilobytes exact and approximate, error
     "P6": (8.208, 8.643, 1_458, 25.3, "0.14%"),
@@ -34,26 +37,32 @@ PAPER: dict[str, tuple[float, float, float, float, str]] = {
 }
 
 
-def measure(*, quick: bool) -> Figure:
-    """Measure P6 and P7; with `quick` smaller windows and a tenth of the days."""
+def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
+    """Measure P6 and P7, or one of them; with `quick` smaller windows and a tenth of the days."""
     pa.set_cpu_count(1)
     patients = example("patients")
     compiled = all(is_compiled(patients.atypical(LIMIT, 10, eps)) for eps in (None, EPS))
-    rows = [median_row(DAYS // 10 if quick else DAYS)]
-    for size in WINDOWS:
-        if not quick or size <= QUICK[compiled]:
-            print(f"P7: atypical measurements among the last {size:,} events ...", flush=True)
-            rows.append(window_row(size))
-    worst = max(row["error"] for row in rows)
-    exact, near = rows[-1]["exact KB"], rows[-1]["approximate KB"]
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    with interruptible(notes):
+        if is_chosen("P6", PARTS["queries"], only):
+            rows.append(median_row(DAYS // 10 if quick else DAYS))
+        for size in WINDOWS if is_chosen("P7", PARTS["queries"], only) else ():
+            if not quick or size <= QUICK[compiled]:
+                print(f"P7: atypical measurements among the last {size:,} events ...", flush=True)
+                rows.append(window_row(size))
     return Figure(
         title=f"Exact and approximate evaluation, eps = {EPS}",
         table=pa.Table.from_pylist([shown(row) for row in rows]),
         remarks=[
             "The paper: P6 1,458 KB -> 25 KB; P7 at W = 10^7 150 MB -> 24 KB; error at most 1 %.",
-            f"Found: P6 {rows[0]['exact KB']:,.1f} KB -> {rows[0]['approximate KB']:,.1f} KB.",
-            f"Found: {rows[-1]['query']} {exact:,.1f} KB -> {near:,.1f} KB; error {worst:.2%}.",
+            *(
+                f"Found: {row['query']} {row['exact KB']:,.1f} KB -> "
+                f"{row['approximate KB']:,.1f} KB; error {row['error']:.2%}."
+                for row in rows
+            ),
             "Sizes are of the states as saved; the paper's of Java's serializer.",
+            *notes,
         ],
         draw=lambda picture: draw(picture, rows),
         size=(10.0, 4.0),

@@ -2,7 +2,7 @@
 
 A *panel* has a curve for each system, both axes as the paper has them. A system that passes its
 time budget at a point has no value there: the table says so, and the picture has a cross at its
-foot.
+foot. No line is drawn across a point without a value.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from elsinore.errors import ElsinoreError
 
 PAPER = "SASE++ (Zhang, Diao and Immerman, SIGMOD 2014)"
 OVER = "over budget"
+BELOW = "below the spread of runs"  # a difference that is too small to be measured
 PATIENCE = 20  # seconds by the clock for each of the budget, where other programs run too
 COLOURS = {
     "SASE+": "#D55E00",
@@ -118,7 +119,10 @@ def stream(number: int, shares: Mapping[str, float], *, seed: int = 1) -> pa.Tab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One panel of a figure: curves of `y` over `x`, taken from rows with these columns."""
+    """One panel of a figure: curves of `y` over `x`, taken from rows with these columns.
+
+    Its title begins with the letter that the paper gives it, such as `(a) `.
+    """
 
     name: str  # rows with this in their column `panel` belong to it
     title: str
@@ -127,20 +131,37 @@ class Panel:
     log_x: bool = False
     log_y: bool = True
 
+    @property
+    def letter(self) -> str:
+        """Return the panel's letter.
+
+        >>> Panel(name="W", title="(c) Vary W", x="W", y="ms").letter
+        'c'
+        """
+        return self.title[1]
+
+
+def letters(panels: Sequence[Panel]) -> list[str]:
+    """Return the letters of panels, which are the parts of a figure."""
+    return [panel.letter for panel in panels]
+
 
 def draw(
     picture: Picture, panels: Sequence[Panel], rows: Sequence[Mapping[str, Any]], *, across: int
 ) -> None:
-    """Draw panels, `across` beside each other, a curve for each system of their rows.
+    """Draw panels that have rows, `across` beside each other, with a curve for each system.
 
-    Rows have `panel`, `system` and each panel's columns; None stands where a budget was passed, or,
-    with an empty `note`, where a system has no such value.
+    Rows have `panel`, `system` and each panel's columns. None stands where a system has no value;
+    `note` says why. Panels with the same curves have one legend, in the first of them.
     """
-    down = -(-len(panels) // across)
-    places = list(picture.subplots(down, across, squeeze=False).flat)
-    systems = list(dict.fromkeys(row["system"] for row in rows))
+    measured = {row["panel"] for row in rows}
+    panels = [panel for panel in panels if panel.name in measured]
+    across = min(across, max(len(panels), 1))
+    places = list(picture.subplots(-(-len(panels) // across), across, squeeze=False).flat)
+    explained: set[tuple[str, ...]] = set()
     for panel, axes in zip(panels, places, strict=False):
         mine = [row for row in rows if row["panel"] == panel.name]
+        systems = tuple(dict.fromkeys(row["system"] for row in mine))
         for number, system in enumerate(systems):
             _curve(axes, panel, system, [r for r in mine if r["system"] == system], number)
         axes.set_title(panel.title, fontsize=9)
@@ -152,41 +173,33 @@ def draw(
             axes.set_yscale("log")
         axes.tick_params(which="both", labelsize=7)
         axes.grid(linewidth=0.3)
+        if systems not in explained:
+            explained.add(systems)
+            axes.legend(fontsize=7, framealpha=0.7)
     for axes in places[len(panels) :]:
         axes.set_axis_off()
-    handles: dict[str, Any] = {}
-    for axes in picture.axes:
-        lines, labels = axes.get_legend_handles_labels()
-        handles |= dict(zip(labels, lines, strict=True))
-    picture.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=min(len(handles), 7),
-        fontsize=8,
-    )
 
 
 def _curve(
     axes: Axes, panel: Panel, system: str, rows: Sequence[Mapping[str, Any]], number: int
 ) -> None:
-    if not rows:
-        return
+    if all(row[panel.y] is None and not row["note"] for row in rows):
+        return  # a system without such values, as the engine has no runs
     colour = COLOURS.get(system, f"C{number}")
-    some = [(r[panel.x], r[panel.y]) for r in rows if r[panel.y] is not None]
+    ordered = sorted(rows, key=lambda row: row[panel.x])
     axes.plot(
-        [x for x, _ in some],
-        [y for _, y in some],
+        [row[panel.x] for row in ordered],
+        [_height(row[panel.y], panel) for row in ordered],
         marker=MARKERS[number % len(MARKERS)],
         markersize=4,
         linewidth=1.1,
         color=colour,
         label=system,
     )
-    over = [r[panel.x] for r in rows if r[panel.y] is None and r.get("note", OVER)]
+    over = [row[panel.x] for row in rows if row[panel.y] is None and row["note"] not in {"", BELOW}]
     (crosses,) = axes.plot(
         over,
-        [0.01] * len(over),
+        [0.01 + 0.02 * number] * len(over),
         marker="x",
         linestyle="none",
         color=colour,
@@ -194,3 +207,8 @@ def _curve(
         clip_on=False,
     )
     crosses.set_in_layout(False)
+
+
+def _height(value: float | None, panel: Panel) -> float:
+    """Return where a value is drawn: nowhere if it is absent, or 0 on a logarithmic axis."""
+    return math.nan if value is None or (panel.log_y and value <= 0) else value

@@ -15,15 +15,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from matplotlib.figure import Figure as Picture
 
 from benchmarks.evaluations import ENGINE, run_by
 from benchmarks.evaluations import main_counters as counters
 from benchmarks.evaluations.marked import MarkedSearch
 from benchmarks.papers.figure import Figure
-from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
+from benchmarks.papers.parts import Parts, interruptible, is_chosen
+from benchmarks.papers.sase import (
+    BELOW,
+    OVER,
+    PAPER,
+    Panel,
+    Refused,
+    draw,
+    letters,
+    limited,
+    stream,
+)
 from elsinore.kernels import compiling
 from elsinore.workload import Workload
 
@@ -49,7 +60,7 @@ WITHIN = 100  # events, where the selectivity varies
 WINDOWS = (25, 1_000, 10_000, 25_000, 50_000, 75_000, 100_000)
 X_TRUE = (1.0, 0.3, 0.1, 0.04, 0.0)
 X_FALSE = (0.95, 0.8, 0.6, 0.3, 0.0)
-LEAST = 1.0  # ms: what is less cannot be told from nothing by differences of runs
+REPEATS = 5  # of runs whose differences are costs
 FOUND = (
     "up to 383 times over SASE+ and ZStream (Section 6.2); SASE+ and ZStream fall very fast as θ "
     "and W grow, postponing only slightly; on-the-fly is like postponing for true-value consistent "
@@ -62,23 +73,43 @@ class Curve:
     """The points of a panel: a predicate, and a stream for each value of x and window."""
 
     panel: str
+    letters: str  # of the panels drawn from it
     where: str
     shares: Mapping[str, float]
     points: Sequence[tuple[float, int]]  # x and window
 
 
 CURVES = (
-    Curve("θ, true", TRUE, {"A": 0.02, "B": 0.2, "C": 0.004}, [(x, WITHIN) for x in X_TRUE]),
+    Curve("θ, true", "ab", TRUE, {"A": 0.02, "B": 0.2, "C": 0.004}, [(x, WITHIN) for x in X_TRUE]),
     Curve(
-        "W, true", TRUE, {"A": 2e-4, "B": 4.2e-4, "C": 4e-5}, [(0.0, within) for within in WINDOWS]
+        "W, true",
+        "cd",
+        TRUE,
+        {"A": 2e-4, "B": 4.2e-4, "C": 4e-5},
+        [(0.0, within) for within in WINDOWS],
     ),
-    Curve("θ, false", FALSE, {"A": 0.02, "B": 0.07, "C": 0.004}, [(x, WITHIN) for x in X_FALSE]),
+    Curve(
+        "θ, false", "e", FALSE, {"A": 0.02, "B": 0.07, "C": 0.004}, [(x, WITHIN) for x in X_FALSE]
+    ),
     Curve(
         "W, false",
+        "f",
         FALSE,
         {"A": 2e-4, "B": 1.7e-4, "C": 4e-5},
         [(0.75, within) for within in WINDOWS],
     ),
+)
+SCHEMA = pa.schema(
+    [
+        ("panel", pa.string()),
+        ("system", pa.string()),
+        ("W", pa.int64()),
+        ("θ", pa.float64()),
+        ("events/s", pa.float64()),
+        ("runs", pa.int64()),
+        ("ms", pa.float64()),
+        ("note", pa.string()),
+    ]
 )
 PANELS = (
     Panel(name="θ, true", title="(a) Vary θ (T-value consistent)", x="θ", y="events/s"),
@@ -94,51 +125,63 @@ PANELS = (
         for letter, system in zip("ghi", BROKEN_DOWN, strict=True)
     ),
 )
+PARTS: Parts = {"panels": letters(PANELS)}
 
 
-def measure(*, quick: bool) -> Figure:
-    """Measure all panels; with `quick` fewer events and a shorter time budget."""
+def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
+    """Measure all panels or some; with `quick` fewer events and a shorter time budget."""
     pa.set_cpu_count(1)
     budget = 2.0 if quick else 30.0
     _warm_up()
     rows: list[dict[str, Any]] = []
-    for curve in CURVES:
-        print(f"{curve.panel} ...", flush=True)
-        number = 100_000 if curve.panel.startswith("θ") else 300_000
-        table = stream(number if quick else 10 * number, curve.shares)
-        rows += points(curve, table, budget)
-        if curve.panel == "W, true":
-            print("cost ...", flush=True)
-            rows += costs(curve, table, rows, budget)
+    notes: list[str] = []
+    with interruptible(notes):
+        for curve in CURVES:
+            number = 100_000 if curve.panel.startswith("θ") else 300_000
+            table = stream(number if quick else 10 * number, curve.shares)
+            if any(is_chosen(letter, PARTS["panels"], only) for letter in curve.letters):
+                print(f"{curve.panel} ...", flush=True)
+                for point in curve.points:
+                    rows += at_point(curve, point, table, rows, budget)
+            for system, letter in zip(BROKEN_DOWN, "ghi", strict=True):
+                if curve.panel == "W, true" and is_chosen(letter, PARTS["panels"], only):
+                    print(f"cost, {system} ...", flush=True)
+                    for point in curve.points:
+                        rows += costs(curve, point, system, table, rows, budget)
     return Figure(
         title="Figure 5 of SASE++: events per second of each system",
-        table=pa.Table.from_pylist(rows),
-        shown=pa.Table.from_pylist(list(shown(rows))),
-        remarks=remarks(rows, budget),
-        draw=lambda picture: _draw(picture, rows),
+        table=pa.Table.from_pylist(rows, schema=SCHEMA),
+        shown=pa.Table.from_pylist(lines) if (lines := list(shown(rows))) else None,
+        remarks=[*remarks(rows, budget), *notes],
+        draw=lambda picture: draw(picture, PANELS, rows, across=3),
         size=(12.0, 9.0),
     )
 
 
-def points(curve: Curve, table: pa.Table, budget: float) -> list[dict[str, Any]]:
-    """Return a row for each system and point of a curve.
+def at_point(
+    curve: Curve,
+    point: tuple[float, int],
+    table: pa.Table,
+    before: Sequence[Mapping[str, Any]],
+    budget: float,
+) -> list[dict[str, Any]]:
+    """Return a row for each system at a point of a curve.
 
-    A system that passed its budget in a window is not asked about longer ones.
+    A system that passed its budget in a shorter window (`before`) is not run.
     """
-    rows: list[dict[str, Any]] = []
-    over: dict[str, str] = {}
-    for x, within in curve.points:
-        found: dict[str, Any] = {}
-        for system in reversed(SYSTEMS):
-            if system in over and curve.panel.startswith("W"):
-                found[system] = Refused(over[system])
-                continue
-            run = runner(system, curve.where.format(x=x), within, table)
-            found[system] = limited(run, budget)
-            if isinstance(found[system], Refused):
-                over[system] = found[system].why
-        rows += _rows(curve.panel, within, table.num_rows, found)
-    return rows
+    x, within = point
+    over = {
+        row["system"]: row["note"]
+        for row in before
+        if row["panel"] == curve.panel and row["note"] and curve.panel.startswith("W")
+    }
+    found: dict[str, Any] = {}
+    for system in reversed(SYSTEMS):
+        if system in over:
+            found[system] = Refused(over[system])
+        else:
+            found[system] = limited(runner(system, curve.where.format(x=x), within, table), budget)
+    return _rows(curve.panel, within, table.num_rows, found)
 
 
 def _rows(panel: str, within: int, events: int, found: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -148,7 +191,7 @@ def _rows(panel: str, within: int, events: int, found: Mapping[str, Any]) -> lis
     rows = []
     for system in SYSTEMS:
         spent = found[system]
-        row: dict[str, Any] = dict.fromkeys(("panel", "system", "W", "θ", "events/s", "runs", "ms"))
+        row: dict[str, Any] = dict.fromkeys(SCHEMA.names)
         row |= {"panel": panel, "system": system, "W": within, "note": ""}
         row["θ"] = None if known is None else known["matches"] / events
         if isinstance(spent, Refused):
@@ -197,33 +240,62 @@ def runner(
 
 
 def costs(
-    curve: Curve, table: pa.Table, rows: Sequence[Mapping[str, Any]], budget: float
+    curve: Curve,
+    point: tuple[float, int],
+    system: str,
+    table: pa.Table,
+    before: Sequence[Mapping[str, Any]],
+    budget: float,
 ) -> list[dict[str, Any]]:
-    """Return what the phases of some systems cost: runs that stop before a phase, and differences.
+    """Return what a system's phases cost: differences of runs that stop after each of them.
 
-    The first phase has taking in the events with it, that of ZStream also buffering them.
+    The first phase has taking in the events with it, that of ZStream also buffering them. Costs are
+    differences of medians; one below the spread of the runs has no value, and `BELOW` as its note.
     """
+    x, within = point
+    panel = f"cost, {system}"
+    over = next(
+        (row["note"] for row in before if row["panel"] == panel and row["note"] not in {"", BELOW}),
+        "",
+    )
     found: list[dict[str, Any]] = []
-    for system in BROKEN_DOWN:
-        for x, within in curve.points:
-            whole = next(r for r in rows if (r["system"], r["W"]) == (system, within)
-                         and r["panel"] == curve.panel)  # fmt: skip
-            before = 0.0
-            for phase, go in PHASES.items():
-                row: dict[str, Any] = dict.fromkeys(whole)
-                row |= {"panel": f"cost, {system}", "system": phase, "W": within, "note": ""}
-                run = runner(system, curve.where.format(x=x), within, table, go)
-                spent = limited(run, budget)
-                if whole["ms"] is None or isinstance(spent, Refused):
-                    row["note"] = whole["note"] or OVER
-                else:
-                    upto = 1000 * spent.value["seconds"]
-                    row["ms"] = max(upto - before, LEAST)
-                    before = max(before, upto)
-                found.append(row)
-                if whole["ms"] is None:
-                    break
-    return found
+    previous, noise = 0.0, 0.0
+    for phase, go in PHASES.items():
+        row: dict[str, Any] = dict.fromkeys(SCHEMA.names)
+        row |= {"panel": panel, "system": phase, "W": within, "note": over}
+        run = runner(system, curve.where.format(x=x), within, table, go)
+        spent = Refused(over) if over else limited(repeated(run, budget), 2 * budget)
+        found.append(row)
+        if isinstance(spent, Refused):
+            over = row["note"] = spent.why
+            continue
+        median, spread = spent.value
+        cost = median - previous
+        if cost > max(spread, noise):
+            row["ms"] = cost
+        else:
+            row["note"] = BELOW
+        previous, noise = max(median, previous), spread
+    total: dict[str, Any] = dict.fromkeys(SCHEMA.names)
+    total |= {"panel": panel, "system": "total", "W": within, "note": over}
+    total["ms"] = None if over else previous
+    return [total, *found]
+
+
+def repeated(run: Callable[[], dict[str, Any]], budget: float) -> Callable[[], tuple[float, float]]:
+    """Return what runs several times, as often as the budget lasts: median and spread in ms.
+
+    The spread is the distance between the quartiles, that is, of the middle half of the runs.
+    """
+
+    def several() -> tuple[float, float]:
+        taken: list[float] = []
+        while len(taken) < REPEATS and sum(taken) * (1 + 1 / max(len(taken), 1)) < 1000 * budget:
+            taken.append(1000 * run()["seconds"])
+        low, median, high = np.percentile(taken, (25, 50, 75))
+        return float(median), float(high - low)
+
+    return several
 
 
 def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -282,10 +354,11 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
             for place, speed in speeds("postponing", panel).items()
             if place in speeds("on-the-fly", panel)
         ]
-        told.append(
-            f"Found: on-the-fly is {min(after):.2g} to {max(after):.2g} times as fast as "
-            f"postponing ({panel})."
-        )
+        if after:
+            told.append(
+                f"Found: on-the-fly is {min(after):.2g} to {max(after):.2g} times as fast as "
+                f"postponing ({panel})."
+            )
     told += [
         f"{row['system']}, {row['panel']}: {row['note']}"
         for row in mine
@@ -297,11 +370,6 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
         "the same algorithms compiled, so that their ratios, not their speeds, compare."
     )
     return list(dict.fromkeys(told))
-
-
-def _draw(picture: Picture, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Draw the nine panels; the number of runs is of systems that have runs."""
-    draw(picture, PANELS, rows, across=3)
 
 
 def _warm_up() -> None:

@@ -4,29 +4,39 @@
 events (true- and false-value consistent) and windows W. "DP x" is the recurrence with CONFIDENCE >=
 x, "DP" without one, "collapsed" its rows; "naive" has the same matches and computes their
 confidences world by world, as the paper's SASE+ and on-the-fly do. (e), (f): exact times, sequences
-of length l and the Kleene pattern, that the paper runs against XSeq, whose program is not public:
-an automaton of its kind (`benchmarks.baselines.plain_nfa`) takes its place, over inputs of n
-events, "XSeq-like n", and SASE+ and ZStream stand beside Elsinore. Processor seconds of whole runs
-in one process, from an Arrow table to an Arrow table; the confidences of "naive" and the matches of
-(e) and (f) are compared with Elsinore's.
+of length l and the Kleene pattern, by SASE+, ZStream and Elsinore. The paper runs them against XSeq
+too, whose program is not public: in (g) and (h) an automaton of its kind (`baselines.plain_nfa`)
+does the same work as Elsinore, on inputs of n events, as XSeq gets them in the paper. Processor
+seconds of whole runs in one process, from an Arrow table to an Arrow table; confidences of "naive"
+and all matches are compared with Elsinore's.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from matplotlib.figure import Figure as Picture
 
 from benchmarks.baselines import plain_nfa
 from benchmarks.baselines.worlds import confidences
 from benchmarks.evaluations import ENGINE, run_by
 from benchmarks.papers.figure import Figure
-from benchmarks.papers.sase import OVER, PAPER, Panel, Refused, draw, limited, stream
+from benchmarks.papers.parts import Parts, interruptible, is_chosen
+from benchmarks.papers.sase import (
+    BELOW,
+    OVER,
+    PAPER,
+    Panel,
+    Refused,
+    draw,
+    letters,
+    limited,
+    stream,
+)
 from benchmarks.papers.sase_phases import breakdown, timed
 from elsinore.kernels import compiling
 from elsinore.workload import Workload
@@ -42,8 +52,9 @@ LENGTHS = (2, 3, 4, 5)
 COLLAPSED = """QUERY q RETURN a.time AS a, b[].time AS b, c[].time AS c
 PATTERN SEQ(A a, B+ b[], C c) WHERE b[i].v > 0.5 WITHIN {within} {more} COLLAPSED;"""
 WITHIN = 25  # of sequences, as in the paper
-INPUTS = (10, 30, 100, 300)  # events that the automaton of XSeq's kind is given, as in the paper
+INPUTS = (10, 30, 100, 300, 1_000, 3_000)  # events that the automaton of XSeq's kind is given
 REPEATED = 0.05  # seconds that runs over so few events are repeated for
+LENGTH = 3  # of sequences in (g)
 KLEENE_WINDOWS = (10, 25, 50, 75, 100)
 KLEENE = """QUERY q RETURN a.time AS a, COUNT(b[]) AS n, c.time AS c
 PATTERN SEQ(A a, B+ b[], C c) WHERE b[i].v > 0.5 WITHIN {within};"""
@@ -60,27 +71,69 @@ PANELS = (
     Panel(name="confidence", title="(d) Cost of confidences", x="W", y="ms"),
     Panel(name="sequences", title="(e) SEQ(A1, ..., Al), W = 25", x="l", y="events/s"),
     Panel(name="Kleene", title="(f) SEQ(A, B+, C), vary W", x="W", y="events/s"),
+    Panel(
+        name="input, sequence",
+        title=f"(g) SEQ(A1, ..., A{LENGTH}), W = {WITHIN}, vary the input",
+        x="input",
+        y="events/s",
+        log_x=True,
+    ),
+    Panel(
+        name="input, Kleene",
+        title=f"(h) SEQ(A, B+, C), W = {WITHIN}, vary the input",
+        x="input",
+        y="events/s",
+        log_x=True,
+    ),
+)
+SCHEMA = pa.schema(
+    [
+        ("panel", pa.string()),
+        ("system", pa.string()),
+        ("W", pa.int64()),
+        ("l", pa.int64()),
+        ("input", pa.int64()),
+        ("matches", pa.int64()),
+        ("events/s", pa.float64()),
+        ("ms", pa.float64()),
+        ("note", pa.string()),
+    ]
 )
 
+PARTS: Parts = {"panels": letters(PANELS)}
 
-def measure(*, quick: bool) -> Figure:
-    """Measure all panels; with `quick` fewer events and a shorter time budget."""
+
+def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
+    """Measure all panels or some; with `quick` fewer events and a shorter time budget."""
     pa.set_cpu_count(1)
     budget = 2.0 if quick else 30.0
-    events = uncertain(10_000 if quick else 100_000)
     _warm_up()
-    rows = thresholds(events, budget)
-    rows += phases(events, budget, rows)
-    exact = stream(100_000 if quick else 2_000_000, {f"A{n}": 0.05 for n in range(1, 6)})
-    rows += compared("sequences", "l", LENGTHS, sequence, exact, budget)
-    exact = stream(100_000 if quick else 2_000_000, SHARES)
-    rows += compared("Kleene", "W", KLEENE_WINDOWS, kleene, exact, budget)
+    chosen = [letter for letter in PARTS["panels"] if is_chosen(letter, PARTS["panels"], only)]
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    count = 100_000 if quick else 2_000_000
+    sequences = stream(count, {f"A{n}": 0.05 for n in range(1, 6)})
+    patterns = stream(count, SHARES)
+    with interruptible(notes):
+        if {*"abcd"} & {*chosen}:
+            thresholds(uncertain(10_000 if quick else 100_000), budget, rows, {*"bcd"} & {*chosen})
+        if "e" in chosen:
+            compared("sequences", "l", LENGTHS, sequence, sequences, budget, rows)
+        if "f" in chosen:
+            compared("Kleene", "W", KLEENE_WINDOWS, kleene, patterns, budget, rows)
+        if "g" in chosen:
+            steps = [f"A{n}" for n in range(1, LENGTH + 1)]
+            beside_automaton(
+                "input, sequence", sequence(LENGTH), (steps, []), sequences, budget, rows
+            )
+        if "h" in chosen:
+            beside_automaton("input, Kleene", kleene(WITHIN), ("ABC", "B"), patterns, budget, rows)
     return Figure(
         title="Figure 6 of SASE++: uncertain times, and the patterns run against XSeq",
-        table=pa.Table.from_pylist(rows),
-        remarks=remarks(rows, budget),
-        draw=lambda picture: _draw(picture, rows),
-        size=(13.0, 7.0),
+        table=pa.Table.from_pylist(rows, schema=SCHEMA),
+        remarks=[*remarks(rows, budget), *notes],
+        draw=lambda picture: draw(picture, PANELS, rows, across=4),
+        size=(16.0, 7.0),
     )
 
 
@@ -91,9 +144,10 @@ def uncertain(number: int) -> pa.Table:
     return events.append_column("latest", pa.compute.add(events["time"], INTERVAL - 1))
 
 
-def thresholds(events: pa.Table, budget: float) -> list[dict[str, Any]]:
-    """Return the rows of the panels of uncertain times."""
-    rows: list[dict[str, Any]] = []
+def thresholds(
+    events: pa.Table, budget: float, rows: list[dict[str, Any]], breaks_down: Collection[str]
+) -> None:
+    """Add the rows of the panels of uncertain times: (a), and cost breakdowns unless empty."""
     names = [f"DP {t}" if t else "DP" for t in THRESHOLDS]
     over: set[str] = set()
     for within in WINDOWS:
@@ -110,7 +164,8 @@ def thresholds(events: pa.Table, budget: float) -> list[dict[str, Any]]:
             given = spent.value
             row |= {"matches": given["matches"], "ms": 1000 * given["seconds"]}
             row["events/s"] = len(events) / given["seconds"]
-    return rows
+            if breaks_down and name in {"naive", *(f"DP {t}" for t in BROKEN_DOWN)}:
+                rows += phases(name, within, run, given, budget)
 
 
 def runner(name: str, events: pa.Table, within: int) -> Callable[[], dict[str, Any]]:
@@ -124,27 +179,24 @@ def runner(name: str, events: pa.Table, within: int) -> Callable[[], dict[str, A
 
 
 def phases(
-    events: pa.Table, budget: float, rows: Sequence[Mapping[str, Any]]
+    name: str, within: int, run: Callable[[], Any], given: Mapping[str, Any], budget: float
 ) -> list[dict[str, Any]]:
     """Return the rows of the cost breakdowns, of what was done in time for panel (a)."""
-    found = []
-    for row in rows:
-        name, within = row["system"], row["W"]
-        if row["ms"] is None or name not in {"naive", *(f"DP {t}" for t in BROKEN_DOWN)}:
-            continue
-        print(f"cost breakdown of {name}, W = {within} ...", flush=True)
-        run = runner(name, events, within)
-        if name != "naive":
-            run = partial(breakdown, run)
-        spent = limited(run, 5 * budget)
+    if name == "naive":
+        parts = given["phases"]
+    else:
+        spent = limited(partial(breakdown, run), 10 * budget)
         if isinstance(spent, Refused):
-            continue
-        parts = spent.value["phases"] if name == "naive" else spent.value
-        cost = {"W": within, "ms": 1000 * parts["confidence"] or None}
-        found.append(_empty("confidence", name) | cost)
+            return []
+        parts = spent.value
+    found = []
+    for phase, seconds in parts.items():
+        note = BELOW if seconds is None else ""
+        cost = {"W": within, "ms": None if seconds is None else 1000 * seconds, "note": note}
+        if phase == "confidence":
+            found.append(_empty("confidence", name) | cost)
         if name in {"naive", "DP 0.999"}:
-            for phase, seconds in parts.items():
-                found.append(_empty(name, phase) | {"W": within, "ms": 1000 * seconds or None})
+            found.append(_empty(name, phase) | cost)
     return found
 
 
@@ -171,11 +223,8 @@ def naive(events: pa.Table, within: int) -> Callable[[], dict[str, Any]]:
             begun = time.process_time()
             found = workload.run(events, time_interval=("time", "latest")).tables["q"]
             searched = time.process_time()
-        lists = found["times"].combine_chunks()
-        low = lists.values.to_numpy()
-        values = np.zeros(len(found))
-        starts = lists.offsets.to_numpy().astype(np.int64)
-        confidences(low, low + INTERVAL - 1, starts, within, values)
+        low = np.arange(events["time"][-1].as_py() + 1)
+        values = confidences(found["times"], low, low + INTERVAL - 1, within)
         ended = time.process_time()
         np.testing.assert_allclose(found["p"].to_numpy(), values, rtol=1e-9, atol=1e-12)
         return {
@@ -211,9 +260,9 @@ def compared(
     query: Callable[[int], str],
     events: pa.Table,
     budget: float,
-) -> list[dict[str, Any]]:
-    """Return the rows of a panel of exact times; raises AssertionError where matches differ."""
-    rows = []
+    rows: list[dict[str, Any]],
+) -> None:
+    """Add the rows of a panel of exact times; raises AssertionError where matches differ."""
     over: set[str] = set()
     for value in values:
         print(f"{panel}, {varied} = {value} ...", flush=True)
@@ -233,44 +282,56 @@ def compared(
             row["events/s"] = len(events) / given["seconds"]
         if len(sums) > 1:
             raise AssertionError(f"{panel}, {varied} = {value}: systems have other matches")
-        for size in INPUTS:
-            name = f"XSeq-like {size}"
-            row = _empty(panel, name) | {varied: value}
+
+
+def beside_automaton(
+    panel: str,
+    text: str,
+    pattern: tuple[Sequence[str], Sequence[str]],
+    events: pa.Table,
+    budget: float,
+    rows: list[dict[str, Any]],
+) -> None:
+    """Add the rows of a panel with inputs of several sizes: Elsinore, and XSeq's kind of automaton.
+
+    Both make a table of all matches of the same events. `pattern` has the steps, and those that are
+    repeated. Raises AssertionError where matches differ.
+    """
+    workload = Workload.parse(text)
+    over = False
+    for size in INPUTS:
+        print(f"{panel}, {size} events ...", flush=True)
+        some = events.slice(0, size)
+        runs: dict[str, Callable[[], pa.Table]] = {
+            "Elsinore": lambda: workload.run(some)["q"],  # noqa: B023
+            "XSeq-like": lambda: plain_nfa.matches(some, *pattern, WITHIN),  # noqa: B023
+        }
+        found = []
+        for system, run in runs.items():
+            row = _empty(panel, system) | {"input": size}
             rows.append(row)
-            run = by_automaton(panel, value, query(value), events.slice(0, size))
-            spent = Refused(OVER) if name in over else limited(run, budget)
+            is_over = over and system != "Elsinore"
+            spent = Refused(OVER) if is_over else limited(partial(for_a_while, run), budget)
             if isinstance(spent, Refused):
-                over.add(name)
-                row["note"] = spent.why.splitlines()[-1].strip()
+                over, row["note"] = True, spent.why.splitlines()[-1].strip()
                 continue
             given = spent.value
+            found.append((given["matches"], *given["sums"]))
             row |= {"matches": given["matches"], "ms": 1000 * given["seconds"]}
             row["events/s"] = size / given["seconds"]
-    return rows
+        if len({*found}) > 1:
+            raise AssertionError(f"{panel}, {size}: the automaton has other matches: {found}")
 
 
-def by_automaton(
-    panel: str, value: int, text: str, events: pa.Table
-) -> Callable[[], dict[str, Any]]:
-    """Return what the automaton of XSeq's kind does; its matches are compared with Elsinore's."""
-    steps, repeated, within = ["A", "B", "C"], ["B"], value
-    if panel == "sequences":
-        steps, repeated, within = [f"A{n}" for n in range(1, value + 1)], [], WITHIN
-
-    def run() -> dict[str, Any]:
-        count = plain_nfa.prepared(events, steps, repeated, within)
-        begun, times = time.process_time(), 0
-        while times == 0 or time.process_time() < begun + REPEATED:
-            found = count()
-            times += 1
-        seconds = (time.process_time() - begun) / times
-        expected = Workload.parse(text).run(events).tables["q"]
-        sums = {name: pa.compute.sum(expected[name]).as_py() or 0 for name in expected.column_names}
-        if found != (len(expected), sums["a"], sums["c"], sums.get("n", 0)):
-            raise AssertionError(f"{panel}, {value}: the automaton has other matches")
-        return {"seconds": seconds, "matches": found[0]}
-
-    return run
+def for_a_while(run: Callable[[], pa.Table]) -> dict[str, Any]:
+    """Return the mean processor seconds of several runs, the number of matches and their sums."""
+    begun, times = time.process_time(), 0
+    while times == 0 or time.process_time() < begun + REPEATED:
+        found = run()
+        times += 1
+    seconds = (time.process_time() - begun) / times
+    sums = [pa.compute.sum(found[name]).as_py() or 0 for name in ("a", "c")]
+    return {"seconds": seconds, "matches": len(found), "sums": sums}
 
 
 def exactly(text: str, events: pa.Table, evaluation: str) -> Callable[[], dict[str, Any]]:
@@ -288,8 +349,7 @@ def exactly(text: str, events: pa.Table, evaluation: str) -> Callable[[], dict[s
 
 
 def _empty(panel: str, system: str) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys(("panel", "system", "W", "l", "matches", "events/s", "ms"))
-    return row | {"panel": panel, "system": system, "note": ""}
+    return dict.fromkeys(SCHEMA.names) | {"panel": panel, "system": system, "note": ""}
 
 
 def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
@@ -298,7 +358,7 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
 
     def speeds(panel: str, system: str) -> dict[int, float]:
         mine = [r for r in rows if r["panel"] == panel and r["system"] == system]
-        return {r["W"] or r["l"]: r["events/s"] for r in mine if r["events/s"]}
+        return {r["W"] or r["l"] or r["input"]: r["events/s"] for r in mine if r["events/s"]}
 
     plain = speeds("thresholds", "DP")
     widest = {
@@ -331,14 +391,14 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
             last = max(row["W"] for row in mine)
             parts = {row["system"]: row["ms"] for row in mine if row["W"] == last}
             shares = ", ".join(
-                f"{phase} {(ms or 0.0) / parts['total']:.0%}"
+                f"{phase} {'-' if ms is None else format(ms / parts['total'], '.0%')}"
                 for phase, ms in parts.items()
                 if phase != "total"
             )
             told.append(f"Found, {name} at W = {last}: {shares}.")
-    for panel in ("sequences", "Kleene"):
+    for panel in ("sequences", "Kleene", "input, sequence", "input, Kleene"):
         ours = speeds(panel, "Elsinore")
-        for system in ("SASE+", "ZStream", *(f"XSeq-like {size}" for size in INPUTS)):
+        for system in ("SASE+", "ZStream", "XSeq-like"):
             beside = speeds(panel, system)
             times = [ours[value] / speed for value, speed in beside.items() if value in ours]
             if times:
@@ -350,21 +410,18 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
         "Windows are shorter than the paper's, and events as much denser: what counts is how many "
         "of them a window has, and how many intervals overlap. XSeq was not run: its program is "
         "not public. In its place is a compiled automaton of ours that does what the paper says of "
-        "it: it goes through the whole input from each beginning, WITHIN stops nothing. Collapsed "
+        "it: it goes through the whole input from each beginning, WITHIN stops nothing. For inputs "
+        "of a hundred events, Elsinore's fixed costs of a run are most of its time. Collapsed "
         "rows of uncertain times are put together of the matches here: they are no upper bound."
     )
     told.append(f"Time budget of a run: {budget:g} s; a system beyond it is marked '{OVER}'.")
     return told
 
 
-def _draw(picture: Picture, rows: Sequence[Mapping[str, Any]]) -> None:
-    draw(picture, PANELS, rows, across=3)
-
-
 def _warm_up() -> None:
     """Run everything once over a few events, for its kernels to be compiled."""
     few, exact = uncertain(600), stream(600, SHARES)
-    plain_nfa.prepared(exact.slice(0, 60), ["A", "B", "C"], ["B"], 25)()
+    plain_nfa.matches(exact.slice(0, 60), "ABC", "B", WITHIN)
     with compiling():
         by_recurrence(few, 25, UNCERTAIN, "")()
         by_recurrence(few, 25, COLLAPSED, "")()

@@ -1,22 +1,27 @@
 """Where the time of matches with uncertain times goes: Figure 6, (b) to (d), of SASE++.
 
 Sorting and the search are timed as they are called. Within the search enumerating events and
-computing confidences alternate for every event, some nanoseconds each: what confidences take is the
-time by which a search grows in which each of them is computed twice. What that is lost in is 0.
+computing confidences alternate for every event, some nanoseconds each. So each confidence is
+computed once, three times and five times: the search's time grows linearly, and the slope of the
+line through it, by least squares, is what all confidences take. Medians of several runs are taken,
+and a slope that is below the spread of the runs is no measurement.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from elsinore.local import driver
 from elsinore.matches import uncertain
 from elsinore.matches.engine.confidence import Worlds
 
-TWICE = 2
+REPEATS = (1, 3, 5)  # how often each confidence is computed
+RUNS = 3
 
 
 class Timed:
@@ -63,20 +68,49 @@ def timed(repeats: int = 1) -> Iterator[dict[str, float]]:
         driver.prepare, uncertain.scan_worlds = kept
 
 
-def breakdown(run: Callable[[], Any]) -> dict[str, float]:
-    """Return the seconds of a run's phases: total, confidence, matching, sorting, results."""
+def breakdown(run: Callable[[], Any]) -> dict[str, float | None]:
+    """Return the seconds of a run's phases: total, confidence, matching, sorting, results.
+
+    Confidence and matching are None where what confidences take is below the spread of the runs.
+    """
     run()  # memory that is used for the first time takes longer
-    with timed() as once:
-        begun = time.process_time()
-        run()
-        total = time.process_time() - begun
-    with timed(TWICE) as again:
-        run()
-    confidence = max(again["search"] - once["search"], 0.0)
+    totals: list[float] = []
+    once: list[dict[str, float]] = []
+    searches: list[tuple[int, float]] = []
+    for _ in range(RUNS):
+        for repeats in REPEATS:
+            begun = time.process_time()
+            with timed(repeats) as spent:
+                run()
+            searches.append((repeats, spent["search"]))
+            if repeats == 1:
+                totals.append(time.process_time() - begun)
+                once.append(spent)
+    total, search, sorting = (
+        float(np.median(values))
+        for values in (totals, [s["search"] for s in once], [s["sorting"] for s in once])
+    )
+    confidence = slope(searches)
     return {
         "total": total,
         "confidence": confidence,
-        "pattern matching": max(once["search"] - confidence, 0.0),
-        "sorting": once["sorting"],
-        "results": max(total - once["search"] - once["sorting"], 0.0),
+        "pattern matching": None if confidence is None else max(search - confidence, 0.0),
+        "sorting": sorting,
+        "results": max(total - search - sorting, 0.0),
     }
+
+
+def slope(points: Sequence[tuple[int, float]]) -> float | None:
+    """Return the slope of a line by least squares, None if it is within two standard errors of 0.
+
+    >>> slope([(1, 1.5), (3, 2.5), (5, 3.5), (1, 1.5)])
+    0.5
+    >>> slope([(1, 1.5), (3, 1.2), (5, 1.6), (1, 1.4)]) is None
+    True
+    """
+    x, y = np.array(points, dtype=float).T
+    spread = np.sum((x - x.mean()) ** 2)
+    found = np.sum((x - x.mean()) * (y - y.mean())) / spread
+    rest = y - y.mean() - found * (x - x.mean())
+    error = np.sqrt(np.sum(rest**2) / (len(x) - 2) / spread)
+    return round(float(found), 9) if found > 2 * error else None

@@ -24,6 +24,7 @@ from matplotlib.figure import Figure as Picture
 
 from benchmarks.papers.apart import measured_apart
 from benchmarks.papers.figure import Figure, mark_missing
+from benchmarks.papers.parts import Parts, interruptible, is_chosen
 from benchmarks.processes import tree
 from elsinore import Workload
 from elsinore.datasets.columns import START, named_codes
@@ -44,6 +45,7 @@ QUICK = {
 }
 QUICK_EVENTS = 100_000
 SYSTEMS = ("in process", "Spark")
+PARTS: Parts = {"axes": [*SWEEPS], "systems": SYSTEMS}
 COLOURS = {"in process": ("#0072B2", "o"), "Spark": ("#D55E00", "s")}
 SHARE = 0.5  # of events that are of the Kleene type
 MINUTES = 60  # of the whole stream
@@ -170,16 +172,18 @@ def _on_spark(workload: Workload, file: Path) -> Measured:
         return Measured(seconds, float(peak.bytes), rows)
 
 
-def measure(*, quick: bool) -> Figure:
-    """Measure all sweeps; with `quick` fewer and smaller points."""
+def measure(*, quick: bool, only: Sequence[str] = ()) -> Figure:
+    """Measure all sweeps or some; with `quick` fewer and smaller points."""
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     sweeps = QUICK if quick else SWEEPS
     base = {**BASE, "events": QUICK_EVENTS} if quick else BASE
-    try:
+    with interruptible(notes):
         for axis, values in sweeps.items():
-            for value in values:
+            for value in values if is_chosen(axis, [*SWEEPS], only) else ():
                 for system in SYSTEMS:
+                    if not is_chosen(system, SYSTEMS, only):
+                        continue
                     print(f"{value:,} {axis}, {system} ...", flush=True)
                     point = Point(system, **{**base, axis: value})
                     found = measure_point(point, QUICK_BUDGET if quick else BUDGET)
@@ -194,8 +198,6 @@ def measure(*, quick: bool) -> Figure:
                             "note": found.note,
                         }
                     )
-    except KeyboardInterrupt:
-        notes = ["Interrupted: the rest was not measured."]
     return Figure(
         title="Time and memory against events, queries, groups and overlapping windows",
         table=pa.Table.from_pylist(rows),

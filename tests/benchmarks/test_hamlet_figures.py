@@ -92,12 +92,6 @@ def test_a_part_that_there_is_not_is_named(tmp_path: Path, part: str, said: str)
     assert said in " ".join(done.stderr.split())
 
 
-def test_other_figures_are_measured_whole(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["bench", "qre-fig6", "--only", "Y1", "--out", str(tmp_path)])
-    assert done.exit_code == 1
-    assert "measured whole" in done.stderr
-
-
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rising", [False, True])
 def test_workloads_are_valid_and_distinct(name: str, rising: bool) -> None:

@@ -54,8 +54,8 @@ def bench(
         typer.Option(
             "--only",
             metavar="PART",
-            help="A system, such as GRETA, or a value of an axis, such as queries=25; may be "
-            "repeated. For HAMLET's figures.",
+            help="A system, such as GRETA, a value of an axis, such as queries=25, a panel, such "
+            "as (e), or a query, such as Y2; may be repeated.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
