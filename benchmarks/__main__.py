@@ -7,6 +7,7 @@ import warnings
 
 from benchmarks import (
     confidence,
+    contract,
     decisions,
     graph,
     in_process,
@@ -35,6 +36,7 @@ from benchmarks.results import RESULTS, section_of, with_rows, write
 from elsinore import NoRowsWarning
 
 BENCHMARKS = {
+    "contract": contract,
     "in_process": in_process,
     "sharing": sharing,
     "many": many,
