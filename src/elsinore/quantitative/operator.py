@@ -19,7 +19,7 @@ from elsinore.quantitative.conditions import Conditions
 from elsinore.quantitative.decoding import Reader, decode
 from elsinore.quantitative.encoding import encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
-from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable

@@ -39,7 +39,8 @@ from elsinore.quantitative.lowered.words import (
     word_at,
     write,
 )
-from elsinore.quantitative.machine.emit import INDENT, Emitter, is_unit
+from elsinore.quantitative.machine.emit import INDENT, Emitter
+from elsinore.quantitative.machine.layout import is_unit
 from elsinore.quantitative.nodes import Combine, MapCollect, Node, Window
 from elsinore.quantitative.regex import ALWAYS, name_of
 

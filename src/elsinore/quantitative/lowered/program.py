@@ -39,8 +39,7 @@ from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
-from elsinore.quantitative.machine.idle import MOST_BITS
-from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
+from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
 
 Words = NDArray[np.int64]
@@ -67,7 +66,7 @@ ARRAYS_GIVEN = (  # then columns
     *("codes", "idle", "bits"),
 )
 NOT_WORDS = {"codes": "codes_at", "idle": "bytes_at"}
-IDLE_BITS = 1 << MOST_BITS  # of which `idle` tells whether items with them change nothing
+IDLE_BITS = 1 << FEW_TOLD  # of which `idle` tells whether items with them change nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,12 +335,18 @@ def _machine(
         )
     else:
         item = value
-    machine = Compiled(query, Context(bits.masks, item), "S", None)
+    machine = Compiled(query, Context(_masks(bits), item), "S", None)
     if isinstance(machine.value, Ordered):
         raise CannotCompile(f"a {machine.value} is given out by Python")
     if value is None and _holds(machine.value, item):
         raise CannotCompile("the values hold whole items, which keep attributes of all types")
     return query, bits, columns, machine, kinds
+
+
+def _masks(bits: Bits) -> dict[Any, str]:
+    """Return how the code of a machine asks whether a condition holds of the item `x`."""
+    masks = {leaf.condition: f"b & {bits.mask(leaf)}" for leaf in bits.told}
+    return masks | {leaf.condition: f"p{place}(x)" for place, leaf in enumerate(bits.asked)}
 
 
 def _compile(lowered: Lowered) -> None:

@@ -23,7 +23,7 @@ from elsinore.quantitative.lowered.words import (
     type_of,
     unified,
 )
-from elsinore.quantitative.machine.emit import is_unit, reads
+from elsinore.quantitative.machine.layout import is_unit, reads
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
