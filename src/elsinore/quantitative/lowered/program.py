@@ -41,6 +41,7 @@ from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read,
 from elsinore.quantitative.machine.emit import INDENT, fresh
 from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
+from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 
 Words = NDArray[np.int64]
 KINDS = {
@@ -477,16 +478,20 @@ def _functions(node: Node) -> list[Any]:
         functions += [
             f for f in (fold.step, fold.finish, fold.combine, fold.inverse) if f is not None
         ]
-    return [_written_out(function) for function in functions]
+    return [plain for function in functions for plain in _written_out(function)]
 
 
-def _written_out(function: Any) -> Any:
-    """Return the plain function that stands in another one."""
-    if isinstance(function, CellAt):
-        return function.value_of
-    if isinstance(function, Counting) and function.cell is not None:
-        return function.cell
-    return function
+def _written_out(function: Any) -> list[Any]:
+    """Return the plain functions that stand in another one."""
+    match function:
+        case CellAt(value_of=inner) | Select(inner) | Project(inner) | Join(inner):
+            return [inner]
+        case Counting(cell=inner) if inner is not None:
+            return [inner]
+        case Aggregate(fold):
+            return [fold.step] if fold.finish is None else [fold.step, fold.finish]
+        case _:
+            return [function]
 
 
 def _attribute(key: Any) -> str | None:
