@@ -342,6 +342,39 @@ def test_streams_are_generated(folder: Path, name: str, suffix: str) -> None:
     assert read_events(f"made.{suffix}").num_rows == 50
 
 
+def test_streams_are_generated_at_a_rate(folder: Path) -> None:
+    options = ("--events", "500", "--rate", "600", "--burstiness", "0.5")
+    done = call("generate", "ridesharing", *options, "--out", "made.parquet")
+    assert done.exit_code == 0
+    done = call("generate", "cluster", "--events", "5", "--rate", "600", "--out", "made2.parquet")
+    assert done.exit_code == 1
+    assert "'cluster' has no option 'rate'" in " ".join(done.stderr.split())
+
+
+def test_recorded_streams_are_converted(folder: Path) -> None:
+    Path("ticks.csv").write_text("time,symbol,price,volume\n2,A,1,5\n1,B,2,6\n")
+    done = call(
+        "generate", "stock", "--from", "ticks.csv", "--events", "1", "--out", "made.parquet"
+    )
+    assert done.stdout == "1 event written to made.parquet\n"
+    assert read_events("made.parquet")["type"].to_pylist() == ["B"]
+    done = call("generate", "ads", "--from", "ticks.csv", "--out", "made.parquet", "--overwrite")
+    assert done.exit_code == 2
+    assert "no recorded files of 'ads'" in done.stderr
+    done = call("generate", "ads", "--out", "made.parquet", "--overwrite")
+    assert done.exit_code == 2
+    assert "--events NUMBER" in done.stderr
+
+
+def test_workloads_of_the_hamlet_paper_are_written(folder: Path) -> None:
+    words = ("generate", "stock", "--workload", "diverse", "--queries", "3", "--out", "made.cep")
+    assert call(*words).stdout == "3 queries written to made.cep\n"
+    assert call("check", "made.cep").exit_code == 0
+    done = call(*words)
+    assert done.exit_code != 0
+    assert "--overwrite" in done.stderr
+
+
 def test_generated_streams_may_have_ticks(folder: Path) -> None:
     done = call("generate", "ads", "--events", "50", "--ticks", "1", "--out", "made.parquet")
     assert done.stdout == "51 events written to made.parquet\n"

@@ -1,8 +1,9 @@
-"""Event streams for trying things out: generators, and the flights of the demo."""
+"""Event streams for trying things out: generators, recorded streams, and the demo's flights."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
@@ -14,26 +15,33 @@ from elsinore.datasets.auctions import auctions
 from elsinore.datasets.cluster import cluster
 from elsinore.datasets.flights import flights, write_flights
 from elsinore.datasets.patients import patients
+from elsinore.datasets.recorded import LOADERS, plug_measurements, taxi_trips, trades
 from elsinore.datasets.ridesharing import ridesharing
 from elsinore.datasets.smarthome import smarthome
 from elsinore.datasets.stock import stock
 from elsinore.datasets.taxi import taxi
 from elsinore.datasets.ticks import with_ticks
+from elsinore.datasets.workloads import hamlet_workload
 from elsinore.errors import InputError, did_you_mean
 
 __all__ = [
     "GENERATORS",
+    "LOADERS",
     "abc",
     "ads",
     "auctions",
     "cluster",
     "flights",
     "generate",
+    "hamlet_workload",
     "patients",
+    "plug_measurements",
     "ridesharing",
     "smarthome",
     "stock",
     "taxi",
+    "taxi_trips",
+    "trades",
     "with_ticks",
     "write_flights",
 ]
@@ -58,7 +66,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
 def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
     """Return `events` events of the stream called `name`; `options` are that generator's own.
 
-    Raise InputError for an unknown name.
+    Raise InputError for an unknown name, or an option that the generator does not have.
 
     >>> generate("abc", 5).num_rows
     5
@@ -72,4 +80,11 @@ def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
             f"There is no generator for a stream called '{name}'. Streams: "
             f"{', '.join(GENERATORS)}.{did_you_mean(name, GENERATORS)}"
         )
+    known = [*signature(GENERATORS[name]).parameters][2:]
+    for option in options:
+        if option not in known:
+            raise InputError(
+                f"The stream '{name}' has no option '{option}'. Options: "
+                f"{', '.join(known) or 'none'}.{did_you_mean(option, known)}"
+            )
     return GENERATORS[name](events, seed, **options)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from elsinore.datasets.columns import check_size, named_codes
+from elsinore.datasets.columns import check_share, check_size, named_codes
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,6 +39,7 @@ SWING_SECONDS = 3600.0
 SWING_DEPTH = 0.6  # the rate swings by 1 / (1 ± depth)
 EVENTS_PER_DRIVER = 200
 MOST_DRIVERS = 4400  # make some 10,000 events a minute, the paper's rate
+RATE_OF_MOST = 10_000
 SURPLUS = 1.3  # made beyond the events asked for, so that the last driver is not alone at the end
 MICROSECONDS = 1_000_000
 LEAST_GAP = 10  # microseconds; still above 0 where the swing makes time run slowest
@@ -89,7 +90,14 @@ EVENT_TYPES = tuple(dict.fromkeys(step.event_type for step in STEPS))
 REQUEST_TYPES = ("Regular", "Pool")
 
 
-def ridesharing(events: int, seed: int = 0, drivers: int | None = None) -> pa.Table:
+def ridesharing(
+    events: int,
+    seed: int = 0,
+    drivers: int | None = None,
+    *,
+    rate: float | None = None,
+    burstiness: float = WITHIN_BURST_SHARE,
+) -> pa.Table:
     """Return `events` ride events ordered by time, the same for the same arguments.
 
     Columns: time (timestamp[us]), type, district, driver, rider, speed (miles per hour, 0 where the
@@ -98,12 +106,21 @@ def ridesharing(events: int, seed: int = 0, drivers: int | None = None) -> pa.Ta
     request_type are those of the trip. Without `drivers` there is one to every 200
     events, up to the 4400 who make the paper's 10,000 events a minute.
 
-    Raise InputError for a negative number of events or fewer than one driver.
+    `rate` is in events per minute, the same at all times: gaps between events are as much shorter
+    or longer, and without `drivers` there are as many as make it. `burstiness` is the share of
+    Travel events that follow the last one within seconds.
+
+    Raise InputError for a negative number of events, fewer than one driver, a rate that is not
+    above 0 or a burstiness outside 0 to 1.
 
     >>> ridesharing(1000, seed=7).slice(0, 1).select(["type", "request_type"]).to_pylist()
     [{'type': 'Quote', 'request_type': 'Pool'}]
     """
     check_size("events", events, least=0)
+    check_share("burstiness", burstiness)
+    if rate is not None:
+        check_size("rate", rate, least=1e-9)
+        drivers = drivers or max(1, round(MOST_DRIVERS * rate / RATE_OF_MOST))
     if drivers is None:
         drivers = min(max(1, events // EVENTS_PER_DRIVER), MOST_DRIVERS)
     check_size("drivers", drivers, least=1)
@@ -118,12 +135,23 @@ def ridesharing(events: int, seed: int = 0, drivers: int | None = None) -> pa.Ta
     step = np.repeat(np.tile(np.arange(len(STEPS)), trips), counts.ravel())
     del counts
     first = np.r_[True, trip[1:] != trip[:-1]]
-    gaps = _gaps(rng, step, first)
-    time = _driver_times(gaps, trip // per_driver, rng.exponential(600, drivers))
+    gaps = _gaps(rng, step, first, burstiness)
+    if rate is not None:
+        minute = 60 * MICROSECONDS
+        gaps = np.maximum(gaps * (drivers * minute / gaps.mean() / rate), LEAST_GAP).astype(
+            np.int64
+        )
+    offsets = rng.exponential(600, drivers)
+    if rate is not None:  # drivers are somewhere in their first trip at time 0
+        trip_seconds = gaps.mean() * _mean_trip_length() / MICROSECONDS
+        offsets = -rng.random(drivers) * trip_seconds
+    depth = SWING_DEPTH if rate is None else 0.0
+    time = _driver_times(gaps, trip // per_driver, offsets, depth)
 
     del gaps
     duration = np.where(first, 0, np.diff(time, prepend=0)) / MICROSECONDS
-    order = np.argsort(time, kind="stable")[:events]
+    order = np.argsort(time, kind="stable")
+    order = order[np.searchsorted(time, 0, sorter=order) :][:events]
     trip, step, time, duration = trip[order], step[order], time[order], duration[order]
     del first, order
     district = _zipf(rng, trips, len(DISTRICTS))
@@ -171,12 +199,14 @@ def _step_counts(
     return counts
 
 
-def _gaps(rng: np.random.Generator, step: Ints, first: npt.NDArray[np.bool_]) -> Ints:
+def _gaps(
+    rng: np.random.Generator, step: Ints, first: npt.NDArray[np.bool_], burstiness: float
+) -> Ints:
     """Return the microseconds between each event and the driver's event before."""
     mean = np.array([each.seconds for each in STEPS])[step]
     travel = np.array([each.event_type == "Travel" for each in STEPS])[step]
     again = np.r_[False, travel[1:] & travel[:-1]]
-    again &= rng.random(len(step)) < WITHIN_BURST_SHARE
+    again &= rng.random(len(step)) < burstiness
     mean[again] = WITHIN_BURST_SECONDS
     # A Request that follows a Quote follows it soon; only a trip's first event waits.
     mean[~first & (mean == IDLE_SECONDS)] = 10.0
@@ -184,7 +214,7 @@ def _gaps(rng: np.random.Generator, step: Ints, first: npt.NDArray[np.bool_]) ->
     return gaps + LEAST_GAP
 
 
-def _driver_times(gaps: Ints, driver: Ints, offsets: Floats) -> Ints:
+def _driver_times(gaps: Ints, driver: Ints, offsets: Floats, depth: float) -> Ints:
     """Return the times of events, each driver's own sum of gaps, drawn denser in rush hours."""
     total = np.cumsum(gaps)
     begins = np.flatnonzero(np.r_[True, driver[1:] != driver[:-1]])
@@ -192,7 +222,7 @@ def _driver_times(gaps: Ints, driver: Ints, offsets: Floats) -> Ints:
     time = total - base[driver]
     period = SWING_SECONDS * MICROSECONDS
     # Rising for every depth below 1, so the order of a driver's events stays.
-    swing = SWING_DEPTH * period / (2 * np.pi) * np.sin(2 * np.pi / period * time)
+    swing = depth * period / (2 * np.pi) * np.sin(2 * np.pi / period * time)
     swung: Ints = time + swing.astype(np.int64)
     return swung
 
