@@ -27,6 +27,7 @@ STYLES: Mapping[str, tuple[str, str]] = {  # colour and marker
     "never": ("#009E73", "D"),
     "running sums": ("#999999", "v"),
     "HAMLET as written": ("#E69F00", "^"),
+    "decided once": ("#F0E442", "<"),
     "GRETA": ("#D55E00", "x"),
     "SHARON": ("#CC79A7", "P"),
     "MCEP": ("#56494E", "*"),

@@ -11,7 +11,15 @@ from benchmarks.papers.hamlet import Plan, Sweep
 RATES = (10_000, 12_500, 15_000, 17_500, 20_000)
 QUERIES = (5, 10, 15, 20, 25)
 MINUTES = 3
-SYSTEMS = ("Elsinore", "running sums", "HAMLET as written", "GRETA", "SHARON", "MCEP")
+SYSTEMS = (
+    "Elsinore",
+    "running sums",
+    "HAMLET as written",
+    "decided once",
+    "GRETA",
+    "SHARON",
+    "MCEP",
+)
 SWEEPS = (
     Sweep(
         case="rides",

@@ -192,6 +192,7 @@ SYSTEMS: Mapping[str, Callable[[Case], Fed]] = MappingProxyType(
         "never": lambda case: Elsinore(case, Sharing.NEVER, Granularity.AUTO),
         "running sums": partial(Baseline, RunningSums),
         "HAMLET as written": partial(Baseline, Hamlet),
+        "decided once": lambda case: Baseline(partial(Hamlet, decisions={}), case),
         "GRETA": partial(Baseline, Greta),
         "SHARON": sharon,
         "MCEP": partial(Baseline, Mcep),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from benchmarks.baselines import java
-from benchmarks.papers import parts, qre_fig6, qre_table1
+from benchmarks.papers import parts, qre_fig5, qre_fig6, qre_table1
 from matplotlib.figure import Figure as Picture
 from typer.testing import CliRunner
 
@@ -64,3 +64,10 @@ def test_p6_and_p7_of_table_1_are_measured_within_eps() -> None:
     assert 0 <= row["error"] <= 0.01
     assert row["exact KB"] > 0
     assert qre_table1.shown(row)["paper KB"] == 1458
+
+
+def test_every_transformation_of_figure_5_is_run() -> None:
+    made = qre_fig5.measure(quick=True)
+    assert made.table.num_rows == len(qre_fig5.features()) == 13
+    made.draw(Picture())
+    assert qre_fig5.measure(quick=True, only=["(7)"]).table["Elsinore"].to_pylist() == ["tumbling"]

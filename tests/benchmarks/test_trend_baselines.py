@@ -33,6 +33,8 @@ SYSTEMS: dict[str, Callable[[Sequence[TrendQuery], Sequence[str], int], System]]
     "SHARON": partial(Sharon, longest=EVENTS),
     "MCEP": Mcep,
     "HAMLET as written": Hamlet,
+    "decided once": lambda *given: Hamlet(*given, decisions={}),
+    "decided not to share": lambda *given: Hamlet(*given, decisions=dict.fromkeys(KINDS, False)),
 }
 
 
@@ -107,3 +109,27 @@ def test_what_a_system_cannot_express_it_rejects(system: Callable[..., System]) 
     rising = TrendQuery(name="q", steps=(Step("A", True),), rising=True)
     with pytest.raises(UnsupportedError):
         system([rising], KINDS, 1)
+
+
+def test_a_static_plan_is_decided_by_the_first_graphlet_and_kept() -> None:
+    queries = [
+        TrendQuery(name=f"q{number}", steps=(Step("A"), Step("B", True)), above=above)
+        for number, above in enumerate((NO_THRESHOLD, 3.0, 5.0))
+    ]
+
+    def fed(values: Sequence[float], decisions: dict[str, bool]) -> dict[str, bool]:
+        system = Hamlet(queries, KINDS, 1, decisions)
+        system.feed(
+            Events(
+                kinds=np.array([0] + [1] * len(values)),
+                values=np.array([0.0, *values]),
+                groups=np.zeros(len(values) + 1, np.int64),
+            )
+        )
+        system.totals()
+        return decisions
+
+    agreed = fed([6.0, 7.0, 8.0, 9.0] * 4, {})
+    assert agreed == {"B": True}
+    assert fed([4.0] * 16, {}) == {"B": False}
+    assert fed([4.0] * 16, agreed) == {"B": True}

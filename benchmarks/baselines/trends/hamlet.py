@@ -1,4 +1,7 @@
-"""HAMLET's shared execution as its Algorithm 1 is written, with a static decision to share always.
+"""HAMLET's shared execution as its Algorithm 1 is written, with static decisions.
+
+A set of queries shares always, or what its first burst decides is kept for the whole stream, as in
+a plan that is made before the stream is known.
 
 Queries with the same Kleene type form a set. The events of that type between two events of other
 types of the set are a graphlet. Within it the number of trends that end with an event is an
@@ -29,7 +32,17 @@ from benchmarks.baselines.trends.queries import (
 class Hamlet:
     """The graph of one window: sums of each query's steps, and an open graphlet for each set."""
 
-    def __init__(self, queries: Sequence[TrendQuery], kinds: Sequence[str], groups: int) -> None:
+    def __init__(
+        self,
+        queries: Sequence[TrendQuery],
+        kinds: Sequence[str],
+        groups: int,
+        decisions: dict[str, bool] | None = None,
+    ) -> None:
+        """`decisions` has whether the queries of a Kleene type share; None if they always do.
+
+        A type that is not in it is decided at its first graphlet, for all windows with the mapping.
+        """
         if any(query.rising for query in queries):
             raise UnsupportedError("the expressions of a graphlet that has ended are not kept")
         if any(sum(step.repeats for step in query.steps) != 1 for query in queries):
@@ -60,6 +73,7 @@ class Hamlet:
             for name in kinds
         ]  # fmt: skip
         self._open: dict[tuple[int, int], list[float]] = {}
+        self._decisions, self._kinds = decisions, kinds
 
     def feed(self, events: Events) -> None:
         """Take the events one by one, as Algorithm 1 does."""
@@ -95,12 +109,35 @@ class Hamlet:
         if values is None:
             return
         members = self._sets[kind]
+        if self._is_shared(kind, np.array(values)):
+            self._grow(group, members, np.array(values))
+            return
+        for number, query in enumerate(members):
+            accepted = np.array(values)
+            accepted = accepted[accepted > self._tables.above[query]]
+            self._grow(group, members[number : number + 1], accepted)
+
+    def _is_shared(self, kind: int, values: Doubles) -> bool:
+        """Return whether a graphlet's queries share; decide it by the steps of `_graphlet`."""
+        if self._decisions is None:
+            return True
+        name, members = self._kinds[kind], self._sets[kind]
+        if name not in self._decisions:
+            accepted = values[:, None] > self._tables.above[members]
+            snapshots = 1 + int((~accepted.all(axis=1)).sum())
+            shared = snapshots * len(values) ** 2 / 2 + snapshots**2 / 2 * len(members)
+            alone = float((accepted.sum(axis=0) ** 2 / 2).sum())
+            self._decisions[name] = shared <= alone
+        return self._decisions[name]
+
+    def _grow(self, group: int, members: Ints, values: Doubles) -> None:
+        """Add a graphlet's events to the sums of some queries, which share them."""
         steps = self._place[members]
         before = np.maximum(steps - 1, 0)
         began = np.where(steps == 0, 1.0, self._counts[group, members, before])
         began_sum = np.where(steps == 0, 0.0, self._sums[group, members, before])
         counts, sums = _graphlet(
-            np.array(values),
+            values,
             self._tables.above[members],
             self._tables.adds[members, steps],
             (began, began_sum),

@@ -21,6 +21,7 @@ FIGURES = {
     "hamlet-fig11": "HAMLET, Figure 11: beside GRETA, taxis and smart homes",
     "hamlet-fig12": "HAMLET, Figure 12: dynamic and static sharing decisions, stocks",
     "hamlet-fig13": "HAMLET, Figure 13: memory of dynamic and static decisions, stocks",
+    "qre-fig5": "StreamQRE, Figure 5: transformations of streams that engines have of their own",
     "qre-fig6": "StreamQRE, Figure 6: throughput of Y1, Y2, N1-N5 beside other systems",
     "qre-table1": "StreamQRE, Table 1: exact and approximate evaluation of P6 and P7",
     "scale": "time and memory against events, queries, groups and overlapping windows",
