@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. PYTHON=... picks the interpreter (3.11 to 3.13).
 .DEFAULT_GOAL := help
-.PHONY: browser help demo demo-live test fuzz lint bench docs clean
+.PHONY: browser help demo demo-live test fuzz lint bench results docs clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -38,6 +38,8 @@ WORKLOADS ?= 20000
 FILES    ?= 5000
 CHECKED  ?= 100
 EXAMPLES ?= 200
+SECTIONS ?=
+QUICK    ?=
 CRASHES  ?= 20
 SEED     ?= 1
 IN       ?= tests
@@ -99,6 +101,11 @@ lint: $(STAMP)  ## check style, types and the floors
 
 bench: $(STAMP)  ## run the benchmarks
 	@$(BIN)/python -m benchmarks
+
+# Hours, all in all. Ctrl-C ends it; called again on the same day it continues with what is missing.
+# QUICK=--quick takes fewer events.
+results: $(STAMP)  ## measure benchmarks/RESULTS.md anew (SECTIONS="matches sase-fig5")
+	@$(BIN)/python -m benchmarks results $(QUICK) $(SECTIONS)
 
 docs: $(STAMP)  ## run the examples in the documents and the docstrings
 	@$(BIN)/python -m pytest src $(wildcard tests/docs)

@@ -3,7 +3,7 @@
 `SEQ(A a, B+ b, C c)` per key, with random types among four, from an Arrow table to an Arrow table.
 The rival sorts by key and loops; it is compiled for this query alone. Polars and DuckDB compute
 what they can express with window functions. Results are compared, row by row. Processor time in
-seconds, warm. `python -m benchmarks matches contiguous any --write` measures these parts alone;
+seconds, warm. `python -m benchmarks matches contiguous any` measures these parts alone;
 each part takes less than a minute.
 """
 

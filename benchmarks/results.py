@@ -1,68 +1,47 @@
-"""RESULTS.md: a section for each benchmark, which its runs replace and no others do."""
+"""RESULTS.md: a section for each benchmark and figure, each from one run, in a fixed order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from benchmarks.measure import Row, machine
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+HEAD = """# Results
+
+Written by `make results`, which measures all sections; `make results SECTIONS="matches sase-fig5"`
+measures some. Each section is of one run, on the date and the machine that it names.
+"""
 
 
-def write(section: str) -> None:
-    """Put a section into RESULTS.md, in the place of the one of its name or at the end."""
-    RESULTS.write_text(with_section(RESULTS.read_text(), section))
+def sections_in(text: str) -> dict[str, str]:
+    r"""Return the sections of results by title.
 
-
-def section_in(text: str, title: str) -> str:
-    r"""Return the section of results with a title; nothing where there is none.
-
-    >>> section_in("# Results\n\n## A\n\n1\n\n## B\n\n2\n", "A")
-    '## A\n\n1\n'
+    >>> sections_in("# Results\n\n## A\n\n1\n\n## B\n\n2\n")
+    {'A': '## A\n\n1\n', 'B': '## B\n\n2\n'}
     """
-    _, heading, rest = text.partition(f"\n## {title}\n")
-    return heading.lstrip() + rest.partition("\n## ")[0]
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    return {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in parts}
 
 
-def with_section(text: str, section: str) -> str:
-    r"""Return results in which a section is new; one that was not there comes last.
+def with_section(text: str, section: str, titles: Sequence[str]) -> str:
+    r"""Return results with a new section; those whose title is not among `titles` are left out.
 
-    >>> with_section("# Results\n\n## A\n\n1\n\n## B\n\n2\n", "## A\n\n3")
-    '# Results\n\n## A\n\n3\n\n## B\n\n2\n'
+    >>> old = "# Results\n\n## A\n\n1\n\n## B\n\n2\n\n## C\n\n3\n"
+    >>> list(sections_in(with_section(old, "## B\n\n4\n", ["C", "B"])))
+    ['C', 'B']
     """
-    heading = section.partition("\n")[0]
-    before, _, rest = text.partition(f"\n{heading}\n")
-    _, more, after = rest.partition("\n## ")
-    parts = [before.rstrip(), section.rstrip(), *([f"## {after.rstrip()}"] if more else [])]
-    return "\n\n".join(parts) + "\n"
+    sections = sections_in(text) | sections_in(section)
+    kept = [sections[title] for title in titles if title in sections]
+    return "\n".join([HEAD, *kept])
 
 
-def with_rows(text: str, part: str) -> str:
-    r"""Return a part's section with the rows that the results have of the benchmark's other parts.
-
-    >>> print(with_rows("\n## A\n\n| N1, x |\n| P7, y |\n", "## A\n\n| P7, z |\n"), end="")
-    ## A
-    <BLANKLINE>
-    | N1, x |
-    | P7, z |
-    """
-    title = part.partition("\n")[0].removeprefix("## ")
-    new = _rows(part)
-    heads = set(map(_head, new))
-    kept = [row for row in _rows(section_in(text, title)) if _head(row) not in heads]
-    return part[: part.index(new[0])] + "\n".join([*kept, *new]) + "\n"
-
-
-def _rows(text: str) -> list[str]:
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
-    return [row for row in rows if not row.startswith("| what ")]
-
-
-def _head(row: str) -> str:
-    return re.split(r"[,:;] ", row)[0]
+def write(section: str, titles: Sequence[str]) -> None:
+    """Put a section into RESULTS.md."""
+    RESULTS.write_text(with_section(RESULTS.read_text(), section, titles))
 
 
 def title_of(name: str) -> str:
@@ -74,18 +53,34 @@ def title_of(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def measured_on() -> str:
-    """Return the line of a section that says when figures were measured, and with what."""
-    return f"Measured on {datetime.now().astimezone():%Y-%m-%d}: {machine()}."
+def measured_on(section: str) -> str:
+    r"""Return the line of a section that says when and on what machine it was measured.
+
+    >>> measured_on("## A\n\nMeasured on 2026-11-28: a machine.\n")
+    'Measured on 2026-11-28: a machine.'
+    """
+    return next((line for line in section.splitlines() if line.startswith("Measured on ")), "")
 
 
-def section_of(name: str, about: str, command: str, rows: Sequence[Row]) -> str:
-    """Return a benchmark's part of the results as Markdown."""
-    lines = [f"## {title_of(name)}", "", about.strip(), "", f"    {command}", ""]
-    lines += [measured_on(), ""]
-    lines += ["| what | measured | target | met |", "|---|---|---|---|"]
-    lines += [
+def is_from_today(section: str) -> bool:
+    """Return whether a section was measured today."""
+    return measured_on(section).startswith(f"Measured on {_today()}:")
+
+
+def section_of(title: str, about: str, command: str, body: Iterable[str]) -> str:
+    """Return a section in Markdown, with the date and the machine of this run."""
+    lines = [f"## {title}", "", about.strip(), "", f"    {command}", ""]
+    lines += [f"Measured on {_today()}: {machine()}.", "", *body]
+    return "\n".join([*lines, ""])
+
+
+def table_of(rows: Sequence[Row]) -> list[str]:
+    """Return the rows of a benchmark as a table in Markdown."""
+    return ["| what | measured | target | met |", "|---|---|---|---|"] + [
         f"| {row.what} | {row.figure} | {row.target} | {'yes' if row.met else 'no'} |"
         for row in rows
     ]
-    return "\n".join([*lines, ""])
+
+
+def _today() -> str:
+    return f"{datetime.now().astimezone():%Y-%m-%d}"

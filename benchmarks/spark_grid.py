@@ -17,13 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from benchmarks.results import RESULTS, measured_on, section_in, write
 from benchmarks.spark import Stream, Taken, measured
 
 COMMAND = "python -m benchmarks.spark_grid"
 BUDGET = 200.0  # seconds
 LIMIT = 230.0  # seconds for a regime
-TITLE = "Spark grid"
 OURS = ("files", "frame", "local")
 RIVALS = ("by hand", "polars", "floor")
 WAYS = (*OURS, *RIVALS)
@@ -56,6 +54,14 @@ REGIMES = {
         Stream(events=100 * MILLION), 1, ("files", "floor"), Stream(events=MILLION)
     ),
 }
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+COLUMNS = ["regime", "events", "keys", "queries", *WAYS, "files / by hand", "peak of a worker"]
+HEADER = (_row(COLUMNS), _row(["---"] * len(COLUMNS)))
 BY_DEFAULT = tuple(name for name in REGIMES if name not in {"100 M events", "10 M, 50 queries"})
 
 
@@ -66,29 +72,36 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds; none is begun after")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a regime")
     parser.add_argument("--ways", help=f"only these, with commas, of {', '.join(WAYS)}")
-    parser.add_argument("--results", action="store_true", help=f"write into {RESULTS.name}")
     given = parser.parse_args()
     unknown = [name for name in given.regimes if name not in REGIMES]
     if unknown:
         parser.error(f"no regime '{unknown[0]}'; there are {', '.join(REGIMES)}")
     begun = time.perf_counter()
-    lines = []
+    print("\n".join(HEADER))
     for name in given.regimes or BY_DEFAULT:
         if time.perf_counter() - begun > given.budget:
             print(f"{name}: not measured, the time is up")
             continue
-        regime = REGIMES[name]
-        ways = [w for w in regime.ways if given.ways is None or w in given.ways.split(",")]
-        try:
-            with limited(given.limit):
-                taken = measured(regime.stream, regime.queries, ways, runs=1, warm=regime.warm)
-            lines.append(line(name, regime, taken))
-        except PassedLimitError:
-            cells = dict.fromkeys(ways, f"passed {given.limit:.0f} s")
-            lines.append(line(name, regime, {}, cells))
-        print(lines[-1], flush=True)
-        if given.results:  # at once, for the run may be stopped
-            write(merged(section_in(RESULTS.read_text(), TITLE), lines))
+        ways = given.ways.split(",") if given.ways else WAYS
+        print(measured_line(name, ways, given.limit), flush=True)
+
+
+def table(quick: bool) -> list[str]:
+    """Return the table of all regimes; with `quick` of the two smallest."""
+    names = [*REGIMES][:2] if quick else [*REGIMES]
+    return [*HEADER, *(measured_line(name, WAYS, LIMIT) for name in names)]
+
+
+def measured_line(name: str, ways: Sequence[str], limit: float) -> str:
+    """Return the line of a regime, measured in some of its ways in so many seconds at most."""
+    regime = REGIMES[name]
+    ways = [way for way in regime.ways if way in ways]
+    try:
+        with limited(limit):
+            taken = measured(regime.stream, regime.queries, ways, runs=1, warm=regime.warm)
+        return line(name, regime, taken)
+    except PassedLimitError:
+        return line(name, regime, {}, dict.fromkeys(ways, f"passed {limit:.0f} s"))
 
 
 class PassedLimitError(Exception):
@@ -111,29 +124,6 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-COLUMNS = ["regime", "events", "keys", "queries", *WAYS, "files / by hand", "peak of a worker"]
-
-
-def merged(section: str, lines: Sequence[str]) -> str:
-    r"""Return the section with lines of the grid put in: new cells replace a regime's old ones.
-
-    >>> old = merged("", [_row(["x", "1", "", "2"])])
-    >>> merged(old, [_row(["x", "", "3", "4"])]).splitlines()[-1]
-    '| x | 1 | 3 | 4 |'
-    """
-    rows = {}
-    for one in [*section.splitlines(), *lines]:
-        cells = [cell.strip() for cell in one.strip("|").split("|")]
-        if not one.startswith("|") or cells[0] in {"---", COLUMNS[0]}:
-            continue
-        known = rows.get(cells[0], [""] * len(cells))
-        rows[cells[0]] = [new or old for new, old in zip(cells, known, strict=True)]
-    about = [f"## {TITLE}", "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
-    about += [measured_on(), ""]
-    table = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *map(_row, rows.values())]
-    return "\n".join([*about, *table])
-
-
 def line(
     name: str, regime: Regime, taken: dict[str, Taken], told: Mapping[str, str] | None = None
 ) -> str:
@@ -150,10 +140,6 @@ def line(
     stream = regime.stream
     counts = [f"{n:,}" for n in (stream.events, stream.keys, regime.queries)]
     return _row([name, *counts, *cells, ratio, f"{peak:.0f} MB" if peak else ""])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -16,30 +16,32 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.processes import cpu_seconds
-from benchmarks.results import RESULTS, measured_on, write
 from benchmarks.spark import KEYS, Stream, text_of, workload
 from elsinore.words import count
 
 COMMAND = "python -m benchmarks.spark_parts"
+EVENTS = 10_000_000
 
 
 def main() -> None:
     """Measure the parts of one run and print them as a table in Markdown."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--keys", type=int, default=KEYS)
     parser.add_argument("--queries", type=int, default=1)
-    parser.add_argument("--results", action="store_true", help=f"write into {RESULTS.name}")
     given = parser.parse_args()
-    rows = parts(Stream(events=given.events, keys=given.keys), given.queries)
-    queries = count(given.queries, "query", "queries")
-    what = f"{given.events:,} events, {given.keys:,} keys, {queries}"
+    print("\n".join(_lines(Stream(events=given.events, keys=given.keys), given.queries)))
+
+
+def table(quick: bool) -> list[str]:
+    """Return the table of one query; with `quick` a tenth of the events."""
+    return _lines(Stream(events=EVENTS // 10 if quick else EVENTS, keys=KEYS), 1)
+
+
+def _lines(stream: Stream, queries: int) -> list[str]:
+    what = f"{stream.events:,} events, {stream.keys:,} keys, {count(queries, 'query', 'queries')}"
     lines = [f"| {what} | CPU s |", "|---|---|"]
-    lines += [f"| {name} | {seconds:.1f} |" for name, seconds in rows.items()]
-    print("\n".join(lines))
-    if given.results:
-        about = ["## Spark parts", "", (__doc__ or "").strip(), "", f"    {COMMAND} --results", ""]
-        write("\n".join([*about, measured_on(), "", *lines]))
+    return lines + [f"| {name} | {each:.1f} |" for name, each in parts(stream, queries).items()]
 
 
 def parts(stream: Stream, queries: int) -> dict[str, float]:

@@ -64,7 +64,6 @@ SINGLE = {
     "STRING": "a text in quotes",
     "PARAMETER": "a parameter such as :limit",
     "UNIT": "a unit such as minutes",
-    "EVENTS": "EVENTS",
     "SEQ": "SEQ",
     "DISTINCT": "DISTINCT",
     "_NOT": "NOT",

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from elsinore.quantitative.machine.derive import Kind
-
-INDENT = "    "
+from elsinore.quantitative.machine.emit import INDENT
+from elsinore.quantitative.machine.tracer import Kind
 
 
 @dataclass(slots=True)
