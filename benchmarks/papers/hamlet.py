@@ -49,8 +49,14 @@ SCHEMA = pa.schema(
         ("memory, MB", pa.float64()),
         ("note", pa.string()),
         ("shared", pa.string()),
+        ("snapshots", pa.int64()),
+        ("splits", pa.int64()),
+        ("merges", pa.int64()),
+        ("deciding, %", pa.float64()),
+        ("analysis, ms", pa.float64()),
     ]
 )
+SHOWN = SCHEMA.names[: SCHEMA.names.index("shared") + 1]  # on the terminal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +118,7 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     return Figure(
         title=plan.title,
         table=pa.Table.from_pylist(rows, schema=SCHEMA),
+        shown=pa.Table.from_pylist(rows, schema=SCHEMA).select(SHOWN),
         remarks=[f"The paper: {plan.paper}", *_compared(rows), *found, *notes],
         draw=lambda picture: draw(picture, plan, rows),
         size=(4.2 * len(plan.sweeps) * min(len(plan.metrics), 2), 3.4 * -(-len(plan.metrics) // 2)),
@@ -143,6 +150,7 @@ def _point(
                 apart = difference(point.found, first.found)
                 row["note"] = "the same results" if apart is None else f"DIFFERS: {apart}"
         row["shared"] = shared_bursts(point)
+        row |= of_sharing(point)
         rows.append(row)
     return rows
 
@@ -153,6 +161,20 @@ def shared_bursts(point: Measured) -> str | None:
         return None
     counts = [one for unit in point.statistics for one in unit.shared_bursts]
     return f"{sum(one.shared for one in counts)} of {sum(one.bursts for one in counts)}"
+
+
+def of_sharing(point: Measured) -> dict[str, float | None]:
+    """Return what was counted of shared bursts, and the times of deciding and of planning."""
+    if point.statistics is None or point.analysis is None:
+        return {}
+    sets = [shared for unit in point.statistics for shared in unit.sharing]
+    return {
+        "snapshots": sum(each.graphlet_snapshots + each.event_snapshots for each in sets),
+        "splits": sum(each.splits for each in sets),
+        "merges": sum(each.merges for each in sets),
+        "deciding, %": 100 * sum(each.decision_seconds for each in sets) / max(point.seconds, 1e-9),
+        "analysis, ms": 1000 * point.analysis,
+    }
 
 
 def _compared(rows: list[dict[str, Any]]) -> list[str]:

@@ -53,7 +53,9 @@ class Measured:
     speed: float | None = None
     memory: float | None = None
     found: Found | None = None
-    statistics: list[Any] | None = None
+    statistics: list[Any] | None = None  # of Elsinore's operators
+    seconds: float = 0.0  # of the processor, for all batches
+    analysis: float | None = None  # seconds that Elsinore planned the workload for
 
 
 def measure(point: Point, budget: float) -> Measured:
@@ -114,6 +116,8 @@ def run(system: Fed, case: Case, batch: int) -> Measured:
         memory=float(memory * KILOBYTE),
         found=system.found(),
         statistics=system.statistics() if isinstance(system, Elsinore) else None,
+        seconds=spent,
+        analysis=system.analysis if isinstance(system, Elsinore) else None,
     )
 
 

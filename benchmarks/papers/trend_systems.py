@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -121,6 +122,9 @@ class Elsinore:
     """The trend operators of a workload's units, fed with encoded batches."""
 
     def __init__(self, case: Case, sharing: Sharing, granularity: Granularity) -> None:
+        begun = time.process_time()
+        plan(parse_workload(case.text()), granularity=granularity)
+        self.analysis = time.process_time() - begun
         self._runs = encoded_runs(case.text(), case.table, sharing, granularity)
         self._batches: dict[tuple[int, int], list[pa.RecordBatch]] = {}
 
