@@ -21,7 +21,7 @@ from elsinore import NoRowsWarning
 from elsinore.cli.bench import FIGURES
 
 BENCHMARKS = (
-    "in_process", "many", "slides", "graph", "steps", "latency", "regimes",
+    "contract", "in_process", "many", "slides", "graph", "steps", "latency", "regimes",
     "memory", "quantitative", "quantitative_spark", "keys", "panes", "matches", "match_memory",
     "matches_spark", "confidence", "spark", "spark_memory", "startup", "threads", "stream",
 )  # fmt: skip

@@ -27,6 +27,11 @@ TEXT = """
     WHERE c.k = b.k AND c.g > a.k STRATEGY SKIP TILL NEXT MATCH WITHIN 2 minutes;
     QUERY places RETURN b[2].n AS second, b[b.LEN-1].n AS last PATTERN B{3} b
     WHERE [k] AND b[i].time - b[i-2].time <= 3 minutes WITHIN 10 minutes;
+    QUERY counted RETURN a.n AS a, b.n AS b PATTERN SEQ(A a, NOT C c, B b) WHERE [k]
+    WITHIN 5 EVENTS;
+    QUERY absent RETURN a.n AS a PATTERN SEQ(A a, NOT B b) WHERE [k] WITHIN 3 EVENTS;
+    QUERY days RETURN k, COUNT(*) AS n PATTERN SEQ(A, B) GROUP BY k
+    WITHIN 1 day ORIGIN '2024-01-01 Europe/Berlin';
 """
 
 

@@ -356,7 +356,7 @@ def test_a_state_that_does_not_fit_the_machine_is_refused(state: object) -> None
     query = inverse_of_last()
     content = encode((state, None))
     kept = varint(0) + varint(len(content)) + content
-    with pytest.raises(StateError, match=r"does not fit the query's machine|no truth value"):
+    with pytest.raises(StateError, match="not fit the query's machine"):
         query.load(seal(SAVED_BY, fingerprint(query.stages), kept))
 
 

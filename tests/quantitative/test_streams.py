@@ -420,3 +420,22 @@ def test_a_chain_shows_the_fields_of_a_tuple_under_the_names_that_they_have(comp
     wrong = pairs >> qre.map(lambda item: item.v)
     with pytest.raises(qre.OperationError, match=r"\(it has: k, time, _1, _2\.\)"):
         wrong.run(table, compiled=compiled)
+
+
+@pytest.mark.parametrize("failing", [0, 299, 300, 599])
+def test_a_pipeline_of_many_items_stops_before_the_one_at_which_a_later_stage_fails(
+    failing: int,
+) -> None:
+    """Many items are taken by loops, stage by stage; each stage is left as before the item."""
+    numbers = qre.map(lambda item: item.n)
+    inverses = qre.iterate1(qre.atom(qre.any, lambda n: 1 / (n - failing)), qre.sum())
+    items = [{"n": n} for n in range(600)]
+    stream, singly = (numbers >> inverses).start(), (numbers >> inverses).start()
+    with pytest.raises(qre.OperationError) as caught:
+        stream.extend(items)
+    expected = [singly.push(item) for item in items[:failing]]
+    assert caught.value.taken == (list(range(failing)), expected)
+    assert caught.value.position == failing
+    assert stream.save() == singly.save()
+    rest = items[failing + 1 :]
+    assert stream.extend(rest)[1] == [singly.push(item) for item in rest]

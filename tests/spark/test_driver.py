@@ -269,6 +269,14 @@ def test_unusable_events_are_set_aside_where_that_is_allowed(spark: SparkSession
     ]
 
 
+def test_a_column_with_the_name_of_the_reasons_stays(spark: SparkSession) -> None:
+    table = pa.table({"time": [1, None], "type": ["A", "B"], "Reject_Reason": ["x", "y"]})
+    results = Workload.parse("RETURN COUNT(*) PATTERN A").run(frame_of(spark, table), rejects=True)
+    assert results.rejected is not None
+    rows = rows_of(results.rejected.select("Reject_Reason", "reject_reason_2"))
+    assert rows == [("y", "null time")]
+
+
 def test_unusable_events_stop_the_run_where_it_is_not_allowed(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
     table = pa.table({"time": [1, None], "type": ["A", "B"]})

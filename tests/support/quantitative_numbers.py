@@ -181,7 +181,10 @@ def _number(draw: st.DrawFn, kind: str, inner: Any) -> Query:
 def queries(draw: st.DrawFn) -> Query:
     """Draw queries of numbers, of mappings, and of keys, in which all functions are compiled."""
     try:
-        match draw(st.sampled_from(["number", "number", "counts", "keys", "keys", "later keys"])):
+        kinds = ["number", "number", "counts", "keys", "keys", "later keys", "relations"]
+        match draw(st.sampled_from(kinds)):
+            case "relations":
+                return draw(relations())
             case "counts":
                 return draw(counts())
             case "keys":
@@ -247,6 +250,46 @@ def keyed(draw: st.DrawFn, depth: int = 1) -> Query:
     )
     rate = draw(st.sampled_from([S.plus(), S.star(), S.times(2).star(), S]))
     return qre.map_collect(S, draw(st.sampled_from(["k", "w", "t", n_of])), body, rate)
+
+
+def is_more(key: Any, value: float) -> bool:
+    return value > 0.5
+
+
+def scaled(key: Any, value: float) -> float:
+    return 0.5 * value + 0.125
+
+
+@st.composite
+def relations(draw: st.DrawFn) -> Query:
+    """Draw relational operations on mappings of counts, and of keys."""
+    total = qre.iterate(qre.atom(~S, draw(st.sampled_from([n_of, v_of]))), qre.sum())
+    per_sync = qre.split(total, qre.atom(S, n_of), added)
+    body = draw(st.sampled_from([per_sync, qre.iter_last(per_sync)]))
+    key = draw(st.sampled_from(["k", "w", "t", n_of]))
+    relation = qre.map_collect(S, key, body, draw(st.sampled_from([S.plus(), S.star()])))
+    in_window = False
+    if draw(st.booleans()):
+        counted = qre.atom(~S, draw(st.sampled_from([n_of, v_of, t_of])))
+        relation = qre.iterate(counted, qre.counts())
+        in_window = draw(st.booleans())
+        if in_window:
+            per_sync = qre.split(relation, qre.atom(S), qre.left)
+            relation = qre.sliding(per_sync, 2, qre.merged_counts())
+    for _ in range(draw(st.integers(1, 3))):
+        match draw(st.sampled_from(["select", "project", "join"])):
+            case "select":
+                relation = qre.apply(relation, qre.select(is_more))
+            case "project":
+                relation = qre.apply(relation, qre.project(scaled))
+            case _:
+                other = qre.apply(relation, qre.select(is_more))
+                parts = draw(st.sampled_from([(relation, other), (other, relation)]))
+                relation = qre.combine(*parts, qre.join(mixed))
+    if draw(st.booleans()) and not in_window:  # in Python, for the order of a window's counts
+        folds = [qre.sum(), qre.count(), qre.mean(), qre.max(), qre.variance(), qre.last()]
+        relation = qre.apply(relation, qre.aggregate(draw(st.sampled_from(folds))))
+    return relation
 
 
 def in_python(memory: Memory) -> Memory:

@@ -17,10 +17,12 @@ from fractions import Fraction
 from math import isfinite
 
 from elsinore.errors import QuerySemanticError, did_you_mean, kind_of_value
-from elsinore.language.durations import EPOCH, parse_duration, parse_origin
+from elsinore.language.durations import moment_and_zone, parse_duration, parse_origin
 from elsinore.language.keywords import AFTER_MATCH, STRATEGIES, after_match_of, strategy_of
+from elsinore.language.parts import Length
 from elsinore.language.patterns import EventTerm, PatternTerm, as_pattern
 from elsinore.language.terms import EventReference, Term, as_expression
+from elsinore.language.windows import counted_events, window_of
 from elsinore.model import (
     AfterMatch,
     Call,
@@ -208,25 +210,19 @@ class QueryBuilder:
         slide: Duration | None = None,
         origin: str | datetime | float | None = None,
     ) -> QueryBuilder:
-        """Set the windows: text such as "30 minutes", a timedelta or a number.
+        """Set the windows: text such as "30 minutes" or "100 events", a timedelta or a number.
 
         A number counts in the unit of the events' times, where these are numbers (seconds unless
-        `time_unit` says otherwise); with timestamps a unit must be said.
+        `time_unit` says otherwise); with timestamps a unit must be said. If `origin` names a time
+        zone (in text, or as a datetime with a `ZoneInfo`), lengths are calendar days of it.
 
         Raises QuerySyntaxError for a text that is no length of time, QuerySemanticError for one
         that is not positive.
         """
-        given = {"WITHIN": _microseconds(length)}
-        if slide is not None:
-            given["SLIDE"] = _microseconds(slide)
-        if origin is not None:
-            given["ORIGIN"] = _origin(origin)
-        values = {clause: value for clause, (value, _) in given.items()}
-        window = Window.from_microseconds(
-            values["WITHIN"],
-            values.get("SLIDE"),
-            values.get("ORIGIN"),
-            bare=frozenset(clause for clause, (_, bare) in given.items() if bare),
+        window = window_of(
+            _length(length),
+            None if slide is None else _length(slide),
+            None if origin is None else _origin(origin),
         )
         return replace(self, window=window)
 
@@ -367,10 +363,22 @@ def _microseconds(length: Duration) -> tuple[Fraction, bool]:
     return Fraction(repr(length)) * SECOND, True  # as it is written: 0.1 is a tenth
 
 
-def _origin(origin: str | datetime | float) -> tuple[Fraction, bool]:
+def _length(length: Duration) -> Length:
+    """Return what stands after WITHIN or SLIDE."""
+    if isinstance(length, str) and (number := counted_events(length)) is not None:
+        return Length(Fraction(number), events=True)
+    value, bare = _microseconds(length)
+    return Length(value, bare=bare)
+
+
+def _origin(origin: str | datetime | float) -> Length:
     if isinstance(origin, str):
-        return Fraction(parse_origin(origin)), False
+        microseconds, zone = parse_origin(origin)
+        return Length(Fraction(microseconds), zone=zone)
     if isinstance(origin, datetime):
-        moment = origin if origin.tzinfo else origin.replace(tzinfo=UTC)
-        return Fraction((moment - EPOCH) // timedelta(microseconds=1)), False
-    return _microseconds(origin)
+        microseconds, zone = moment_and_zone(
+            origin if origin.tzinfo else origin.replace(tzinfo=UTC)
+        )
+        return Length(Fraction(microseconds), zone=zone)
+    value, bare = _microseconds(origin)
+    return Length(value, bare=bare)

@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from elsinore.errors import QuerySyntaxError, did_you_mean
 from elsinore.model.window import SECOND, UNITS
@@ -114,24 +115,52 @@ def parse_duration(text: str) -> tuple[Fraction, bool]:
     return microseconds(parts), bare
 
 
-def parse_origin(text: str) -> int:
-    """Read an ISO timestamp, UTC unless it has an offset, as microseconds since the epoch.
+def parse_origin(text: str) -> tuple[int, str | None]:
+    """Read an ISO timestamp, UTC unless it has an offset or names a time zone.
 
-    Raises QuerySyntaxError where it is none.
+    Returns microseconds since the epoch, and the name of the time zone. Raises QuerySyntaxError if
+    the text is no timestamp.
 
     >>> parse_origin("1970-01-01T00:00:01"), parse_origin("1970-01-01T01:00:00+01:00")
-    (1000000, 0)
+    ((1000000, None), (0, None))
+    >>> parse_origin("1970-01-01T01:00:00 Europe/Berlin")
+    (0, 'Europe/Berlin')
     """
+    time, _, name = text.strip().rpartition(" ")
+    zone = time_zone(name) if time and name[:1].isalpha() else None
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text if zone is None else time)
     except ValueError:
         raise QuerySyntaxError(
-            f"'{text}' is not a timestamp. Write for instance '2024-01-01T00:00:00', or a number "
-            "of seconds."
+            f"'{text}' is not a timestamp. Write for instance '2024-01-01T00:00:00', "
+            "'2024-01-01T00:00:00 Europe/Berlin', or a number of seconds."
         ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    if moment.tzinfo is not None and zone is not None:
+        raise QuerySyntaxError(f"'{text}' has an offset and a time zone. Leave one of them out.")
+    return moment_and_zone(moment if moment.tzinfo else moment.replace(tzinfo=zone or UTC))
+
+
+def moment_and_zone(moment: datetime) -> tuple[int, str | None]:
+    """Return microseconds since the epoch, and the time zone's name unless it is UTC.
+
+    >>> moment_and_zone(datetime(1970, 1, 1, 1, tzinfo=ZoneInfo("Europe/Berlin")))
+    (0, 'Europe/Berlin')
+    """
+    zone = moment.tzinfo.key if isinstance(moment.tzinfo, ZoneInfo) else None
+    is_utc = zone in {None, "UTC", "Etc/UTC"}
+    return (moment - EPOCH) // timedelta(microseconds=1), None if is_utc else zone
+
+
+def time_zone(name: str) -> ZoneInfo:
+    """Return a time zone by its name; QuerySyntaxError if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        known = available_timezones()
+        remedy = "" if known else " This machine has no time zones: pip install tzdata."
+        raise QuerySyntaxError(
+            f"There is no time zone '{name}'.{did_you_mean(name, sorted(known))}{remedy}"
+        ) from None
 
 
 def render_duration(length: int, per_microsecond: int = 1, *, bare: bool = False) -> str:
@@ -151,14 +180,22 @@ def render_duration(length: int, per_microsecond: int = 1, *, bare: bool = False
     return f"{length} nanosecond{'' if length == 1 else 's'}"
 
 
-def render_origin(origin: int, per_microsecond: int = 1, *, bare: bool = False) -> str:
-    """Write an origin as a timestamp in UTC, where it is one, or as the bare number it was.
+def render_origin(
+    origin: int, per_microsecond: int = 1, *, bare: bool = False, zone: str | None = None
+) -> str:
+    """Write an origin as a timestamp in UTC or its zone, or as the bare number it was.
 
     >>> render_origin(1_704_067_200_000_000), render_origin(2_500_000, bare=True)
     ("'2024-01-01T00:00:00'", '2.5')
+    >>> render_origin(0, zone="Europe/Berlin")
+    "'1970-01-01T01:00:00 Europe/Berlin'"
     """
     if bare:
         return _decimal(origin, SECOND * per_microsecond)
+    if zone is not None:
+        moment = EPOCH + timedelta(microseconds=origin // per_microsecond)
+        local = moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None, fold=0)
+        return f"'{local.isoformat()} {zone}'"
     if origin % per_microsecond == 0:
         with suppress(OverflowError):
             moment = EPOCH + timedelta(microseconds=origin // per_microsecond)

@@ -64,6 +64,7 @@ SINGLE = {
     "STRING": "a text in quotes",
     "PARAMETER": "a parameter such as :limit",
     "UNIT": "a unit such as minutes",
+    "EVENTS": "EVENTS",
     "SEQ": "SEQ",
     "DISTINCT": "DISTINCT",
     "_NOT": "NOT",

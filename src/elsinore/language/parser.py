@@ -33,11 +33,11 @@ from elsinore.language.parts import (
 )
 from elsinore.language.statements import Clauses, Statement, read_clauses, split_statements
 from elsinore.language.tokens import end_token, name_of, tokenize
+from elsinore.language.windows import window_of
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
 from elsinore.model import pattern as pt
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.query import Form, FormInstance
-from elsinore.model.window import LONGEST, MOST_WINDOWS
 
 
 @without_garbage_collection()
@@ -254,15 +254,6 @@ def _span(statement: Statement) -> Span:
     return span_of(first)
 
 
-def _faulty(within: Length, slide: Length | None, origin: Length | None) -> Length:
-    """Return the length of a window that is at fault if one is: it is what an error points at."""
-    if within.value <= 0 or within.value > LONGEST:
-        return within
-    if slide is not None and (slide.value > LONGEST or within.value > MOST_WINDOWS * slide.value):
-        return slide
-    return within if origin is None else origin
-
-
 def _suppressing(length: Length) -> Window:
     """Return the window after a match in which no other is returned."""
     bare = frozenset({"SUPPRESS"} if length.bare else ())
@@ -278,17 +269,7 @@ def _build(clauses: Clauses, span: Span, alike: FormInstance, first: Query | Non
     if first is not None and first.window is not None:
         window = replace(first.window, span=(values.get("ORIGIN") or values["WITHIN"]).span)
     elif "WITHIN" in values:
-        within: Length = values["WITHIN"]
-        slide: Length | None = values.get("SLIDE")
-        origin: Length | None = values.get("ORIGIN")
-        given = {"WITHIN": within, "SLIDE": slide, "ORIGIN": origin}
-        window = Window.from_microseconds(
-            within.value,
-            slide.value if slide else None,
-            origin.value if origin else None,
-            bare=frozenset(name for name, length in given.items() if length and length.bare),
-            span=_faulty(within, slide, origin).span,
-        )
+        window = window_of(values["WITHIN"], values.get("SLIDE"), values.get("ORIGIN"))
     suppress: Length | None = values.get("SUPPRESS")
     places = {CLAUSES[kind]: place for kind, place in clauses.spans.items()}
     if condition.span is not None:

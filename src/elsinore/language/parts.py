@@ -72,11 +72,16 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A length of time or a time in microseconds, and where it stands; `bare`: without a unit."""
+    """A length of time or a time in microseconds, and where it stands; `bare`: without a unit.
+
+    With `events` it is a number of events. `zone` is the time zone that a time names.
+    """
 
     value: Fraction
-    span: Span
+    span: Span | None = None
     bare: bool = False
+    events: bool = False
+    zone: str | None = None
 
 
 def span_of(token: Token) -> Span:

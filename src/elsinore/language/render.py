@@ -169,11 +169,16 @@ def _item(item: ReturnItem) -> str:
 
 def _window(window: Window) -> str:
     scale, bare = window.per_microsecond, window.bare
+    if window.events:
+        slide = "" if window.slide is None else f" SLIDE {window.slide} EVENTS"
+        return f"WITHIN   {window.within} EVENTS{slide}"
     text = f"WITHIN   {render_duration(window.within, scale, bare='WITHIN' in bare)}"
     if window.slide is not None:
         text += f" SLIDE {render_duration(window.slide, scale, bare='SLIDE' in bare)}"
-    if window.origin:
-        text += f" ORIGIN {render_origin(window.origin, scale, bare='ORIGIN' in bare)}"
+    if window.origin or window.zone:
+        is_bare = "ORIGIN" in bare
+        origin = render_origin(window.origin, scale, bare=is_bare, zone=window.zone)
+        text += f" ORIGIN {origin}"
     return text
 
 

@@ -72,6 +72,7 @@ TOKEN = re.compile(
 )
 OPENING = re.compile(r"\s*\(")
 QUOTES = {"'": "text", '"': "name", "`": "name"}
+COUNTED = {"event", "events", "row", "rows"}  # after a number: windows of so many
 _TELLING = frozenset({"_DOT", "_COLON", "_LSQB", "_COMMA", "INT", "FLOAT", "RETURN"})
 _WORDS = OPERATOR_WORDS | {word: word for word in (*CLAUSES, "EXACT", "GROUP", "BY")}
 _new_string = str.__new__
@@ -146,6 +147,8 @@ def _kind_of_word(kind: str, value: str, before: list[Token]) -> str:
             return "NAME"
         if kind == "WORD" and previous in {"INT", "FLOAT"} and is_unit(value):
             return "UNIT"
+        if kind == "WORD" and previous == "INT" and value.lower() in COUNTED:
+            return "EVENTS"
         if kind == "WORD" and previous == "RETURN" and value.upper() == "DISTINCT":
             return "DISTINCT"
     if kind == "GROUP_BY":

@@ -170,11 +170,15 @@ class ToNodes:
             )
         return strategy
 
-    def within_clause(self, place: Span, items: Items[Number]) -> Length:
+    def suppress_clause(self, place: Span, items: Items[Number]) -> Length:
         return Length(microseconds_of(items[0]), place, _is_bare(items[0]))
 
+    def within_clause(self, place: Span, items: Items[Any]) -> Length:
+        if len(items) > 1:
+            return Length(Fraction(count_of(items[0])), place, events=True)
+        return self.suppress_clause(place, items)
+
     slide_clause = within_clause
-    suppress_clause = within_clause
 
     def after_match_clause(self, place: Span, items: Items[Token]) -> AfterMatch:
         spelling = " ".join(item for item in items if item.type == "NAME")
@@ -192,7 +196,8 @@ class ToNodes:
     def origin_clause(self, place: Span, items: Items[Any]) -> Length:
         if isinstance(items[0], Token) and items[0].type == "STRING":
             try:
-                return Length(Fraction(parse_origin(_string(items[0]))), place)
+                moment, zone = parse_origin(_string(items[0]))
+                return Length(Fraction(moment), place, zone=zone)
             except QuerySyntaxError as error:
                 error.span = place
                 raise

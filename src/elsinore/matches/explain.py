@@ -14,9 +14,9 @@ from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.kinds import AfterMatch
 from elsinore.model.query import Query
-from elsinore.model.window import UNITS
 from elsinore.plan.between import is_local
-from elsinore.words import count, listed
+from elsinore.plan.explain.text import length_in_words
+from elsinore.words import listed
 
 
 def template_facts(template: MatchTemplate) -> dict[str, Any]:
@@ -123,17 +123,11 @@ def _windows(query: Query) -> str:
     window = query.window
     if window is None:
         return "one window: the whole stream"
+    window = window.written or window
+    within = length_in_words(window, window.within)
     if is_windowed(query):
-        return f"windows of {_length(window.within)}, every {_length(window.step)}"
-    return f"windows of {_length(window.within)} that begin with the match"
-
-
-def _length(microseconds: int) -> str:
-    for name, length in sorted(UNITS.items(), key=lambda unit: -unit[1]):
-        if microseconds % length == 0:
-            number = microseconds // length
-            return count(number, name)
-    return f"{microseconds} microseconds"
+        return f"windows of {within}, every {length_in_words(window, window.step)}"
+    return f"windows of {within} that begin with the match"
 
 
 def _given_out(template: MatchTemplate) -> str:
@@ -144,7 +138,8 @@ def _given_out(template: MatchTemplate) -> str:
         if query.after_match is AfterMatch.LAST_EVENT:
             which += ", and no other that begins before its last event has passed"
     if query.suppress is not None:
-        which += f"; for {_length(query.suppress.within)} after a match, no other of its key"
+        length = length_in_words(query.suppress, query.suppress.within)
+        which += f"; for {length} after a match, no other of its key"
     return _returned_when(template) + which
 
 

@@ -169,7 +169,7 @@ class Matches(Kind):
             (place, reason)
             for place, template in enumerate(spec_of(unit).templates)
             for applies, reason in (
-                (template.query.window is None, NO_WINDOW),
+                (template.query.window is None and not template.is_local, NO_WINDOW),
                 (template.query.limit is not None, LIMIT),
                 (template.query.distinct, DISTINCT),
             )

@@ -149,6 +149,11 @@ class MatchTemplate:
         return self.query.collapsed and (self.uncertain is not None or not is_any)
 
     @property
+    def is_local(self) -> bool:
+        """Whether each match is one event and is returned with it."""
+        return pt.is_single(self.query.pattern) and not self.waits
+
+    @property
     def waits(self) -> bool:
         """Whether a match is returned only when its window has passed."""
         searches_by_window = self.depends_on_window and self.query.window is not None

@@ -20,7 +20,7 @@ def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
     """
     within, slide, origin = window_of(template)
     if within == NO_WINDOW:
-        return np.full(len(reached), NEVER)
+        return reached - longest if template.is_local else np.full(len(reached), NEVER)
     if slide == 0:
         return np.asarray(reached - _reach_back(template, within, longest))
     # from the first window that is not over
@@ -35,7 +35,7 @@ def release_time(template: MatchTemplate, last: int, longest: int) -> int | None
     """
     window = template.query.window
     if window is None:
-        return None
+        return last + longest + 1 if template.is_local else None
     if window.slide is not None:
         return int(window.bounds(window.last(last))[1]) + longest
     return last + _reach_back(template, window.within, longest) + 1

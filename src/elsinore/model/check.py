@@ -692,6 +692,12 @@ def matches_are_selected_from_runs(query: Clauses) -> Iterator[QueryError]:
     elif query.collapsed:
         message = f"COLLAPSED returns sets of events, and {clause} selects single matches."
         yield _error(query, f"{message} Leave one of them out.", place)
+    if query.suppress is not None and query.window is not None and query.window.events:
+        message = (
+            "SUPPRESS is a length of time, and WITHIN a number of events. Give WITHIN a length of "
+            "time, or use AFTER MATCH SKIP PAST LAST EVENT."
+        )
+        yield _error(query, message, query.places.get("SUPPRESS"))
     if query.window is not None and query.window.slide is not None:
         message = (
             f"{clause} selects each match once, and SLIDE returns it for each window that has it. "

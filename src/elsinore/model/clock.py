@@ -15,10 +15,12 @@ from functools import lru_cache
 from elsinore.errors import QuerySemanticError, raise_errors
 from elsinore.model.durations import durations_as_numbers, has_durations
 from elsinore.model.query import Query, Workload
-from elsinore.model.window import Window
+from elsinore.model.window import UNITS, Window
 
 NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 LARGEST = 2**63 - 1
+YEAR = 366 * UNITS["day"]
+CALENDAR_YEARS = 1_950  # before and after 1970: calendars begin with the year 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,16 @@ def largest_time(windows: Iterable[Window | None]) -> int:
     >>> largest_time([None]) == LARGEST
     True
     """
-    margins = [window.within + 2 * window.step for window in windows if window is not None]
-    return LARGEST - max(margins, default=0)
+    given = [window for window in windows if window is not None]
+    margins = [window.within + 2 * window.step for window in given]
+    largest = LARGEST - max(margins, default=0)
+    zoned = [CALENDAR_YEARS * YEAR * window.per_microsecond for window in given if window.zone]
+    return min(largest, *zoned) if zoned else largest
 
 
 def _set_window(window: Window, clock: Clock) -> Window:
+    if window.events:
+        return replace(window, span=None)
     bare = sorted(window.bare - {"ORIGIN"})
     if bare and clock.number is None:
         raise QuerySemanticError(
@@ -154,10 +161,11 @@ def _set_window(window: Window, clock: Clock) -> Window:
     return Window(
         within=within.numerator,
         slide=None if window.slide is None else slide.numerator,
-        origin=origin.numerator % slide.numerator if origin else 0,
+        origin=origin.numerator % slide.numerator if origin and not window.zone else int(origin),
         span=window.span,
         per_microsecond=clock.per_microsecond,
         clause=window.clause,
+        zone=window.zone,
     )
 
 

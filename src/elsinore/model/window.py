@@ -65,10 +65,16 @@ class Window:
 
     All in ticks, of which `per_microsecond` (1 or 1000) make a microsecond. Clauses named in `bare`
     ("WITHIN", "SLIDE", "ORIGIN") are numbers without a unit, taken as seconds until the clock of a
-    run sets their unit (`elsinore.model.clock`). `slide` None is a tumbling window (trends) or one
-    relative to the match (matches). `clause` is the clause that sets the length: SUPPRESS has a
-    window, too, which follows a match. Raises QuerySemanticError if a length is not positive or
-    beyond `LONGEST`, and if a time lies in more than `MOST_WINDOWS`.
+    run sets their unit (`elsinore.model.clock`). `slide` None is a tumbling window (trends)
+    or one relative to the match (matches). `clause` is the clause that sets the
+    length: SUPPRESS has a window, too, which follows a match.
+
+    `events`: lengths are numbers of events of a key. `zone`: the time zone of ORIGIN, in which
+    lengths are calendar days. Engines know neither: their windows count the positions of
+    `elsinore.operators.positions`, and `written` is then the window of the query.
+
+    Raises QuerySemanticError if a length is not positive or beyond `LONGEST`, if one moment lies in
+    more than `MOST_WINDOWS`, and if lengths are no whole days of the zone.
     """
 
     within: int
@@ -78,9 +84,12 @@ class Window:
     per_microsecond: int = 1
     bare: frozenset[str] = frozenset()
     clause: str = "WITHIN"
+    events: bool = False
+    zone: str | None = None
+    written: Window | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.within <= 0:
+        if self.within <= 0 and self.written is None:
             raise QuerySemanticError(
                 f"{self.clause} must be longer than 0: an empty window holds no event.",
                 span=self.span,
@@ -97,10 +106,17 @@ class Window:
                 f"bits cannot represent more{counted}.",
                 span=self.span,
             )
-        if self.overlap > MOST_WINDOWS:
+        if self.within and self.overlap > MOST_WINDOWS:
             raise QuerySemanticError(
                 f"Each event would lie in {self.overlap:,} windows; at most {MOST_WINDOWS:,} are "
                 "possible. Make SLIDE longer or WITHIN shorter.",
+                span=self.span,
+            )
+        if self.zone is not None and not self.has_whole_days:
+            raise QuerySemanticError(
+                f"ORIGIN names the time zone {self.zone}, whose days may have 23 or 25 hours: "
+                "WITHIN and SLIDE are whole days of it, such as 1 day. For shorter windows write "
+                "ORIGIN as a time in UTC.",
                 span=self.span,
             )
 
@@ -114,6 +130,7 @@ class Window:
         bare: frozenset[str] = frozenset(),
         span: Span | None = None,
         clause: str = "WITHIN",
+        zone: str | None = None,
     ) -> Window:
         """Return a window whose lengths are in microseconds, with fractions of whole nanoseconds.
 
@@ -134,7 +151,14 @@ class Window:
             per_microsecond=scale,
             bare=bare,
             clause=clause,
+            zone=zone,
         )
+
+    @property
+    def has_whole_days(self) -> bool:
+        """Whether all lengths are whole days."""
+        day = UNITS["day"] * self.per_microsecond
+        return self.within % day == 0 and self.step % day == 0
 
     @property
     def step(self) -> int:

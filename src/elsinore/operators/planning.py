@@ -61,6 +61,9 @@ def plan(
         if uncertain is not None and query.kind is not QueryKind.MATCHES:
             errors.append(_must_be_certain(query))
             continue
+        if uncertain is not None and query.window is not None and query.window.events:
+            errors.append(_must_have_length(query))
+            continue
         if uncertain is None:
             query = with_equality_keys(query)  # noqa: PLW2901
         form = query.form_instance.form if query.form_instance else None
@@ -114,6 +117,15 @@ def _must_be_certain(query: Query) -> QueryError:
         "This query is for events with exact times, and those of these events are uncertain. Ask "
         "for matches (a.x, COUNT(b[])), each with its CONFIDENCE(), or give one time column.",
         span=query.returns[0].expression.span if query.returns else query.span,
+        query=query.name,
+    )
+
+
+def _must_have_length(query: Query) -> QueryError:
+    return QuerySemanticError(
+        "WITHIN counts events in their order, which uncertain times leave open. Give WITHIN a "
+        "length of time.",
+        span=query.places.get("WITHIN", query.span),
         query=query.name,
     )
 

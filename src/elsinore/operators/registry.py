@@ -9,6 +9,7 @@ from importlib import import_module
 from elsinore.errors import UnsupportedError
 from elsinore.model.query import Query
 from elsinore.operators.kind import Kind
+from elsinore.operators.positions.kind import SUFFIX, PositionedKind, positions_of
 from elsinore.plan import Unit
 
 # Asked in this order whether a query is theirs.
@@ -21,13 +22,14 @@ def kind_for(unit: Unit) -> Kind:
 
 
 def kind_in(module: str) -> Kind:
-    """Return the kind that a module has.
+    """Return the kind that a module has, or that kind over positions (`positions.kind`).
 
     >>> kind_in("elsinore.trends.kind").name
     'trends'
     """
-    kind: Kind = import_module(module).KIND
-    return kind
+    name, is_positioned, _ = module.partition(SUFFIX)
+    kind: Kind = import_module(name).KIND
+    return PositionedKind(kind) if is_positioned else kind
 
 
 def module_for(query: Query) -> str:
@@ -37,7 +39,7 @@ def module_for(query: Query) -> str:
     """
     for module in MODULES:
         if kind_in(module).claims(query):
-            return module
+            return module if positions_of(query) is None else f"{module}{SUFFIX}"
     raise UnsupportedError(
         "RETURN: no kind of query that is registered gives such results.",
         span=query.places.get("RETURN", query.span),

@@ -71,7 +71,8 @@ def _depends_on_keys(query: Query) -> bool:
     is_of_events = query.kind in {Kind.TRENDS, Kind.MATCHES}
     if not is_of_events or query.collapsed or query.strategy is Strategy.CONTIGUOUS:
         return True
-    if query.after_match is not None or query.suppress is not None:
+    counts_events = query.window is not None and query.window.events
+    if query.after_match is not None or query.suppress is not None or counts_events:
         return True
     return any(
         isinstance(node, Call) and node.name == "MATCH_NUMBER"

@@ -58,6 +58,7 @@ from elsinore.quantitative.functions import left, right, unit
 from elsinore.quantitative.items import UNDEFINED
 from elsinore.quantitative.regex import ANY as any  # noqa: N811
 from elsinore.quantitative.regex import Item, event, predicate, seq, union
+from elsinore.quantitative.relations import aggregate, join, project, select
 from elsinore.quantitative.rules import RateError
 from elsinore.quantitative.runnable import Chain, Keyed, NoValueWarning, Pipeline, Query, pipeline
 from elsinore.quantitative.sketches import sketch, sketch_quantile, sketched_quantile
@@ -76,6 +77,7 @@ __all__ = [
     "Query",
     "RateError",
     "Stream",
+    "aggregate",
     "any",
     "apply",
     "approx_count_in_window",
@@ -99,6 +101,7 @@ __all__ = [
     "iterate",
     "iterate1",
     "iterate_n",
+    "join",
     "last",
     "left",
     "linear_regression",
@@ -113,8 +116,10 @@ __all__ = [
     "most_common",
     "pipeline",
     "predicate",
+    "project",
     "quantile",
     "right",
+    "select",
     "seq",
     "sketch",
     "sketch_quantile",

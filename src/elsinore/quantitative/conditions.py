@@ -17,7 +17,7 @@ from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model import expression as ex
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Attribute, Expression, Literal, Operator
-from elsinore.quantitative.machine.program import MOST_TOLD, Bits
+from elsinore.quantitative.machine.predicates import MOST_TOLD, Bits
 from elsinore.quantitative.regex import TYPE
 
 NO_TYPE = "\0"  # stands for all types that no condition names

@@ -13,21 +13,19 @@ from elsinore.quantitative.encoded_classes import object_of
 from elsinore.quantitative.encoded_scalars import scalar_from_bytes
 from elsinore.quantitative.encoding import CONSTANTS, DOUBLE, FACTORIES, MOST_NESTED
 from elsinore.quantitative.items import Record, record_type
-from elsinore.quantitative.machine.keys import KeyThreads
+from elsinore.quantitative.machine.evaluate import KeyProgram, Keys, check_state
 from elsinore.quantitative.sketches import sketch_of
 from elsinore.quantitative.versions import Bag, Counts
 
 MOST_HASHED = 1 << 20  # values in a key of a map, each as often as it occurs
 
-Makers = Mapping[str, Callable[[], KeyThreads]]  # by the name of a key's machine
 
-
-def decode(content: bytes | memoryview, makers: Makers | None = None) -> Any:
+def decode(content: bytes | memoryview, programs: Mapping[str, KeyProgram] | None = None) -> Any:
     """Return the value that was encoded. Raises StateError for other bytes.
 
-    `makers` make the threads of keys, by the names of the keys' machines.
+    `programs` run the keys that are in the value, by their names.
     """
-    return Decoder(content, makers or {}).value()
+    return Decoder(content, programs or {}).value()
 
 
 class Reader:
@@ -75,9 +73,9 @@ class Decoder:
     occurs: a key of a map is hashed, which takes stack and time accordingly.
     """
 
-    def __init__(self, content: bytes | memoryview, makers: Makers) -> None:
+    def __init__(self, content: bytes | memoryview, programs: Mapping[str, KeyProgram]) -> None:
         self._reader = Reader(content)
-        self._makers = makers
+        self._programs = programs
         self._stack: list[tuple[Any, int, int]] = []  # value, depth, size
         self._containers: list[tuple[Any, int, int]] = []  # by number
 
@@ -155,7 +153,7 @@ class Decoder:
             case b"H":
                 self._make(2, lambda parts: sketch_of(*parts))
             case b"K":
-                self._make(3, self._threads)
+                self._make(3, self._keys)
             case b"r":
                 self._make(self._reader.number() + 1, _record)
             case b"O":
@@ -178,15 +176,12 @@ class Decoder:
         self._stack.append(container)
         self._containers.append(container)
 
-    def _threads(self, parts: list[Any]) -> KeyThreads:
+    def _keys(self, parts: list[Any]) -> Keys:
         name, idle, states = parts
-        threads = self._makers[name]()
-        width = len(threads.program.variables)
+        keyed = self._programs[name]
         for state in (idle, *_checked(states, dict).values()):
-            if state is not None and len(_checked(state, tuple)) != width:
-                raise ValueError("the state of a key does not fit its machine")
-        threads.restore(idle, states)
-        return threads
+            check_state(keyed.program, state)
+        return Keys(keyed, idle, states)
 
     @staticmethod
     def _check_hashed(keys: Sequence[tuple[Any, int, int]]) -> None:

@@ -29,7 +29,7 @@ from elsinore.quantitative.encoded_classes import (
 )
 from elsinore.quantitative.encoded_scalars import scalar_to_bytes
 from elsinore.quantitative.items import UNDEFINED, Record
-from elsinore.quantitative.machine.keys import KeyThreads
+from elsinore.quantitative.machine.evaluate import Keys
 from elsinore.quantitative.sketches import Sketch
 from elsinore.quantitative.versions import Bag, Counts
 
@@ -147,8 +147,8 @@ def _container(value: Any) -> tuple[Sequence[Any], bytes]:
         return (list(value.in_order()),), b"B"
     if kind is Sketch:
         return value.parts(), b"H"
-    if kind is KeyThreads:
-        return (value.program.filename, *value.states()), b"K"
+    if kind is Keys:
+        return (value.program.name, value.idle, value.states), b"K"
     if kind is defaultdict and value.default_factory in FACTORIES:
         factory = varint(FACTORIES.index(value.default_factory))
         return _pairs(value), b"e" + factory + varint(len(value))

@@ -266,7 +266,7 @@ def unit_of(
     Its values are the items of what comes `after`.
     """
     from elsinore.quantitative.conditions import Conditions  # noqa: PLC0415 - the engine
-    from elsinore.quantitative.machine.program import bits_of  # noqa: PLC0415
+    from elsinore.quantitative.machine.predicates import bits_of  # noqa: PLC0415
     from elsinore.quantitative.operator import Spec  # noqa: PLC0415
 
     conditions = Conditions.of(bits_of(query.stages[0]))

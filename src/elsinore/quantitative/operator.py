@@ -19,13 +19,13 @@ from elsinore.quantitative.conditions import Conditions
 from elsinore.quantitative.decoding import Reader, decode
 from elsinore.quantitative.encoding import encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
-from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Keyed, Runnable
 from elsinore.quantitative.values import as_array
 
-SAVED_BY = "quantitative operator 3"  # the number is that of the layout of its states
+SAVED_BY = "quantitative operator 4"  # the number is that of the layout of its states
 ITEM = "item "  # what a column of an attribute is called, before its name
 PART = "condition "  # what a column of truth values is called, before its number
 SHOWN = "shown time"  # what a column of times is called that are given out as they are

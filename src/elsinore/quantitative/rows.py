@@ -22,11 +22,9 @@ from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.kernels import numba_is_installed
 from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.items import record_type
-from elsinore.quantitative.machine.control import NotFlat
-from elsinore.quantitative.machine.emit import fresh
+from elsinore.quantitative.machine.control import NotFlat, idle_classes
 from elsinore.quantitative.machine.flat_states import FlatStates
-from elsinore.quantitative.machine.idle import idle_bits
-from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.regex import VALUE
 from elsinore.quantitative.stream import Machine, OperationError, Stream
@@ -118,7 +116,7 @@ class Runs:
         self._few = MOST_TEXTS  # texts that they may have met
         self._stages = tuple(machine.node for machine in machines)
         self._schema, self._tell = schema, tell
-        self._reads = attributes_read_of(fresh(self._stages[0]))
+        self._reads = attributes_read_of(self._stages[0])
         self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
         self._is_flat = len(self._stages) == 1  # whether there may be such
         self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
@@ -135,7 +133,8 @@ class Runs:
         """By bits, whether such rows change nothing; None: it is not known."""
         if len(self._stages) > 1:
             return None
-        return idle_bits(self._first.stages[0].machine.program, len(self.bits.told))
+        idle = idle_classes(self._first.stages[0].machine.program)
+        return None if idle is None else np.array(idle)
 
     @property
     def is_compiled(self) -> bool:

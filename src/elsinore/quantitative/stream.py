@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from elsinore.errors import InputError, StateError, did_you_mean
@@ -17,22 +18,23 @@ from elsinore.quantitative.encoded_classes import UnsupportedValueError
 from elsinore.quantitative.encoding import encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import UNDEFINED, as_item
-from elsinore.quantitative.machine.keys import KeyThreads, Program
-from elsinore.quantitative.machine.program import Bits, ItemError, bits_of, compile_query
+from elsinore.quantitative.machine.control import NotFlat
+from elsinore.quantitative.machine.evaluate import (
+    Attempt,
+    Keys,
+    Program,
+    check_state,
+    key_programs,
+)
+from elsinore.quantitative.machine.flat_states import FlatStates
+from elsinore.quantitative.machine.predicates import Bits
+from elsinore.quantitative.machine.walk import State
 from elsinore.quantitative.nodes import Node, described, shortly
+from elsinore.quantitative.values import Made
 
-SAVED_BY = "quantitative stream 3"  # the number is that of the layout of its states
+SAVED_BY = "quantitative stream 4"  # the number is that of the layout of its states
 SHOWN = 200  # characters of an item in a message
-
-
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """What was done until an item that failed: the state before it, and the values until then."""
-
-    state: tuple[Any, ...]
-    places: list[int]
-    values: list[Any]
-    taken: int  # items
+MANY = 256  # items from which on a query is written as loops
 
 
 def shown(item: Any) -> str:
@@ -52,7 +54,6 @@ class OperationError(InputError):
         super().__init__(message)
         self.item, self.position, self.expression = item, position, expression
         self.taken: tuple[list[int], list[Any]] = ([], [])  # values of the items before it
-        self.partial: Partial | None = None
 
     def show(self, item: Any) -> None:
         """Tell of the item as it is, where only some of its attributes were read."""
@@ -72,87 +73,81 @@ def _has(cause: BaseException | None, item: Any) -> str:
 
 @dataclass(slots=True)
 class Machine:
-    """A compiled query that streams are run by; several may be, each with a state of its own."""
+    """What runs the streams of a query; each of them has a state of its own."""
 
     node: Node
-    bits: Bits
     program: Program
-    serial: int = 0
     lowered: dict[Any, Any] = field(default_factory=dict)  # compiled machines, by columns' types
 
     @classmethod
     def from_node(cls, node: Node) -> Machine:
         """Return the machine of a node."""
-        return cls(node, bits_of(node), compile_query(node))
+        return cls(node, Program.from_node(node))
 
-    def run(
-        self,
-        state: tuple[Any, ...],
-        items: Sequence[Any],
-        bits: Iterable[int],
-        position: int,
-        at: Sequence[int] | None = None,
-    ) -> tuple[tuple[Any, ...], list[int], list[Any]]:
-        """Return the state after some items, and where there were values, and which.
-
-        The first item is the stream's at `position`; item n is `at[n]` items after it, or n.
-        Raises OperationError where a user's function does; its `partial` is the state before the
-        item and the values until then.
-        """
-        places: list[int] = []
-        values: list[Any] = []
-        bits = bits if isinstance(bits, Sequence) else list(bits)
-        try:
-            state_after = self.program.run(state, items, bits, self.serial, places, values)
-        except ItemError as error:
-            self.program.failures.serials.add(self.serial + error.place + 1)
-            self.serial += error.place + 1
-            before = error.state
-            if before is None:
-                place = error.place
-                before = self.program.run(state, items[:place], bits[:place], self.serial, [], [])
-            after = error.place if at is None else at[error.place]
-            named = self._named(error, items[error.place], position + after)
-            named.partial = Partial(before, places, values, error.place)
-            raise named from error.__cause__
-        self.serial += len(items)
-        return state_after, places, values
-
-    def _named(self, error: ItemError, item: Any, position: int) -> OperationError:
-        cause = error.__cause__
-        if isinstance(cause, InputError) or cause is None:
-            text, name = str(cause).removesuffix("."), "key"
-            where = described(self.node)
-        else:
-            where = self._label(cause)
-            text, name = f"{type(cause).__name__}: {cause}{_has(cause, item)}", where
-        return OperationError(
-            f"{where}: {text}, at item {position} (counted from 0): {shown(item)}. The stream is "
-            "as it was before this item.",
-            item=item,
-            position=position,
-            expression=name,
-        )
-
-    def _label(self, cause: BaseException) -> str:
-        """Return the function that raised and its sub-expression: of the innermost machine."""
-        programs = {program.filename: program for program in _programs(self.program)}
-        label = described(self.node)
-        for frame in traceback.extract_tb(cause.__traceback__):
-            program = programs.get(frame.filename)
-            if program is not None:
-                label = program.labels.get(frame.lineno or 0, label)
-        return label
+    @property
+    def bits(self) -> Bits:
+        """The predicates of the query."""
+        return self.program.bits
 
 
 @dataclass(slots=True)
 class Stage:
-    """One query of a pipeline: its machine, its state, and how many items it has taken."""
+    """One query of a pipeline: its machine, its state, and how many items it has taken.
+
+    loops: the query written as loops, once many items have come; None also where it cannot be.
+    """
 
     machine: Machine
-    state: tuple[Any, ...]
+    state: State
     value: Any  # at the items so far
     position: int = 0
+    loops: FlatStates | None = None
+    can_loop: bool = True
+
+    def error(self, attempt: Attempt, cause: Exception, item: Any) -> OperationError:
+        """Return the error of a user's function that raised at an item."""
+        whole = described(self.machine.node)
+        if isinstance(cause, InputError):
+            where, text, name = whole, str(cause).removesuffix("."), "key"
+        else:
+            where = name = attempt.label or whole
+            text = f"{type(cause).__name__}: {cause}{_has(cause, item)}"
+        return OperationError(
+            f"{where}: {text}, at item {self.position} (counted from 0): {shown(item)}. The stream "
+            "is as it was before this item.",
+            item=item,
+            position=self.position,
+            expression=name,
+        )
+
+    def loop(
+        self, items: Sequence[Any], bits: Sequence[int]
+    ) -> tuple[int, list[int], list[Any]] | None:
+        """Take items by loops, up to one at which a user's function raises, which is not taken.
+
+        Returns how many were taken, after which of them there are values, and which. None where
+        the query is not written as loops.
+        """
+        if not self.can_loop:
+            return None
+        try:
+            if self.loops is None:
+                self.loops = FlatStates(self.machine.program, None, None)
+                self.loops.grow(1)
+            self.loops.put(0, self.state)
+            given = np.array(bits, self.machine.bits.kind)
+            places, values, stopped = self.loops.run(given, np.zeros(len(given), np.int32), items)
+        except NotFlat:
+            self.can_loop, self.loops = False, None
+            return None
+        self.state = self.loops.state(0) or self.state
+        taken = len(items) if stopped is None else stopped
+        self.position += taken
+        values = values.records() if isinstance(values, Made) else values
+        if taken:
+            ends = len(places) and places[-1] == taken - 1
+            self.value = values[-1] if ends else UNDEFINED
+        return taken, places.tolist(), values
 
 
 @dataclass(slots=True, repr=False)
@@ -210,23 +205,21 @@ class Stream:
         that saved states do not hold, as `save` does.
         """
         for stage in self.stages:
-            program = stage.machine.program
-            kept = without_unread(program, stage.state)
-            first = without_unread(program, program.begin()[0])
-            flags = [place for place, name in enumerate(program.variables) if "_" not in name]
-            if any(kept[place] is not first[place] for place in flags):
+            first = stage.machine.program.begin()[0]
+            if [stack is None for stack in stage.state] != [stack is None for stack in first]:
                 return False
-            if content_of(stage, kept) != content_of(stage, first):
+            if content_of(stage, stage.state) != content_of(stage, first):
                 return False
         return True
 
     @property
     def size(self) -> int:
         """About how many values the state holds: keys, and values in windows."""
-        states = [value for stage in self.stages for value in stage.state]
-        grown = [part for value in states if isinstance(value, tuple) for part in value]
-        kinds = list, KeyThreads, Mapping
-        return sum(len(value) for value in (*states, *grown) if isinstance(value, kinds))
+        stacks = [stack for stage in self.stages for stack in stage.state if stack is not None]
+        values = [value for stack in stacks for value in stack]
+        grown = [part for value in values if isinstance(value, tuple) for part in value]
+        kinds = list, Keys, Mapping
+        return sum(len(value) for value in (*values, *grown) if isinstance(value, kinds))
 
     def push(self, item: Any) -> Any:
         """Take one item; return the value after it, UNDEFINED where there is none.
@@ -252,9 +245,62 @@ class Stream:
         self, records: Sequence[Any], bits: Sequence[int] | None = None
     ) -> tuple[list[int], list[Any]]:
         """Take items that have attributes, or are plain values, as `extend` does."""
-        if len(self.stages) > 1 and any(s.machine.program.threads for s in self.stages):
-            return self._singly(records, bits)
-        return self._extend(records, bits)
+        first = self.stages[0]
+        places: list[int] = []
+        values: list[Any] = []
+        place = 0
+        while place < len(records):
+            if len(records) - place >= MANY:
+                if bits is None:
+                    bits = [first.machine.bits.of(item) for item in records]
+                looped = self._loop(records[place:], bits[place:])
+                if looped is not None:
+                    taken, few, more = looped
+                    places += [place + n for n in few]
+                    values += more
+                    place += taken
+                    if place == len(records):
+                        break
+            item = records[place]
+            try:
+                of_item = first.machine.bits.of(item) if bits is None else bits[place]
+                has, value = self._take(item, of_item)
+            except OperationError as error:
+                error.taken = places, values
+                raise
+            if has:
+                places.append(place)
+                values.append(value)
+            place += 1
+        return places, values
+
+    def _loop(
+        self, records: Sequence[Any], bits: Sequence[int]
+    ) -> tuple[int, list[int], list[Any]] | None:
+        """Take items by loops, up to one at which a function of any stage raises.
+
+        Returns how many were taken, after which of them there are values, and which. None where
+        a stage is not written as loops.
+        """
+        before = [(stage.state, stage.value, stage.position) for stage in self.stages]
+        items, of_items, rows = records, bits, list(range(len(records)))
+        taken = 0
+        for number, stage in enumerate(self.stages):
+            looped: tuple[int, list[int], list[Any]] | None = None
+            with suppress(InputError):  # a condition of a later stage, which says more item by item
+                if number:
+                    of_items = [stage.machine.bits.of(item) for item in items]
+                looped = stage.loop(items, of_items) if items else (0, [], [])
+            if looped is None or (number and looped[0] < len(items)):
+                for each, saved in zip(self.stages, before, strict=True):
+                    each.state, each.value, each.position = saved
+                if looped is None:
+                    return None
+                row = rows[looped[0]]  # at which a later stage's function raises
+                return self._loop(records[:row], bits[:row]) if row else (0, [], [])
+            taken = taken if number else looped[0]
+            rows, items = [rows[n] for n in looped[1]], looped[2]
+        return taken, rows, list(items)
 
     def extend_among(
         self, items: Sequence[Any], bits: Sequence[int], at: Sequence[int], count: int
@@ -264,11 +310,46 @@ class Stream:
         For a query alone that keeps no items by key. Returns what `extend` does, of all items.
         """
         (stage,) = self.stages
-        places, values = self._extend(items, bits, at)
-        stage.position += count - len(items)
-        if not places or at[places[-1]] != count - 1:
+        begin = stage.position
+        places: list[int] = []
+        values: list[Any] = []
+        for item, bits_of_item, place in zip(items, bits, at, strict=True):
+            stage.position = begin + place
+            has, value = self._take(item, bits_of_item)
+            if has:
+                places.append(place)
+                values.append(value)
+        stage.position = begin + count
+        if not places or places[-1] != count - 1:
             stage.value = UNDEFINED
-        return [at[place] for place in places], values
+        return places, values
+
+    def _take(self, item: Any, bits: int) -> tuple[bool, Any]:
+        """Take an item; return whether there is a value after it, and which.
+
+        All stages take it, or none does.
+        """
+        attempt, has, value = Attempt(), True, item
+        after: list[tuple[Stage, State, Any]] = []
+        try:
+            for stage in self.stages:
+                if after:
+                    bits = stage.machine.bits.of(value)
+                item = value
+                attempt.place = None
+                try:
+                    state, has, value = stage.machine.program.step(stage.state, item, bits, attempt)
+                except Exception as error:
+                    raise stage.error(attempt, error, item) from error
+                after.append((stage, state, value if has else UNDEFINED))
+                if not has:
+                    break
+        except InputError:
+            attempt.take_back()
+            raise
+        for stage, state, given in after:
+            stage.state, stage.value, stage.position = state, given, stage.position + 1
+        return has, value
 
     def take(
         self,
@@ -301,71 +382,6 @@ class Stream:
         """
         rows = import_module("elsinore.local.streams")
         yield from rows.iterate_rows(self, data, type=type)
-
-    def _singly(
-        self, items: Sequence[Any], bits: Sequence[int] | None
-    ) -> tuple[list[int], list[Any]]:
-        """Take items one by one: threads of keys can be taken back by one item only."""
-        places: list[int] = []
-        values: list[Any] = []
-        for place, item in enumerate(items):
-            try:
-                _, new_values = self._extend(
-                    (item,), None if bits is None else bits[place : place + 1]
-                )
-            except OperationError as error:
-                error.taken = places, values
-                raise
-            places += [place] * len(new_values)
-            values += new_values
-        return places, values
-
-    def _extend(
-        self,
-        items: Sequence[Any],
-        bits: Sequence[int] | None,
-        at: Sequence[int] | None = None,
-    ) -> tuple[list[int], list[Any]]:
-        given = items
-        places = list(range(len(items)))
-        before = [(stage.state, stage.value, stage.position) for stage in self.stages]
-        for number, stage in enumerate(self.stages):
-            truths = bits if number == 0 else None
-            if truths is None:
-                truths = [stage.machine.bits.of(item) for item in items]
-            try:
-                state, rows_of_values, values = stage.machine.run(
-                    stage.state, items, truths, stage.position, at
-                )
-            except OperationError as error:
-                partial = error.partial
-                if partial is None:
-                    raise
-                if stage.machine.program.threads and number == 0:
-                    stage.state, stage.position = partial.state, stage.position + partial.taken
-                    stage.value = UNDEFINED
-                    error.taken = partial.places, partial.values
-                    raise
-                self._take_back(before, number)
-                taken = places[partial.taken]
-                if at is not None:
-                    stage.position += at[taken] - taken  # those between that changed nothing
-                error.taken = self._extend(given[:taken], None if bits is None else bits[:taken])
-                raise
-            stage.state, stage.position = state, stage.position + len(items)
-            if items:
-                last = bool(rows_of_values) and rows_of_values[-1] == len(items) - 1
-                stage.value = values[-1] if last else UNDEFINED
-            places = [places[place] for place in rows_of_values]
-            items = values
-        return places, list(items)
-
-    def _take_back(self, before: Sequence[tuple[Any, ...]], failed: int) -> None:
-        """Put all stages back to what they were before a batch that failed in one of them."""
-        for number, (stage, saved) in enumerate(zip(self.stages, before, strict=True)):
-            if number < failed:
-                stage.machine.program.failures.serials.add(stage.machine.serial)
-            stage.state, stage.value, stage.position = saved
 
     def save(self) -> bytes:
         """Return the state; the same query's `load` goes on from it, in another process too.
@@ -409,14 +425,9 @@ class Stream:
             _read(reader, stage, value=False)
 
 
-def _programs(program: Program) -> list[Program]:
-    return [program, *(inner for part in program.keyed for inner in _programs(part))]
-
-
 def _write(written: bytearray, stage: Stage, *, value: bool) -> None:
-    """Append the state of a stage: items so far, length of the rest, variables, last value."""
-    kept = without_unread(stage.machine.program, stage.state)
-    content = content_of(stage, (kept, stage.value) if value else kept)
+    """Append the state of a stage: items so far, length of the rest, stacks, last value."""
+    content = content_of(stage, (stage.state, stage.value) if value else stage.state)
     written += varint(stage.position) + varint(len(content)) + content
 
 
@@ -428,8 +439,8 @@ def content_of(stage: Stage, kept: Any) -> bytes:
     try:
         return encode(kept)
     except UnsupportedValueError as error:
-        place = _unsupported(stage.machine.program, stage.state)
-        where, what = place or (f"the value of {shortly(stage.machine.node)}", str(error))
+        found = _unsupported(stage.machine.program, stage.state)
+        where, what = found or (f"the value of {shortly(stage.machine.node)}", str(error))
         raise StateError(
             f"The stream cannot be saved: {where} is {what}. What a stream keeps may consist of "
             "numbers, texts, tuples, lists, maps, and dataclasses of these."
@@ -439,49 +450,24 @@ def content_of(stage: Stage, kept: Any) -> bytes:
 def _read(reader: Reader, stage: Stage, *, value: bool) -> None:
     stage.position = reader.number()
     program = stage.machine.program
-    makers = {
-        inner.filename: maker
-        for outer in _programs(program)
-        for inner, maker in zip(outer.keyed, outer.keys, strict=True)
-    }
-    kept = decode(reader.bytes(reader.number()), makers)
+    state = decode(reader.bytes(reader.number()), key_programs(program))
     if value:
-        kept, stage.value = kept
-    check_state(program, kept)
-    stage.state = kept
+        state, stage.value = state
+    check_state(program, state)
+    stage.state = state
 
 
-def without_unread(program: Program, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a state without what is kept at atoms at which no thread waits: it is never read."""
-    waits = dict(zip(program.variables, state, strict=True))
-    return tuple(
-        value if waits[name.partition("_")[0]] else False if "_" not in name else None
-        for name, value in waits.items()
-    )
-
-
-def check_state(program: Program, state: object) -> None:
-    """Raise ValueError for what is no state of a machine, or of other threads of keys than its."""
-    if type(state) is not tuple or len(state) != len(program.variables):
-        raise ValueError("a state does not fit the query's machine")
-    for place, (name, value) in enumerate(zip(program.variables, state, strict=True)):
-        if "_" not in name and type(value) is not bool:
-            raise ValueError("a flag is no truth value")
-        if place in program.threads and value is not None and type(value) is not KeyThreads:
-            raise ValueError("the states of keys are missing")
-
-
-def _unsupported(program: Program, state: tuple[Any, ...]) -> tuple[str, str] | None:
+def _unsupported(program: Program, state: State) -> tuple[str, str] | None:
     """Return what gave the value that cannot be saved, and what that is; None: nothing here."""
-    for name, value in zip(program.variables, without_unread(program, state), strict=True):
-        if isinstance(value, KeyThreads):
-            idle, states = value.states()
-            for of_key in (idle, *states.values()):
-                found = None if of_key is None else _unsupported(value.program, of_key)
-                if found is not None:
-                    return found
-        try:
-            encode(value)
-        except UnsupportedValueError as error:
-            return program.makers.get(name, name), str(error)
+    for stack, makers in zip(state, program.layout.makers, strict=True):
+        for value, maker in zip(stack or (), makers if stack else (), strict=True):
+            if isinstance(value, Keys):
+                for of_key in (value.idle, *value.states.values()):
+                    inner = _unsupported(value.program.program, of_key)
+                    if inner is not None:
+                        return inner
+            try:
+                encode(value)
+            except UnsupportedValueError as error:
+                return maker, str(error)
     return None

@@ -14,7 +14,6 @@ from elsinore.errors import QuerySemanticError
 from elsinore.kernels import numba_is_installed
 from elsinore.model.query import PythonQuery
 from elsinore.quantitative.functions import Key, left, right
-from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.nodes import (
     Combine,
@@ -70,8 +69,7 @@ def attributes_of(query: Runnable) -> set[str] | None:
 
     Those of conditions are not among them.
     """
-    first = fresh(query.stages[0])
-    return attributes_read_of(first)
+    return attributes_read_of(query.stages[0])
 
 
 def value_type(query: Runnable, types: Mapping[str, pa.DataType]) -> pa.DataType | None:

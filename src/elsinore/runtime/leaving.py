@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.automata import Nfa
-from elsinore.quantitative.machine.program import Bits
+from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import Predicate, automaton, predicates, written
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.streams import bits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +70,22 @@ def unusable_reasons(
     return to_arrow(reasons, pa.string())
 
 
+def reason_column(names: Iterable[str]) -> str:
+    """Return a name for the column of reasons that events with columns of these names lack.
+
+    Case is ignored, as Spark does.
+
+    >>> reason_column(["time", "type"]), reason_column(["Reject_Reason"])
+    ('reject_reason', 'reject_reason_2')
+    """
+    taken = {name.casefold() for name in names}
+    name, number = REASON_COLUMN, 1
+    while name in taken:
+        number += 1
+        name = f"{REASON_COLUMN}_{number}"
+    return name
+
+
 def set_aside(
     table: pa.Table, reasons: pa.Array, *, allowed: bool, time: str = "time"
 ) -> tuple[pa.Table, pa.Table]:
@@ -89,10 +105,7 @@ def set_aside(
     if not allowed and pc.any(unusable).as_py():
         raise unusable_error(table, reasons, time)
     rejected = table.filter(unusable)
-    name, number = REASON_COLUMN, 1
-    while name in table.column_names:
-        number += 1
-        name = f"{REASON_COLUMN}_{number}"
+    name = reason_column(table.column_names)
     rejected = rejected.append_column(name, reasons.filter(unusable).cast(pa.string()))
     return table.filter(pc.invert(unusable)), rejected
 

@@ -16,7 +16,7 @@ from elsinore.model import Schema
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
 from elsinore.quantitative.buffers import is_text, present, stored
-from elsinore.quantitative.machine.program import Bits, bits_of
+from elsinore.quantitative.machine.predicates import Bits, bits_of
 from elsinore.quantitative.regex import TYPE, VALUE, Predicate
 from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable

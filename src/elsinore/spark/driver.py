@@ -24,7 +24,7 @@ from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import EXACT_DOUBLES
 from elsinore.plan.modes import HIGH, LAW, End
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.rejects import REASON_COLUMN
+from elsinore.runtime.rejects import reason_column
 from elsinore.runtime.result import Result
 from elsinore.runtime.results import Results
 from elsinore.runtime.warnings import (
@@ -221,8 +221,9 @@ def _events(frame: DataFrame, options: RunOptions) -> Events:
 
 def _rejected(frame: DataFrame, options: RunOptions) -> DataFrame:
     """Return the unusable rows of a data frame and those left out as it was read, with reasons."""
-    reasons = frame.withColumn(REASON_COLUMN, _events(frame, options).reason)
-    rejected = reasons.filter(F.col(REASON_COLUMN).isNotNull())
+    name = reason_column(frame.columns)
+    reasons = frame.withColumn(name, _events(frame, options).reason)
+    rejected = reasons.filter(F.col(name).isNotNull())
     if not options.ragged_rows:
         return rejected
     rows = [(*[None] * len(frame.columns), reason) for reason in options.ragged_rows]

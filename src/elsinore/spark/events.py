@@ -22,11 +22,11 @@ from elsinore.runtime.rejects import (
     NULL_TIME,
     NULL_TYPE,
     ODD_LAW,
-    REASON_COLUMN,
     REFUSAL,
     TIME_OUT_OF_RANGE,
     UNPARSEABLE_TIME,
     mend_or_reject,
+    reason_column,
 )
 from elsinore.runtime.schema import check_order
 from elsinore.runtime.tables import check_names
@@ -248,12 +248,13 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
         return None
     bad = sum(counts.values())
     why = ", ".join(f"{number:,} with {text}" for text, number in sorted(counts.items()))
-    shown = frame.withColumn(REASON_COLUMN, reason).filter(F.col(REASON_COLUMN).isNotNull())
+    name = reason_column(frame.columns)
+    shown = frame.withColumn(name, reason).filter(F.col(name).isNotNull())
     lines = [f"{count(bad, 'event')} of {bad + usable:,} cannot be used ({why})."]
     lines.append("The first of them:" if bad > 1 else "It is:")
     for row in shown.limit(SHOWN_ROWS).collect():
         values = row.asDict()
-        told = values.pop(REASON_COLUMN)
+        told = values.pop(name)
         cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
         lines.append(f"  ({told}): {cells}")
     lines.append(mend_or_reject(counts, options.time))

@@ -50,6 +50,34 @@ def test_of_drawn_match_queries(drawn: Drawn) -> None:
     check_live_is_batch(workload, table, drawn)
 
 
+SINGLE = """
+QUERY plain RETURN a.n, a.v PATTERN A a WHERE a.v > 0;
+QUERY either RETURN a.n, b.n AS b PATTERN A a OR B b;
+QUERY next RETURN k, MATCH_NUMBER() AS m PATTERN A a STRATEGY SKIP TILL NEXT MATCH GROUP BY k;
+QUERY calm RETURN a.time AS t PATTERN A a WHERE [k] STRATEGY CONTIGUOUS SUPPRESS 3;
+"""
+
+
+@RELAXED
+@given(CASES)
+def test_of_single_events_without_a_window(drawn: Drawn) -> None:
+    check_live_is_batch(Workload.parse(SINGLE), match_table(drawn), drawn)
+
+
+def test_single_events_without_a_window_are_forgotten() -> None:
+    schema = pa.schema({"time": pa.int64(), "type": pa.string(), "v": pa.int64()})
+    sizes = []
+    for rounds in (1, 40):
+        live = Workload.parse("QUERY q RETURN a.v PATTERN A a").live(schema)
+        returned = 0
+        for number in range(rounds * 50):
+            event = {"time": number, "type": "A", "v": number}
+            returned += sum(rows.num_rows for _, rows in live.push([event]))
+        assert returned >= rounds * 50 - 1
+        sizes.append(len(live.save()))
+    assert sizes[1] < sizes[0] + 100
+
+
 A, B = qre.event("A"), qre.event("B")
 STREAMS = {
     "totals": qre.iterate1(qre.atom(qre.any, lambda item: item.n), qre.sum(0)).by("k"),

@@ -150,9 +150,9 @@ def _size(template: Template | GuardedTemplate) -> int:
 
 def query_warnings(query: Query) -> tuple[str, ...]:
     """Return warnings about what is legal in a query but may surprise."""
-    window = query.window
+    window = None if query.window is None else query.window.written or query.window
     if window is not None and window.step > window.within:
-        gap = duration(window.step - window.within, window.per_microsecond)
+        gap = length_in_words(window, window.step - window.within)
         gaps = f"SLIDE is longer than WITHIN: windows hop and leave gaps of {gap}, whose events "
         return (gaps + "are in no window.",)
     return ()
@@ -166,13 +166,24 @@ def windows_in_words(window: Window | None) -> str:
     """
     if window is None:
         return "one window over the whole stream"
-    within, step = (
-        duration(length, window.per_microsecond) for length in (window.within, window.step)
-    )
+    window = window.written or window
+    within, step = (length_in_words(window, length) for length in (window.within, window.step))
     if window.step == window.within:
         return f"windows of {within}, one after another"
     lengths = f"windows of {within}, a new one every {step}"
     return f"{lengths}: {window.overlap} are open at once" if window.overlap > 1 else lengths
+
+
+def length_in_words(window: Window, length: int) -> str:
+    """Return a length in the unit of a window as written: of time, calendar days or events.
+
+    >>> length_in_words(Window(10, events=True), 10)
+    '10 events'
+    """
+    if window.events:
+        return count(length, "event")
+    calendar = f" in {window.zone}" if window.zone else ""
+    return duration(length, window.per_microsecond) + calendar
 
 
 def duration(length: int, per_microsecond: int = 1) -> str:
@@ -195,4 +206,5 @@ def _pane(unit: TrendUnit) -> str:
     ]
     if not windows:
         return WHOLE_STREAM
-    return duration(math.gcd(*(window.pane for window in windows)), windows[0].per_microsecond)
+    written = [window.written or window for window in windows]
+    return length_in_words(written[0], math.gcd(*(window.pane for window in written)))

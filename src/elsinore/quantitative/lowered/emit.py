@@ -39,9 +39,11 @@ from elsinore.quantitative.lowered.words import (
     word_at,
     write,
 )
-from elsinore.quantitative.machine.emit import INDENT, Emitter, is_unit
+from elsinore.quantitative.machine.emit import INDENT, Emitter
+from elsinore.quantitative.machine.layout import is_unit
 from elsinore.quantitative.nodes import Combine, MapCollect, Node, Window
 from elsinore.quantitative.regex import ALWAYS, name_of
+from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 
 FLAGS = 62  # atoms in a word of flags
 FRESH = -1  # the flags of a stream that has not begun
@@ -366,6 +368,10 @@ class Compiled(Emitter):
             return self._in_front(self.types.value(node.parts[0]), arguments[0])
         if isinstance(function, CellAt):
             return self._cell_at(node, function, arguments[0])
+        if isinstance(function, Select | Project | Join):
+            return self._related(node, function, arguments)
+        if isinstance(function, Aggregate):
+            return self._aggregated(node, function, arguments[0])
         return super()._call(node, role, function, arguments)
 
     def _added(self, node: Node, role: str, numbers: str, value: str) -> str:
@@ -477,6 +483,92 @@ class Compiled(Emitter):
             yield f"g{number}_{place}", self.types.value(part)
         for slot, kind in enumerate(self.types.stacks[id(node)]):
             yield f"g{number}_c{slot}", kind
+
+    # --- relations ------------------------------------------------------------------------------
+
+    def _related(self, node: Node, function: Select | Project | Join, arguments: list[str]) -> str:
+        """Write a new table of what is selected, projected or joined; return its variable."""
+        kinds = [self.types.value(part) for part in node.parts]
+        kind = self.types.value(node)
+        number, words, stride = (
+            self.kind_of(kind),
+            size(kind.key),
+            size(kind.key) + size(kind.value),
+        )
+        table, to, filled = self._assign(arguments[0]), self._temporary(), self._temporary()
+        room = f"H[{table} + COUNT] * {stride} if {table} != 0 else 0"
+        result = self._assign(f"allocate(H, {number}, ENTRIES + ({room}))")
+        self._line(f"{to} = {result} + ENTRIES")
+        self._line(f"{filled} = 0")
+        if isinstance(function, Join):
+            _, of_right = parts_of(kinds[1])
+            whole = words + size(of_right)
+            right = self._assign(
+                f"indexed(H, {self.kind_of(kinds[1])}, {arguments[1]}, {whole}, {words})"
+            )
+        at, key, value = self._begin_entries(table, kinds[0])
+        begin = self._level
+        match function:
+            case Select(test):
+                self._line(f"if {super()._call(node, 'test', test, [key, value])}:")
+                self._level += 1
+            case Project(inner):
+                value = super()._call(node, "project", inner, [key, value])
+            case Join(inner):
+                for word in range(words):
+                    self._line(f"H[SCRATCH + {word}] = H[{plus(at, word)}]")
+                found = self._assign(f"find(H, {right}, {whole}, {words})")
+                self._line(f"if {found} != 0:")
+                self._level += 1
+                other = self._assign(self._read("H", found, words, of_right))
+                value = super()._call(node, "join", inner, [value, other])
+        for word in range(words):
+            self._line(f"H[{plus(to, word)}] = H[{plus(at, word)}]")
+        if isinstance(kind.value, Dynamic):
+            value = f"share(H, J, {value})"
+        self._write("H", to, words, kind.value, value)
+        self._line(f"{to} += {stride}")
+        self._line(f"{filled} += 1")
+        self._level = begin - 2
+        self._line(f"H[{result} + COUNT] = {filled}")
+        return result
+
+    def _aggregated(self, node: Node, function: Aggregate, table: str) -> str:
+        """Write the fold of a table's values; the accumulator lies where keys are looked up."""
+        kind = self.types.value(node.parts[0])
+        of_total, fold = self.types.aggregated(function, kind), function.fold
+        start = repr(fold.init)
+        if fold.init is not None and not isinstance(fold.init, bool):
+            start = f"k{self.number(node)}"
+            self.context.constants[start] = fold.init, of_total
+        self._write("H", "SCRATCH", 0, of_total, start)
+        table = self._assign(table)
+        _, _, value = self._begin_entries(table, kind)
+        total = self._assign(self._read("H", "SCRATCH", 0, of_total))
+        after = super()._call(node, "step", fold.step, [total, value])
+        self._write("H", "SCRATCH", 0, of_total, after)
+        self._level -= 2
+        total = self._assign(self._read("H", "SCRATCH", 0, of_total))
+        return total if fold.finish is None else super()._call(node, "finish", fold.finish, [total])
+
+    def _begin_entries(self, table: str, kind: Any) -> tuple[str, str, str]:
+        """Write the head of a loop over a table's entries, two levels deep.
+
+        Returns the variables with an entry's place, its key, and its value.
+        """
+        of_key, of_value = parts_of(kind)
+        words, stride = size(of_key), size(of_key) + size(of_value)
+        entry = self._temporary()
+        self._line(f"if {table} != 0:")
+        self._level += 1
+        start = self._assign(f"{table} + ENTRIES + H[{table} + CAPACITY]")
+        self._line(f"for {entry} in range(H[{table} + COUNT]):")
+        self._level += 1
+        at = self._assign(f"{start} + {entry} * {stride}")
+        if isinstance(kind, Numbers):
+            self._line(f"if H[{at} + {words}] == 0: continue")
+        key = self._assign(self._read("H", at, 0, of_key))
+        return at, key, self._assign(self._read("H", at, words, of_value))
 
     # --- windows --------------------------------------------------------------------------------
 
@@ -795,7 +887,7 @@ KERNELS = {
     for name in (
         *("allocate", "keep", "room", "share", "owned", "new_table", "find", "with_room"),
         *("add_entry", "add_number", "add_numbers", "best", "at_rank", "add_in_order"),
-        *("front_with", "collected", "new_window"),
+        *("front_with", "collected", "indexed", "new_window"),
         *("ring_with_room", "stacks_with_room", "mark", "marks"),
         *("SCRATCH", "SHARED", "CAPACITY", "COUNT", "GONE", "ENTRIES", "SERIAL", "TABLE", "IDLE"),
         *("IN_ORDER", "FIRST", "FILLED", "DONE", "OLDER", "NEWER", "LEAST"),

@@ -468,6 +468,31 @@ def collected(
     return found
 
 
+@kernel(borrows=True, linked=True, rare=True)
+def indexed(heap: Words, kind: int, table: int, stride: int, words: int) -> int:
+    """Return a table with the entries of another one, and an index, for `find`."""
+    count = ONE * 0
+    if table != 0:
+        count = heap[table + COUNT]
+    capacity = LEAST * ONE
+    while capacity // 2 <= count:
+        capacity *= 2
+    new = new_table(heap, kind, capacity, stride)
+    if table == 0:
+        return new
+    start = table + ENTRIES + heap[table + CAPACITY]
+    to = new + ENTRIES + capacity
+    for entry in range(count):
+        at = start + entry * stride
+        if heap[table + CAPACITY] != 0 and words + 1 == stride and heap[at + words] == 0:
+            continue  # a number of none
+        for word in range(stride):
+            heap[to + entry * stride + word] = heap[at + word]
+        heap[_free_slot(heap, new, to + entry * stride, words)] = entry + 1
+    heap[new + COUNT] = count
+    return new
+
+
 # --- numbers in order ---------------------------------------------------------------------------
 
 

@@ -14,7 +14,8 @@ from elsinore.quantitative.lowered.emit import FRESH
 from elsinore.quantitative.lowered.program import IDLE_BITS, Lowered, Words
 from elsinore.quantitative.lowered.states import Heaped, States
 from elsinore.quantitative.lowered.texts import Texts
-from elsinore.quantitative.machine.keys import Program
+from elsinore.quantitative.machine.evaluate import Program
+from elsinore.quantitative.machine.walk import State
 
 LARGE = 1 << 20  # rows given to a machine at a time
 ROOM = 1 << 17  # words of the heap at first
@@ -97,14 +98,14 @@ class Memory:
         self._records[codes * self._words] = FRESH
         self.taken[codes] = 0
 
-    def state(self, code: int) -> tuple[Any, ...] | None:
-        """Return a stream's state as the interpreter has it; None before its first item."""
+    def state(self, code: int) -> State | None:
+        """Return a stream's state as stacks; None before its first item."""
         if self._records[code * self._words] == FRESH:
             return None
         return self._states().state(self._records, code * self._words)
 
-    def put(self, code: int, state: tuple[Any, ...]) -> None:
-        """Take a state of the interpreter's. Raises OverflowError where it cannot be held."""
+    def put(self, code: int, state: State) -> None:
+        """Take a state of stacks. Raises OverflowError where it cannot be held."""
         states = self._states()
         words = states.words(state)
         self._heap = states.heaped.heap

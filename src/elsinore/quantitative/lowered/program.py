@@ -39,9 +39,9 @@ from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
-from elsinore.quantitative.machine.idle import MOST_BITS
-from elsinore.quantitative.machine.program import MOST_TOLD, Bits, bits_of
+from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
+from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 
 Words = NDArray[np.int64]
 KINDS = {
@@ -67,7 +67,7 @@ ARRAYS_GIVEN = (  # then columns
     *("codes", "idle", "bits"),
 )
 NOT_WORDS = {"codes": "codes_at", "idle": "bytes_at"}
-IDLE_BITS = 1 << MOST_BITS  # of which `idle` tells whether items with them change nothing
+IDLE_BITS = 1 << FEW_TOLD  # of which `idle` tells whether items with them change nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,12 +336,18 @@ def _machine(
         )
     else:
         item = value
-    machine = Compiled(query, Context(bits.masks, item), "S", None)
+    machine = Compiled(query, Context(_masks(bits), item), "S", None)
     if isinstance(machine.value, Ordered):
         raise CannotCompile(f"a {machine.value} is given out by Python")
     if value is None and _holds(machine.value, item):
         raise CannotCompile("the values hold whole items, which keep attributes of all types")
     return query, bits, columns, machine, kinds
+
+
+def _masks(bits: Bits) -> dict[Any, str]:
+    """Return how the code of a machine asks whether a condition holds of the item `x`."""
+    masks = {leaf.condition: f"b & {bits.mask(leaf)}" for leaf in bits.told}
+    return masks | {leaf.condition: f"p{place}(x)" for place, leaf in enumerate(bits.asked)}
 
 
 def _compile(lowered: Lowered) -> None:
@@ -472,16 +478,20 @@ def _functions(node: Node) -> list[Any]:
         functions += [
             f for f in (fold.step, fold.finish, fold.combine, fold.inverse) if f is not None
         ]
-    return [_written_out(function) for function in functions]
+    return [plain for function in functions for plain in _written_out(function)]
 
 
-def _written_out(function: Any) -> Any:
-    """Return the plain function that stands in another one."""
-    if isinstance(function, CellAt):
-        return function.value_of
-    if isinstance(function, Counting) and function.cell is not None:
-        return function.cell
-    return function
+def _written_out(function: Any) -> list[Any]:
+    """Return the plain functions that stand in another one."""
+    match function:
+        case CellAt(value_of=inner) | Select(inner) | Project(inner) | Join(inner):
+            return [inner]
+        case Counting(cell=inner) if inner is not None:
+            return [inner]
+        case Aggregate(fold):
+            return [fold.step] if fold.finish is None else [fold.step, fold.finish]
+        case _:
+            return [function]
 
 
 def _attribute(key: Any) -> str | None:

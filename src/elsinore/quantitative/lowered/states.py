@@ -24,7 +24,8 @@ from elsinore.quantitative.lowered.words import (
     size,
     words_of,
 )
-from elsinore.quantitative.machine.keys import KeyThreads, Program
+from elsinore.quantitative.machine.evaluate import Keys, Program
+from elsinore.quantitative.machine.walk import State
 from elsinore.quantitative.nodes import Window
 from elsinore.quantitative.versions import Bag, Counts
 
@@ -79,34 +80,31 @@ class States:
     def __init__(self, machine: Compiled, program: Program, heaped: Heaped) -> None:
         self._machine, self._program, self.heaped = machine, program, heaped
         self._threads = {
-            machine.number(node): (node, inner, program.keyed[n], program.keys[n])
-            for n, (node, inner) in enumerate(_inner(machine))
+            machine.number(node): (node, inner, keyed)
+            for (node, inner), keyed in zip(_inner(machine), program.keyed.values(), strict=True)
         }
         self._windows = {
             machine.types.window(node): node.window
             for node in machine.nodes
             if isinstance(node, Window)
         }
-        self._known: dict[int, KeyThreads] = {}
+        self._known: dict[int, Keys] = {}
         self._placed: dict[int, int] = {}
 
     # --- to the interpreter ---------------------------------------------------------------------
 
-    def state(self, memory: Any, at: int) -> tuple[Any, ...]:
-        """Return the state that the words at a place are, none of which is fresh."""
+    def state(self, memory: Any, at: int) -> State:
+        """Return the stacks that the words at a place are, none of which is fresh."""
         record = self._machine.record
-        values: list[Any] = []
-        for name in self._machine.source.variables:
-            word, bit = record.flags[name.partition("_")[0]]
-            waiting = bool(memory[at + word] & bit)
-            if name in record.flags:
-                values.append(waiting)
-            elif waiting:
-                offset, kind = record.values[name]
-                values.append(self._load(memory, at + offset, kind))
-            else:
-                values.append(None)
-        return tuple(values)
+        stacks: list[Any] = []
+        for atom, place in zip(record.flags, self._program.layout.atoms, strict=True):
+            word, bit = record.flags[atom]
+            if not memory[at + word] & bit:
+                stacks.append(None)
+                continue
+            values = [record.values[f"{atom}_{slot}"] for slot in range(place.depth)]
+            stacks.append(tuple(self._load(memory, at + to, kind) for to, kind in values))
+        return tuple(stacks)
 
     def _load(self, memory: Any, at: int, kind: Any) -> Any:
         return load(memory, at, kind, self.heaped.classes, self._grown)
@@ -128,27 +126,25 @@ class States:
             case _:
                 raise TypeError(f"no value that is kept: {kind}")
 
-    def _keys(self, number: int, at: int) -> KeyThreads:
+    def _keys(self, number: int, at: int) -> Keys:
         if at in self._known:
             return self._known[at]
-        node, inner, program, make = self._threads[number]
+        node, inner, keyed = self._threads[number]
         heap = self.heaped.heap
-        states = States(inner, program, self.heaped)
+        states = States(inner, keyed.program, self.heaped)
         _, _, words, stride = self._machine.kinds_of_keys(node)
         kind = self._machine.types.key(node)
         threads_by_key: dict[Any, Any] = {}
         for entry in self.heaped.entries(int(heap[at + h.TABLE]), stride):
             key = load(heap, entry, kind, self.heaped.classes, self._grown)
             threads_by_key[key] = states.alive(heap, entry + words)
-        self._known[at] = threads = make()
-        threads.restore(states.alive(heap, at + h.IDLE), threads_by_key)
+        self._known[at] = threads = Keys(keyed, states.alive(heap, at + h.IDLE), threads_by_key)
         return threads
 
-    def alive(self, memory: Any, at: int) -> tuple[Any, ...] | None:
-        """Return a state, None where nothing can follow; what it holds is its own."""
+    def alive(self, memory: Any, at: int) -> State:
+        """Return the state of a key; what it holds is its own."""
         self._known = {}
-        flags = self._machine.record.flag_words
-        return self.state(memory, at) if any(memory[at : at + flags]) else None
+        return self.state(memory, at)
 
     def _counts(self, key: Any, at: int) -> Counts:
         if at == 0:
@@ -240,16 +236,17 @@ class States:
 
     # --- from the interpreter -------------------------------------------------------------------
 
-    def words(self, state: tuple[Any, ...]) -> list[int]:
+    def words(self, state: State) -> list[int]:
         """Return the words of a state. Raises OverflowError for what compiled code cannot hold."""
         record = self._machine.record
         words = [0] * record.words
-        values = dict(zip(self._machine.source.variables, state, strict=True))
-        for name, (word, bit) in record.flags.items():
-            words[word] |= bit if values[name] else 0
-        for name, (offset, kind) in record.values.items():
-            if values[name.partition("_")[0]]:
-                words[offset : offset + size(kind)] = words_of(values[name], kind, self._place)
+        for (atom, (word, bit)), stack in zip(record.flags.items(), state, strict=True):
+            if stack is None:
+                continue
+            words[word] |= bit
+            for slot, value in enumerate(stack):
+                offset, kind = record.values[f"{atom}_{slot}"]
+                words[offset : offset + size(kind)] = words_of(value, kind, self._place)
         return words
 
     def _place(self, kind: Any, value: Any) -> int:
@@ -269,15 +266,15 @@ class States:
             case _:
                 raise TypeError(f"no value that is kept: {kind}")
 
-    def _place_keys(self, number: int, threads: KeyThreads) -> int:
+    def _place_keys(self, number: int, threads: Keys) -> int:
         if id(threads) in self._placed:
             return self._placed[id(threads)]
-        node, inner, program, _ = self._threads[number]
+        node, inner, keyed = self._threads[number]
         kind, of_table, words, stride = self._machine.kinds_of_keys(node)
         key = self._machine.types.key(node)
-        idle, states = threads.states()
+        idle, states = threads.idle, threads.states
         heaped = self.heaped
-        inner_states = States(inner, program, heaped)
+        inner_states = States(inner, keyed.program, heaped)
         table = heaped.new_table(of_table, len(states), stride)
         for value, state in states.items():
             placed = inner_states.words_alive(state)
@@ -292,10 +289,10 @@ class States:
         self._placed[id(threads)] = at
         return at
 
-    def words_alive(self, state: tuple[Any, ...] | None) -> list[int]:
-        """Return the words of a state, 0 where nothing can follow."""
+    def words_alive(self, state: State) -> list[int]:
+        """Return the words of the state of a key."""
         self._placed = {}
-        return [0] * self._machine.record.words if state is None else self.words(state)
+        return self.words(state)
 
     def _place_counts(self, kind: Any, key: Any, counts: Any) -> int:
         if not counts:

@@ -9,6 +9,7 @@ from numba import types
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
 from elsinore.quantitative.functions import Key, left, right, unit
+from elsinore.quantitative.lowered.columns import parts_of
 from elsinore.quantitative.lowered.functions import CannotCompile, jitted, key_kernel, returned
 from elsinore.quantitative.lowered.words import (
     SCALARS,
@@ -20,10 +21,11 @@ from elsinore.quantitative.lowered.words import (
     Panes,
     Threads,
     normal,
+    size,
     type_of,
     unified,
 )
-from elsinore.quantitative.machine.emit import is_unit, reads
+from elsinore.quantitative.machine.layout import is_unit, reads
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -36,10 +38,12 @@ from elsinore.quantitative.nodes import (
     Window,
 )
 from elsinore.quantitative.regex import name_of
+from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 from elsinore.quantitative.versions import Bag, Counts
 from elsinore.quantitative.windows import Sliding
 
 CELL = types.Tuple([types.int64, types.int64])  # of a geometric histogram: its sign and place
+SCRATCH_WORDS = 32  # in which an aggregate's accumulator must fit
 ROUNDS = 5  # in which the type of an accumulator must settle
 
 
@@ -190,13 +194,51 @@ class Types:
         return type_of(init)
 
     def _folded(self, total: Any, step: Any, body: Node) -> Any:
-        value = self.value(body)
+        return self._settled(total, step, self.value(body))
+
+    def _settled(self, total: Any, step: Any, value: Any) -> Any:
+        """Return the type of an accumulator that holds what the step makes of it again."""
         for _ in range(ROUNDS):
             after = unified(total, self._of(step, (total, value)))
             if after == total:
                 return total
             total = after
         raise CannotCompile(f"{name_of(step)} gives an accumulator of another type each time")
+
+    def _related(
+        self, function: Select | Project | Join | Aggregate, arguments: tuple[Any, ...]
+    ) -> Any:
+        """Return the type of a relational operation's value."""
+        if not all(isinstance(kind, Numbers | Collected) for kind in arguments):
+            raise CannotCompile(f"{name_of(function)} of {' and '.join(map(str, arguments))}")
+        key, value = parts_of(arguments[0])
+        match function:
+            case Select(test):
+                self._of(test, (key, value))
+                return Collected(key, value)
+            case Project(inner):
+                return Collected(key, self._of(inner, (key, value)))
+            case Join(inner):
+                other, right = parts_of(arguments[1])
+                if other != key:
+                    raise CannotCompile(f"{name_of(function)} of keys of type {key} and {other}")
+                return Collected(key, self._of(inner, (value, right)))
+            case Aggregate(fold):
+                total = self.aggregated(function, arguments[0])
+                return total if fold.finish is None else self._of(fold.finish, (total,))
+
+    def aggregated(self, function: Aggregate, relation: Any) -> Any:
+        """Return the type of the accumulator of an aggregate."""
+        fold, (_, value) = function.fold, parts_of(relation)
+        if isinstance(value, Dynamic) or isinstance(fold.step, Adding | Counting | Merging):
+            raise CannotCompile(f"{name_of(function)} of a {relation}")
+        for node in self._emitter.nodes:
+            if isinstance(node, Window) and isinstance(node.window.fold.step, Counting | Merging):
+                raise CannotCompile(f"{name_of(function)} in the order of counts in a window")
+        total = self._settled(type_of(fold.init), fold.step, value)
+        if size(total) > SCRATCH_WORDS:
+            raise CannotCompile(f"{name_of(function)} has an accumulator of {size(total)} words")
+        return total
 
     @staticmethod
     def _at_fraction(function: AtFraction, kind: Any) -> Any:
@@ -223,6 +265,8 @@ class Types:
             return self._at_fraction(function, arguments[0])
         if isinstance(function, CellAt) and arguments[0] == Numbers(CELL):
             return types.Optional(self._of(function.value_of, (CELL,)))
+        if isinstance(function, Select | Project | Join | Aggregate):
+            return self._related(function, arguments)
         for place, kind in enumerate(arguments):
             if isinstance(kind, Dynamic) and reads(function, place):
                 raise CannotCompile(f"{name_of(function)} takes a {kind}")

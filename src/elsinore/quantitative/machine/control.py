@@ -1,27 +1,38 @@
-"""A machine's control states: what it does at an item, by where its threads wait.
+"""A query's control states: what an item does, by where its threads wait.
 
-Which threads wait where is all that a machine's branches depend on, with what is true of the item.
-So a machine is a finite automaton whose transitions are straight code over registers, a cost
-register automaton (Alur, D'Antoni, Deshmukh, Raghothaman and Yuan, Regular Functions and Cost
-Register Automata, LICS 2013). Its states and transitions are found by running the machine itself
-on symbols in place of values, as far as items of some classes lead. Two variables that hold the
-same value in a state are one register there, and what is computed twice from the same values is
-computed once.
+Which threads wait where is all that the evaluation's branches depend on, with the predicates that
+the item satisfies. So a query is a finite automaton whose transitions are operations on registers,
+a cost register automaton (Alur, D'Antoni, Deshmukh, Raghothaman and Yuan, Regular Functions and
+Cost Register Automata, LICS 2013). States and transitions are derived from the query by walking
+with symbols in place of values (`derive`), as far as items of some classes lead. Two places of
+stacks with the same value in a state are one register, and what is computed twice from the same
+values is computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from elsinore.quantitative.folds import Merging, most_common
-from elsinore.quantitative.machine.keys import KeyThreads, Program
-from elsinore.quantitative.machine.tracer import PLAIN, Asked, Kind, Op, Symbol, Tracer, registers
+from elsinore.quantitative.machine.derive import (
+    PLAIN,
+    Asked,
+    Derivation,
+    Kind,
+    Op,
+    Symbol,
+    registers,
+)
+from elsinore.quantitative.machine.evaluate import KeyProgram, Program
+from elsinore.quantitative.machine.predicates import ALL
+from elsinore.quantitative.machine.walk import State as Stacks
 from elsinore.quantitative.windows import Sliding
 
 MOST_STATES = 48  # of a machine; one with more runs as it is
 MOST_TRANSITIONS = 600
+MOST_BITS = 6  # predicates of which all combinations are looked at
 
 
 class NotFlat(Exception):  # noqa: N818 - a reason, which nobody has to mend
@@ -30,10 +41,9 @@ class NotFlat(Exception):  # noqa: N818 - a reason, which nobody has to mend
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A control state: which atoms threads wait at, and in which registers their values are."""
+    """A control state: by atom, the registers with the values of the thread that waits, or None."""
 
-    waiting: tuple[bool, ...]  # by variable of the machine; False for those that are no flags
-    registers: tuple[int | None, ...]  # by variable; None for flags, and where nobody waits
+    waiting: tuple[tuple[int, ...] | None, ...]
     kinds: tuple[Kind, ...]  # of the registers
 
 
@@ -60,12 +70,12 @@ class Outcome:
 class Choice:
     """What an item does that depends on a test in plain Python."""
 
-    name: str
+    test: Callable[[Any], bool]
     yes: Outcome | Choice
     no: Outcome | Choice
 
 
-NOTHING = object()  # the value of a variable where nobody waits
+NOTHING = object()  # the value of a register that no stack has filled yet
 
 
 def outcomes_of(outcome: Outcome | Choice) -> list[Outcome]:
@@ -113,39 +123,48 @@ def is_same(left: Any, right: Any) -> bool:
 
 @dataclass(slots=True)
 class Automaton:
-    """The control states of a machine, and what items of some classes do in them."""
+    """The control states of a query, and what items of some classes do in them."""
 
     program: Program
-    tracer: Tracer
+    derivation: Derivation
     states: list[State] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)  # bits of predicates
     outcomes: dict[tuple[int, int], Outcome | Choice] = field(default_factory=dict)
     begins: tuple[Any, ...] = ()  # what the first state's registers hold
     first_ops: tuple[Op, ...] = ()
-    inner: dict[int, Automaton] = field(default_factory=dict)  # of keys, by number of the node
-    samples: dict[int, KeyThreads] = field(default_factory=dict)
+    inner: dict[int, Automaton] = field(default_factory=dict)  # of keys, by number of the place
     _places: dict[State, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program, *, is_inner: bool = False) -> Automaton:
+    def from_program(cls, program: Program, *, is_inner: bool = False) -> Automaton:
         """Return the automaton with the first state. Raises NotFlat where there can be none."""
-        if is_inner and program.keyed:
+        if is_inner and program.has_keys:
             raise NotFlat("keys within keys")
-        tracer = Tracer(program, windows=not is_inner)
-        automaton = cls(program, tracer)
-        names = [n for n in tracer.functions if n.startswith("keys")]
-        for name, inner, make in zip(names, program.keyed, program.keys, strict=True):
-            number = int(name.removeprefix("keys"))
-            automaton.inner[number] = cls.of(inner, is_inner=True)
-            automaton.samples[number] = make()
-            if automaton.samples[number].test is not None:
+        automaton = cls(program, Derivation(program, windows=not is_inner))
+        for number, keyed in program.keyed.items():
+            if keyed.test is not None:
                 raise NotFlat("a synchronization predicate in plain Python")
-        state = tracer.begin()
-        automaton.first_ops = tuple(tracer.ops)
+            automaton.inner[number] = cls.from_program(keyed.program, is_inner=True)
+        stacks = automaton.derivation.first()
+        automaton.first_ops = tuple(automaton.derivation.ops)
         if any(op.role not in {"keys", "call", "collect"} for op in automaton.first_ops):
             raise NotFlat("a window with values at the beginning")
-        _, automaton.begins = automaton._state(state)
+        _, automaton.begins = automaton._state(stacks)
         return automaton
+
+    @property
+    def windows(self) -> Mapping[int, Sliding]:
+        """The windows that values are taken out of, by number of the place."""
+        return self.derivation.windows
+
+    def keys_of(self, number: int) -> KeyProgram:
+        """Return what runs the keys of a `map_collect`."""
+        return self.program.keyed[number]
+
+    def is_synchronizing(self, number: int, bits: int) -> bool:
+        """Return whether items of a class go to all keys of a `map_collect`."""
+        mask = self.program.keyed[number].mask
+        return mask == ALL or bool(bits & mask)
 
     def meet(self, classes: Iterable[int]) -> bool:
         """Find the states that items of classes lead to; return whether anything is new."""
@@ -179,11 +198,11 @@ class Automaton:
         kinds: set[Kind] = set()
         for (_, bits), outcome in self.outcomes.items():
             for each in outcomes_of(outcome):
-                kinds |= _shown(each, self.tracer.windows)
+                kinds |= _shown(each, self.windows)
                 for op in each.ops:
                     if op.role == "feed":
                         number = op.given[0].kind.number
-                        if bits & self.samples[number].mask:  # its effect must be put off
+                        if self.is_synchronizing(number, bits):  # its effect must be put off
                             inner = self.inner[number]
                             for place in range(len(inner.states)):
                                 for each_outcome in outcomes_of(inner.outcomes[place, bits]):
@@ -192,98 +211,115 @@ class Automaton:
                                     }
         return kinds.union(*(inner.shown() for inner in self.inner.values()))
 
-    def place(self, waiting: tuple[bool, ...], values: tuple[Any, ...]) -> tuple[int, list[Any]]:
-        """Return a state that variables can be in, and the values of its registers.
-
-        values: by variable, NOTHING for flags, and where nobody waits.
-        """
+    def place(self, stacks: Stacks) -> tuple[int, list[Any]]:
+        """Return a state that stacks can be in, and the values of its registers."""
         best: tuple[int, list[Any]] | None = None
         for number, state in enumerate(self.states):
-            fitting = self._held(state, values) if state.waiting == waiting else None
+            fitting = _fitting(state, stacks)
             if fitting is not None and (best is None or len(fitting) < len(best[1])):
                 best = number, fitting
         if best is not None:
             return best
-        if self.tracer.windows or self.program.threads:
+        if self.windows or self.program.has_keys:
             raise NotFlat("a state that none of the items so far leads to")
-        fitting, place = [], []
-        for value in values:
-            known = next(
-                (n for n, each in enumerate(fitting) if is_same(each, value)), len(fitting)
-            )
-            place.append(None if value is NOTHING else known)
-            fitting += [value] if value is not NOTHING and known == len(fitting) else []
-        return self._number(State(waiting, tuple(place), (PLAIN,) * len(fitting))), fitting
-
-    @staticmethod
-    def _held(state: State, values: tuple[Any, ...]) -> list[Any] | None:
-        registers: list[Any] = [NOTHING] * len(state.kinds)
-        for register, value in zip(state.registers, values, strict=True):
-            if register is None:
-                continue
-            if registers[register] is not NOTHING and not is_same(registers[register], value):
-                return None
-            registers[register] = value
-        return registers
+        values: list[Any] = []
+        waiting = tuple(
+            None if stack is None else tuple(_register(values, value, is_same) for value in stack)
+            for stack in stacks
+        )
+        return self._number(State(waiting, (PLAIN,) * len(values))), values
 
     # --- one item -------------------------------------------------------------------------------
 
-    def _outcome(self, place: int, bits: int, truths: dict[str, bool]) -> Outcome | Choice:
-        result = self.tracer.step(self._marks(self.states[place]), bits, truths)
-        if isinstance(result, Asked):
-            yes, no = ({**truths, result.name: truth} for truth in (True, False))
+    def _outcome(self, place: int, bits: int, truths: Mapping[Any, bool]) -> Outcome | Choice:
+        state = self.states[place]
+        symbols = registers(state.kinds)
+        try:
+            after, has, value = self.derivation.taken(filled(state, symbols), bits, truths)
+        except Asked as asked:
+            yes, no = ({**truths, asked.test: truth} for truth in (True, False))
             return Choice(
-                result.name, self._outcome(place, bits, yes), self._outcome(place, bits, no)
+                asked.test, self._outcome(place, bits, yes), self._outcome(place, bits, no)
             )
-        after, has, value = result
-        ops = tuple(self.tracer.ops)
+        ops = tuple(self.derivation.ops)
         self._check(ops, bits)
-        if after is None:
-            after = tuple(False if "_" not in name else None for name in self.program.variables)
         target, values = self._state(after)
-        return Outcome(ops, target, values, bool(has), value)
+        return Outcome(ops, target, values, has, value)
 
     def _check(self, ops: tuple[Op, ...], bits: int) -> None:
         """Raise NotFlat for what is not written: an item of a key that goes to several maps."""
         fed = [op.given[0] for op in ops if op.role == "feed"]
         for symbol in fed:
-            if not bits & self.samples[symbol.kind.number].mask:
+            if not self.is_synchronizing(symbol.kind.number, bits):
                 collects = any(op.role == "collect" and op.given[0] in fed for op in ops)
                 if len(fed) > 1 or collects:
                     raise NotFlat("several maps of keys at once")
 
-    def _marks(self, state: State) -> tuple[Any, ...]:
-        symbols = registers(state.kinds)
-        for symbol in symbols:
-            symbol.tracer = self.tracer
-        return tuple(
-            waits if register is None and "_" not in name else
-            (None if register is None else symbols[register])
-            for name, waits, register in zip(
-                self.program.variables, state.waiting, state.registers, strict=True
-            )
-        )  # fmt: skip
-
-    def _state(self, values: tuple[Any, ...]) -> tuple[int, tuple[Any, ...]]:
-        """Return the number of a state of the machine in symbols, and what its registers hold."""
-        names = self.program.variables
-        flags = dict(zip(names, values, strict=True))
-        registers: list[Any] = []
-        place: list[int | None] = []
-        for name, value in zip(names, values, strict=True):
-            if "_" not in name or not flags[name.partition("_")[0]]:
-                place.append(None)
-                continue
-            known = next((n for n, register in enumerate(registers) if register is value), None)
-            place.append(len(registers) if known is None else known)
-            if known is None:
-                registers.append(value)
-        waiting = tuple("_" not in n and bool(v) for n, v in zip(names, values, strict=True))
-        kinds = tuple(v.kind if isinstance(v, Symbol) else PLAIN for v in registers)
-        return self._number(State(waiting, tuple(place), kinds)), tuple(registers)
+    def _state(self, stacks: Stacks) -> tuple[int, tuple[Any, ...]]:
+        """Return the number of the state that stacks of symbols are in, and its registers."""
+        values: list[Any] = []
+        waiting = tuple(
+            None if stack is None else tuple(_register(values, v, _is_one) for v in stack)
+            for stack in stacks
+        )
+        kinds = tuple(v.kind if isinstance(v, Symbol) else PLAIN for v in values)
+        return self._number(State(waiting, kinds)), tuple(values)
 
     def _number(self, state: State) -> int:
         if state not in self._places:
             self._places[state] = len(self.states)
             self.states.append(state)
         return self._places[state]
+
+
+def _register(values: list[Any], value: Any, same: Callable[[Any, Any], bool]) -> int:
+    """Return the register that has a value, a new one where none has."""
+    for number, known in enumerate(values):
+        if same(known, value):
+            return number
+    values.append(value)
+    return len(values) - 1
+
+
+def _is_one(left: Any, right: Any) -> bool:
+    return left is right
+
+
+def filled(state: State, values: Sequence[Any]) -> Stacks:
+    """Return the stacks of a state whose registers have some values."""
+    return tuple(
+        None if stack is None else tuple(values[register] for register in stack)
+        for stack in state.waiting
+    )
+
+
+def _fitting(state: State, stacks: Stacks) -> list[Any] | None:
+    """Return what a state's registers hold for some stacks; None where the state is another."""
+    values: list[Any] = [NOTHING] * len(state.kinds)
+    for places, stack in zip(state.waiting, stacks, strict=True):
+        if places is None or stack is None:
+            if places is not stack:
+                return None
+            continue
+        for register, value in zip(places, stack, strict=True):
+            if values[register] is not NOTHING and not is_same(values[register], value):
+                return None
+            values[register] = value
+    return values
+
+
+def idle_classes(program: Program) -> list[bool] | None:
+    """Return, for each combination of predicates' bits, whether such items never change anything.
+
+    Such are the bids that `(Person | Bid)*` goes over: they need not be given to the program. None
+    where there are too many combinations or states, or where items are kept by key.
+    """
+    predicates = len(program.bits.told)
+    if program.has_keys or predicates > MOST_BITS or not program.layout.atoms:
+        return None
+    try:
+        automaton = Automaton.from_program(program)
+        automaton.meet(range(1 << predicates))
+    except NotFlat:
+        return None
+    return [automaton.idle(bits) for bits in range(1 << predicates)]

@@ -18,14 +18,12 @@ The same walk over the query writes Python for the interpreter and for the compi
 
 from __future__ import annotations
 
-import dis
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import Any
 
 from elsinore.quantitative.functions import left, right, unit
+from elsinore.quantitative.machine.layout import is_unit, maker_of, reads
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -461,51 +459,6 @@ class Emitter:
         self._line(f"{result} = {name}({', '.join(arguments)})")
         self._label(node, name_of(function) if role != "push" else "step")
         return result
-
-
-@functools.cache
-def reads(function: Any, place: int) -> bool:
-    """Return whether a function may read the argument at a place.
-
-    >>> reads(lambda begin, mean, end: mean, 0), reads(lambda begin, mean, end: mean, 1)
-    (False, True)
-    """
-    if not isinstance(function, FunctionType) or place >= function.__code__.co_argcount:
-        return True
-    name = function.__code__.co_varnames[place]
-    return any(
-        instruction.argval == name  # or, from Python 3.13 on, one of two that are loaded at once
-        or (isinstance(instruction.argval, tuple) and name in instruction.argval)
-        for instruction in dis.get_instructions(function)
-    )
-
-
-def is_unit(node: Node) -> bool:
-    """Return whether a query's value is always None, as that of `match` is."""
-    match node:
-        case Atom(op=op) | Split(op=op) | Combine(op=op):
-            return op is unit
-        case Iterate(init=init, step=step):
-            return step is unit and init is None
-        case Constant(value):
-            return value is None
-        case Either(parts):
-            return all(map(is_unit, parts))
-        case _:
-            return False
-
-
-def maker_of(node: Node) -> str:
-    """Return the function that gives a query's values, or its accumulator, for messages."""
-    match node:
-        case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
-            return f"{name_of(op)} of {shortly(node)}"
-        case Iterate(step=step):
-            return f"{name_of(step)} of {shortly(node)}"
-        case Window(window=window):
-            return f"{window.fold.name} of {shortly(node)}"
-        case _:
-            return f"the value of {shortly(node)}"
 
 
 def atoms(node: Node) -> list[Atom]:

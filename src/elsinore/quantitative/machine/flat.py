@@ -25,11 +25,10 @@ from elsinore.quantitative.machine.control import (
     State,
     outcomes_of,
 )
-from elsinore.quantitative.machine.emit import INDENT
+from elsinore.quantitative.machine.derive import Kind
 from elsinore.quantitative.machine.names import is_name
-from elsinore.quantitative.machine.page import Page
+from elsinore.quantitative.machine.page import INDENT, Page
 from elsinore.quantitative.machine.scope import Scope, cells, is_full, window_sizes
-from elsinore.quantitative.machine.tracer import Kind
 
 COLUMN = re.compile(r"\bc(\d+)\b")
 GIVEN = "*given"  # stands in the source for what turns out to be read of an item
@@ -72,7 +71,7 @@ class Writer(Page):
             self.names |= {"Record": self.record, "View": _view(self.columns)}
         self.line("def begin():")
         self.level = 1
-        scope = Scope(self, self.automaton, State((), (), ()), "r")
+        scope = Scope(self, self.automaton, State((), ()), "r")
         self.line(f"return {scope.first(self.automaton)}")
         head, self.lines = self.lines, []
         self._several() if self.many else self._single()
@@ -291,7 +290,7 @@ def loops(
     reads = ["b"] * numbered + ["k"] * many + reads
     text = text.replace(GIVEN, ", ".join(reads))
     names = writer.names
-    exec(compile(text, f"{automaton.program.filename[:-1]}, flat>", "exec"), names)
+    exec(compile(text, "<elsinore loops>", "exec"), names)
     return Loops(
         source=text,
         begin=names["begin"],

@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.model.garbage import without_garbage_collection
-from elsinore.quantitative.machine.control import NOTHING, Automaton, NotFlat
+from elsinore.quantitative.machine.control import Automaton, NotFlat, filled
+from elsinore.quantitative.machine.derive import VALUE, Kind
+from elsinore.quantitative.machine.evaluate import Keys, Program
 from elsinore.quantitative.machine.flat import Loops, loops
-from elsinore.quantitative.machine.keys import KeyThreads, Program
 from elsinore.quantitative.machine.scope import cells
-from elsinore.quantitative.machine.tracer import VALUE, Kind
+from elsinore.quantitative.machine.walk import State
 from elsinore.quantitative.values import Made
 from elsinore.quantitative.versions import Counts
 
@@ -30,7 +31,7 @@ class FlatStates:
     """
 
     def __init__(self, program: Program, columns: tuple[str, ...] | None, record: Any) -> None:
-        self._automaton = Automaton.of(program)
+        self._automaton = Automaton.from_program(program)
         self._program, self._columns, self._record = program, columns, record
         self._order: list[int] = []  # the classes, the most frequent first
         self._shown: frozenset[Kind] = frozenset()
@@ -75,7 +76,7 @@ class FlatStates:
         taken, where they lead to too many states.
         """
         many = self.count > 1
-        if many and self._program.keyed:
+        if many and self._program.has_keys:
             raise NotFlat("keys within several streams")
         self._meet(bits)
         numbers = self._numbered(bits)
@@ -209,15 +210,15 @@ class FlatStates:
         ]
         return table[bits]
 
-    # --- the interpreter's states ---------------------------------------------------------------
+    # --- states of stacks -----------------------------------------------------------------------
 
-    def state(self, code: int) -> tuple[Any, ...] | None:
-        """Return a stream's state as the interpreter has it; None before its first item."""
+    def state(self, code: int) -> State | None:
+        """Return a stream's state as stacks; None before its first item."""
         state = [cell[code] for cell in self._cells]
-        return None if state[0] < 0 else interpreted(self._automaton, state, self._shown)
+        return None if state[0] < 0 else as_stacks(self._automaton, state, self._shown)
 
-    def put(self, code: int, state: tuple[Any, ...]) -> None:
-        """Take a state of the interpreter's. Raises NotFlat where none of the loops can."""
+    def put(self, code: int, state: State) -> None:
+        """Take a state of stacks. Raises NotFlat where none of the loops can."""
         had = len(self._automaton.states)
         self._put(code, flattened(self._automaton, state, self._shown))
         if len(self._automaton.states) > had:
@@ -225,26 +226,19 @@ class FlatStates:
             self._write(self._order or self._automaton.classes)
 
 
-def interpreted(
-    automaton: Automaton, state: Sequence[Any], shown: frozenset[Kind]
-) -> tuple[Any, ...]:
-    """Return a state as the machine that is interpreted has it."""
+def as_stacks(automaton: Automaton, state: Sequence[Any], shown: frozenset[Kind]) -> State:
+    """Return the stacks that are in a loop's variables."""
     control = automaton.states[state[0]]
     registers: list[Any] = []
     at = 1
     for kind in control.kinds:
         parts = state[at : at + cells(kind)]
-        registers.append(_as_interpreted(automaton, kind, parts, shown))
+        registers.append(_as_value(automaton, kind, parts, shown))
         at += cells(kind)
-    return tuple(
-        waits if "_" not in name else None if register is None else registers[register]
-        for name, waits, register in zip(
-            automaton.program.variables, control.waiting, control.registers, strict=True
-        )
-    )
+    return filled(control, registers)
 
 
-def _as_interpreted(
+def _as_value(
     automaton: Automaton, kind: Kind, parts: Sequence[Any], shown: frozenset[Kind]
 ) -> Any:
     if kind.of == VALUE or kind in shown:
@@ -255,34 +249,14 @@ def _as_interpreted(
         return tuple(parts)
     if kind.of == "window":
         return list(parts[0]), 0, len(parts[0]), parts[1]
-    inner, threads = automaton.inner[kind.number], automaton.samples[kind.number].copy()
-    states = {key: alive(inner, state, shown) for key, state in parts[0].items()}
-    threads.restore(alive(inner, parts[1], shown), states)
-    return threads
+    inner = automaton.inner[kind.number]
+    states = {key: as_stacks(inner, state, shown) for key, state in parts[0].items()}
+    return Keys(automaton.keys_of(kind.number), as_stacks(inner, parts[1], shown), states)
 
 
-def alive(
-    automaton: Automaton, state: Sequence[Any], shown: frozenset[Kind]
-) -> tuple[Any, ...] | None:
-    """Return a key's state as the interpreter has it, None where nothing can follow."""
-    state_alive = interpreted(automaton, state, shown)
-    return state_alive if any(automaton.states[state[0]].waiting) else None
-
-
-def flattened(
-    automaton: Automaton, state: tuple[Any, ...] | None, shown: frozenset[Kind]
-) -> list[Any]:
-    """Return a state of the interpreted machine's as the loops have it."""
-    names = automaton.program.variables
-    if state is None:
-        state = tuple(False if "_" not in name else None for name in names)
-    flags = dict(zip(names, state, strict=True))
-    waiting = tuple("_" not in n and bool(v) for n, v in zip(names, state, strict=True))
-    values = tuple(
-        v if "_" in n and flags[n.partition("_")[0]] else NOTHING
-        for n, v in zip(names, state, strict=True)
-    )
-    number, registers = automaton.place(waiting, values)
+def flattened(automaton: Automaton, state: State, shown: frozenset[Kind]) -> list[Any]:
+    """Return stacks as a loop's variables."""
+    number, registers = automaton.place(state)
     cells: list[Any] = [number]
     for kind, value in zip(automaton.states[number].kinds, registers, strict=True):
         if kind.of == VALUE or kind in shown:
@@ -293,14 +267,12 @@ def flattened(
             cells += value
         elif kind.of == "window":
             kept, first, beyond, total = value
-            size = automaton.tracer.windows[kind.number].size
-            cells += [deque(kept[first:beyond], size), total]
+            cells += [deque(kept[first:beyond], automaton.windows[kind.number].size), total]
         else:
-            assert isinstance(value, KeyThreads)
-            idle, states = value.states()
+            assert isinstance(value, Keys)
             inner = automaton.inner[kind.number]
-            cells.append({key: flattened(inner, each, shown) for key, each in states.items()})
-            cells.append(flattened(inner, idle, shown))
+            states = {key: flattened(inner, each, shown) for key, each in value.states.items()}
+            cells += [states, flattened(inner, value.idle, shown)]
     return cells
 
 

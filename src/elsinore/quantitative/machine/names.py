@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from elsinore.quantitative.functions import Key
+from elsinore.quantitative.machine.derive import ITEM, Derivation, Symbol
 from elsinore.quantitative.machine.inline import expression_of, simplified
 from elsinore.quantitative.machine.page import Page
 from elsinore.quantitative.machine.reads import item_reads
-from elsinore.quantitative.machine.tracer import ITEM, Symbol, Tracer
 
 COLUMN = re.compile(r"c(\d+)")
 CONSTANT = re.compile(r"-?\d+(\.\d+)?|None|True|False")
@@ -23,8 +23,10 @@ class Names:
     made_item: whether the item has been written as an object (a list of one, which branches copy).
     """
 
-    def __init__(self, writer: Page, tracer: Tracer, made_item: Sequence[bool] = (False,)) -> None:
-        self.writer, self.tracer = writer, tracer
+    def __init__(
+        self, writer: Page, derivation: Derivation, made_item: Sequence[bool] = (False,)
+    ) -> None:
+        self.writer, self.derivation = writer, derivation
         self.texts: dict[int, str] = {}
         self.seconds: dict[int, str] = {}  # a window's accumulator, the threads of idle keys
         self.parts: dict[int, list[str]] = {}  # of tuples
@@ -56,9 +58,9 @@ class Names:
 
     def _constant(self, symbol: Symbol) -> None:
         """Give a constant of the machine a name; a window without values is made where it goes."""
-        parts = self.tracer.functions[symbol.name]
+        parts = symbol.value
         if symbol.kind.of == "window":
-            size = self.tracer.windows[symbol.kind.number].size
+            size = self.derivation.windows[symbol.kind.number].size
             self._give(symbol, f"deque((), {size})", self.writer.name_of(parts[3]))
             return
         if symbol.kind.of == "counts" and symbol.kind not in self.writer.shown:

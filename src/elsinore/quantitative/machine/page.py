@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from elsinore.quantitative.machine.emit import INDENT
-from elsinore.quantitative.machine.tracer import Kind
+from elsinore.quantitative.machine.derive import Kind
+
+INDENT = "    "
 
 
 @dataclass(slots=True)

@@ -7,22 +7,22 @@ from types import FunctionType
 from typing import Any
 
 from elsinore.quantitative.functions import Key, unit
-from elsinore.quantitative.machine.emit import Emitter
+from elsinore.quantitative.machine.layout import Layout
 from elsinore.quantitative.nodes import Atom, MapCollect, Node
 from elsinore.quantitative.regex import predicates
 
 
-def attributes_read_of(query: Node) -> set[str] | None:
-    """Return the attributes that functions may read of items, of a query with fresh nodes."""
-    emitter = Emitter(query, _Nothing(), {}, {})
+def attributes_read_of(node: Node) -> set[str] | None:
+    """Return the attributes that a query's functions may read of items; None where it may be any.
+
+    Those of conditions are not among them.
+    """
     attributes: set[str] = set()
-    pending = list(emitter.nodes)
     functions: list[Any] = []
-    while pending:
-        node = pending.pop()
-        match node:
+    for place in Layout(node).places:
+        match place.node:
             case Atom(predicate, op):
-                if op is None and emitter.value_is_read(node):
+                if op is None and place.value_is_read:
                     return None
                 functions += [op] if op not in {None, unit} else []
                 functions += [test for _, test in predicate.tests]
@@ -42,13 +42,6 @@ def attributes_read_of(query: Node) -> set[str] | None:
             return None
         attributes |= read
     return attributes
-
-
-class _Nothing(dict[Any, str]):
-    """Names no conditions."""
-
-    def __missing__(self, key: Any) -> str:
-        return ""
 
 
 def item_reads(function: Any) -> set[str] | None:

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from elsinore.quantitative.machine.control import Automaton, Choice, Outcome, State
-from elsinore.quantitative.machine.emit import INDENT
+from elsinore.quantitative.machine.derive import ITEM, Kind, Op, Symbol, registers
 from elsinore.quantitative.machine.names import Names
-from elsinore.quantitative.machine.page import Page
-from elsinore.quantitative.machine.tracer import ITEM, Kind, Op, Symbol, registers
+from elsinore.quantitative.machine.page import INDENT, Page
 
 CHANGED = re.compile(r"\br\d|\bR\d+\[|\bu\[")  # a register in an expression
 
@@ -37,7 +36,7 @@ class Scope(Names):
         form: str,
         item: Sequence[bool] = (False,),
     ) -> None:
-        super().__init__(writer, automaton.tracer, item)
+        super().__init__(writer, automaton.derivation, item)
         self.automaton, self.state, self.form = automaton, state, form
         self.outs: dict[int, str] = {}  # the values of keys that were given an item
         self.record: type | None = None  # what the value is given out as the fields of
@@ -71,8 +70,7 @@ class Scope(Names):
         """Write an item's operations, after the tests that they depend on."""
         writer = self.writer
         if isinstance(outcome, Choice):
-            test = self.automaton.tracer.functions[outcome.name]
-            writer.line(f"if {writer.name_of(test)}({self._item(None)}):")
+            writer.line(f"if {writer.name_of(outcome.test)}({self._item(None)}):")
             for each in (outcome.yes, outcome.no):
                 writer.level += 1
                 begin = len(writer.lines)
@@ -150,7 +148,7 @@ class Scope(Names):
             self._give(op.result, self._assign(self.call(op.function, op.given)))
             return
         given, counts = self._assign(self.text(value)), self.text(old)
-        if not old.name.startswith("r") or any(v is old for v in outcome.values):
+        if not old.is_register or any(v is old for v in outcome.values):
             counts = writer.temporary()
             writer.line(f"{counts} = {self.text(old)}.copy()")
         number = writer.temporary()
@@ -162,10 +160,10 @@ class Scope(Names):
         """Write that a window gets a value, and gives the oldest one out where it is full."""
         writer = self.writer
         old, value = op.given
-        window = self.automaton.tracer.windows[op.result.kind.number]
+        window = self.automaton.windows[op.result.kind.number]
         values = [*outcome.values, outcome.value, *(g for o in outcome.ops if o is not op
                                                    for g in o.given)]  # fmt: skip
-        ours = isinstance(old, Symbol) and old.name.startswith("r")
+        ours = isinstance(old, Symbol) and old.is_register
         given = self._assign(self.text(value))
         kept, total = self.text(old), self._second(old)
         if not ours or any(there is old for there in values):
@@ -183,7 +181,7 @@ class Scope(Names):
         self._give(op.result, kept, after)
 
     def _value(self, op: Op) -> None:
-        window = self.automaton.tracer.windows[op.given[0].kind.number]
+        window = self.automaton.windows[op.given[0].kind.number]
         total, finish = self._second(op.given[0]), window.fold.finish
         self._give(op.result, total if finish is None else self._assign(self._of(finish, total)))
 
@@ -197,11 +195,11 @@ class Scope(Names):
     # --- keys -----------------------------------------------------------------------------------
 
     def _is_sync(self, op: Op, bits: int) -> bool:
-        return bool(bits & self.automaton.samples[op.given[0].kind.number].mask)
+        return self.automaton.is_synchronizing(op.given[0].kind.number, bits)
 
     def first(self, automaton: Automaton) -> str:
         """Return the expression of a machine's first state."""
-        scope = Scope(self.writer, automaton, State((), (), ()), "u")
+        scope = Scope(self.writer, automaton, State((), ()), "u")
         for op in automaton.first_ops:
             scope._operation(op, Outcome((), 0, (), False, None), 0)
         state = Outcome((), 0, automaton.begins, False, None)
@@ -212,7 +210,7 @@ class Scope(Names):
         writer, number = self.writer, op.given[0].kind.number
         inner = self.automaton.inner[number]
         states = self.text(op.given[0])
-        key = self._assign(self.call(self.automaton.samples[number].key, (ITEM,)))
+        key = self._assign(self.call(self.automaton.keys_of(number).key, (ITEM,)))
         writer.line(f"u = {states}.get({key})")
         writer.line("if u is None:")
         idle = self._second(op.given[0])
@@ -343,7 +341,7 @@ def window_sizes(automaton: Automaton, state: State) -> list[tuple[str, int]]:
     place = 0
     for kind in state.kinds:
         if kind.of == "window":
-            sizes.append((f"r{place}", automaton.tracer.windows[kind.number].size))
+            sizes.append((f"r{place}", automaton.windows[kind.number].size))
         place += cells(kind)
     return sizes
 

@@ -1,4 +1,4 @@
-"""What a machine's code keeps, joins and leaves out: not more than its query needs."""
+"""What is kept at atoms and what functions get: not more than a query needs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 import elsinore.quantitative as qre
-from elsinore.quantitative.machine.emit import Emitter, atoms, fresh, is_unit, maker_of, reads
-from elsinore.quantitative.machine.program import bits_of, compile_query, emitted
+from elsinore.quantitative.machine.control import Automaton, outcomes_of
+from elsinore.quantitative.machine.derive import Op
+from elsinore.quantitative.machine.evaluate import Program
+from elsinore.quantitative.machine.layout import Layout, is_unit, maker_of, reads
 from elsinore.quantitative.machine.reads import attributes_read_of
 from elsinore.quantitative.runnable import Query
 
@@ -23,94 +25,63 @@ def atom(predicate: Any) -> Query:
     return qre.atom(predicate, one)
 
 
-def code(query: Query) -> list[str]:
-    """Return what is written for the start of a machine, and for an item."""
-    emitter, source = emitted(fresh(query.node), bits_of(query.node))
-    emitter.begin(0)
-    emitter.item(0)
-    return [line.strip() for line in source.lines]
+def kept(query: Query) -> list[int]:
+    """Return how many values are kept at each atom."""
+    return [place.depth for place in Layout(query.node).atoms]
 
 
-def kept(query: Query) -> list[str]:
-    """Return the variables of a machine's state that hold values."""
-    return [name for name in compile_query(query.node).variables if "_" in name]
-
-
-def test_a_node_stands_in_one_place() -> None:
+def test_a_node_that_is_used_twice_has_two_places() -> None:
     part = qre.atom(A)
-    with pytest.raises(TypeError, match="a node stands in one place"):
-        Emitter(qre.split(part, part, qre.left).node, {}, {}, {})
-    whole = fresh(qre.split(part, part, qre.left).node)
-    assert len(Emitter(whole, dict.fromkeys([A.condition], "b & 1"), {}, {}).nodes) == 3
+    layout = Layout(qre.split(part, part, qre.left).node)
+    assert len(layout.places) == 3
+    assert layout.places[1].node is layout.places[2].node
 
 
 @pytest.mark.parametrize(
-    ("op", "variables"),
+    ("op", "depths"),
     [
-        (qre.left, ["a2_0", "a3_0"]),
-        (qre.right, []),
-        (qre.unit, []),
-        (lambda a, b, c: (a, b, c), ["a2_0", "a3_0", "a3_1"]),
-        (lambda a, b, c: (b, c), ["a3_0"]),
-        (lambda a, b, c: (a, c), ["a2_0", "a3_0"]),
-        (lambda *values: values, ["a2_0", "a3_0", "a3_1"]),
+        (qre.left, [0, 1, 1]),
+        (qre.right, [0, 0, 0]),
+        (qre.unit, [0, 0, 0]),
+        (lambda a, b, c: (a, b, c), [0, 1, 2]),
+        (lambda a, b, c: (b, c), [0, 0, 1]),
+        (lambda a, b, c: (a, c), [0, 1, 1]),
+        (lambda *values: values, [0, 1, 2]),
     ],
 )
 def test_values_of_parts_are_kept_where_the_operation_reads_them(
-    op: Any, variables: list[str]
+    op: Any, depths: list[int]
 ) -> None:
-    assert kept(qre.split(atom(A), atom(B), atom(C), op)) == variables
+    assert kept(qre.split(atom(A), atom(B), atom(C), op)) == depths
 
 
 def test_values_of_matches_and_accumulators_of_nothing_are_not_kept() -> None:
-    assert kept(qre.split(qre.match(A), atom(B), lambda a, b: (a, b))) == []
-    assert kept(qre.iterate(atom(A), 0, lambda n, value: n + value)) == ["a1_0"]
-    assert kept(qre.match(A.star())) == []
-    assert kept(qre.sliding(atom(A), 3, qre.sum())) == ["a1_0"]
-    assert kept(qre.map_collect(C, "k", qre.match(qre.seq((~C).star(), C)))) == [
-        "a5_0",
-        "a6_0",
-        "a9_0",
-        "a10_0",
-    ]
+    assert kept(qre.split(qre.match(A), atom(B), lambda a, b: (a, b))) == [0, 0]
+    assert kept(qre.iterate(atom(A), 0, lambda n, value: n + value)) == [1]
+    assert kept(qre.match(A.star())) == [0]
+    assert kept(qre.sliding(atom(A), 3, qre.sum())) == [1]
+    assert kept(qre.map_collect(C, "k", qre.match(qre.seq((~C).star(), C)))) == [1, 1, 1, 1]
+
+
+def calls(query: Query) -> list[Op]:
+    """Return the operations that items of each class lead to, in each control state."""
+    automaton = Automaton.from_program(Program.from_node(query.node))
+    automaton.meet(range(1 << len(automaton.program.bits.told)))
+    outcomes = [each for outcome in automaton.outcomes.values() for each in outcomes_of(outcome)]
+    return [op for outcome in outcomes for op in outcome.ops]
 
 
 def test_an_iteration_without_a_value_calls_and_keeps_nothing() -> None:
-    lines = code(qre.match(qre.seq(A, B).star()))
-    assert not any("f" in line.split(" = ")[-1] for line in lines if "(" in line)
-    assert not any("_v = " in line for line in lines)
+    query = qre.match(qre.seq(A, B).star())
+    assert calls(query) == []
+    assert kept(query) == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("query", "joins"),
-    [
-        (qre.split(atom(A), atom(B), lambda a, b: a), 0),
-        (qre.split(qre.split(atom(A), atom(B), qre.left), atom(C), qre.right), 0),
-        (qre.split(qre.either(atom(A), atom(B)), atom(C), qre.right), 1),
-        (qre.either(atom(A), atom(B)), 1),
-        (qre.iterate(atom(A), 0, max), 0),
-        (qre.iterate(qre.split(atom(A), atom(B), qre.left), 0, max), 1),
-        (qre.sliding(qre.split(atom(A), atom(B), qre.left), 2, qre.sum()), 1),
-        (qre.map_collect(C, "k", qre.match(qre.seq((~C).star(), C)), C), 0),
-    ],
-)
-def test_threads_join_where_several_end_or_where_they_start_again(query: Query, joins: int) -> None:
-    assert sum(line.startswith("if j") for line in code(query)) == joins
-
-
-def test_no_variable_is_assigned_to_itself() -> None:
-    pairs = qre.iterate(qre.split(atom(A), atom(B), lambda a, b: a + b), 0, lambda n, v: n + v)
-    counted = qre.iterate(atom(B), 0, lambda n, value: n + value)
-    after_a = qre.split(atom(A), counted, lambda a, n: (a, n))  # B goes on beside the value of A
-    for query in (pairs, after_a):
-        assigned = [line.split(" = ") for line in code(query) if line.count(" = ") == 1]
-        assert assigned
-        assert all(left != right for left, right in assigned)
-
-
-def test_parts_that_end_together_note_it_once() -> None:
-    lines = code(qre.combine(atom(A), atom(A), lambda x, y: x + y))
-    assert [line for line in lines if line.startswith("g") and "True" in line] == ["g0 = True"]
+def test_only_functions_of_users_are_called_and_get_what_they_read() -> None:
+    for op, is_called in ((qre.left, False), (qre.right, False), (lambda a, b: a, True)):
+        called = [c for c in calls(qre.split(atom(A), atom(B), op)) if c.function is op]
+        assert bool(called) == is_called
+        assert all(c.given[1] is None for c in called)
 
 
 def test_an_accumulator_may_be_a_variable_that_the_next_start_of_the_body_assigns() -> None:
@@ -129,12 +100,6 @@ def test_an_iteration_of_nothing_begins_with_its_first_value() -> None:
     then = qre.split(query, atom(B), lambda first, b: first).start()
     assert then.push({"type": "b"}) == 5
     assert not is_unit(query.node)
-
-
-def test_constants_of_python_are_written_and_others_are_named() -> None:
-    for value in (None, True, False):
-        assert f"has = True; out = {value}" in code(qre.constant(value))
-    assert "has = True; out = k0" in code(qre.constant(1))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +124,7 @@ def test_constants_of_python_are_written_and_others_are_named() -> None:
 def test_attributes_are_read_where_a_value_may_make_a_difference(
     query: Query, attributes: set[str] | None
 ) -> None:
-    assert attributes_read_of(fresh(query.node)) == attributes
+    assert attributes_read_of(query.node) == attributes
 
 
 def test_a_function_reads_what_its_code_names() -> None:
@@ -188,7 +153,7 @@ def test_queries_without_values_are_told() -> None:
     assert is_unit(qre.match(A.star()).node)
     assert not is_unit(qre.iterate(atom(A), None, max).node)
     assert not is_unit(qre.sliding(atom(A), 2, qre.sum()).node)
-    assert len(atoms(fresh(qre.split(unit, unit, qre.unit).node))) == 2
+    assert len(Layout(qre.split(unit, unit, qre.unit).node).atoms) == 2
 
 
 def test_what_fails_in_a_window_is_named_by_its_fold() -> None:
@@ -202,12 +167,6 @@ def test_what_fails_in_a_window_is_named_by_its_fold() -> None:
     with pytest.raises(qre.OperationError) as caught:
         qre.sliding(qre.atom(A), 2, value).start().push({"type": "a"})
     assert caught.value.expression.startswith("ends of sliding(")
-
-
-def test_only_functions_of_users_are_called_and_get_what_they_read() -> None:
-    for op, called in ((qre.left, []), (qre.right, []), (lambda a, b: a, ["f0op(a2_0, None)"])):
-        lines = code(qre.split(atom(A), atom(B), op))
-        assert [line.split(" = ")[1] for line in lines if "f0op(" in line] == called
 
 
 def fail(*_: Any) -> Any:

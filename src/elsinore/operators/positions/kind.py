@@ -1,0 +1,292 @@
+"""A kind of query whose windows count events or calendar days, as drivers see it.
+
+A unit of such queries has a unit of the inner kind, whose windows are lengths of positions. All
+else is as with the inner kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from elsinore.arrow import to_arrow, to_numpy, whole
+from elsinore.errors import QueryError
+from elsinore.model.kinds import Kind as QueryKind
+from elsinore.model.query import Query
+from elsinore.model.schema import Schema
+from elsinore.model.window import Window
+from elsinore.operators.kind import Kind, ResultForm, Sample
+from elsinore.operators.operator import Operator, OperatorOptions
+from elsinore.operators.positions.calendar import CalendarDays
+from elsinore.operators.positions.counting import EventCount
+from elsinore.operators.positions.operator import OverDays, OverEvents
+from elsinore.operators.statistics import OperatorStatistics
+from elsinore.plan import PlanOptions, Sharing, Unit
+from elsinore.plan.explain import TemplateGraph
+
+SUFFIX = "+positions"  # behind the module of the inner kind
+BOUNDS = ("window_start", "window_end")
+COUNTS_EVENTS = (
+    "WITHIN ... EVENTS ends a window with an event of its key, and rows of trend queries are of "
+    "all keys: they are known when the stream ends. Return matches, or give WITHIN a length of "
+    "time."
+)
+
+Positions = EventCount | CalendarDays
+
+
+def positions_of(query: Query) -> Positions | None:
+    """Return what the windows of a query count; None if that is time."""
+    window = query.window
+    if window is None:
+        return None
+    if window.events:
+        return EventCount()
+    if window.zone and not _is_relative(query):
+        return CalendarDays.from_window(window)
+    return None
+
+
+def _is_relative(query: Query) -> bool:
+    """Return whether the window of a query begins with each match."""
+    has_slide = query.window is not None and query.window.slide is not None
+    return query.kind is QueryKind.MATCHES and not has_slide
+
+
+@dataclass(frozen=True, slots=True)
+class Positioned:
+    """The spec of a unit: that of the inner kind, and what positions mean."""
+
+    inner: Unit
+    positions: Positions
+
+
+class PositionedKind(Kind):
+    """A kind whose operators have positions in place of times."""
+
+    def __init__(self, inner: Kind) -> None:
+        self._kind = inner
+        self.name = inner.name
+
+    def claims(self, query: Query) -> bool:
+        """Return whether the inner kind claims a query with such windows."""
+        return positions_of(query) is not None and self._kind.claims(query)
+
+    def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
+        """Plan queries: units of the inner kind for all that count the same."""
+        units: list[Unit] = []
+        by_positions: dict[Positions, list[tuple[int, Query]]] = {}
+        for number, query in queries:
+            positions = positions_of(query)
+            assert positions is not None
+            assert query.window is not None
+            window = positions.window(query.window, is_relative=_is_relative(query))
+            changed = replace(query, window=window, is_valid=True)
+            by_positions.setdefault(positions, []).append((number, changed))
+        for positions, changed_queries in by_positions.items():
+            inner = self._kind.plan(changed_queries, options)
+            units += [positioned(unit, positions) for unit in inner]
+        return units
+
+    def tells_attributes(self, unit: Unit) -> bool:
+        """Return whether the inner unit tells its attributes."""
+        return self._kind.tells_attributes(_inner(unit))
+
+    def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
+        """Return a unit as it is run over attributes of these types."""
+        inner = self._kind.fitted(_inner(unit), types, declared=declared)
+        return positioned(inner, _positions(unit))
+
+    def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
+        """Return units as they are run where queries may share."""
+        by_positions: dict[Positions, list[Unit]] = {}
+        for unit in units:
+            by_positions.setdefault(_positions(unit), []).append(_inner(unit))
+        return [
+            positioned(unit, positions)
+            for positions, inner in by_positions.items()
+            for unit in self._kind.gathered(inner, sharing, record=record)
+        ]
+
+    def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
+        """Return a new operator."""
+        inner, positions = _inner(unit), _positions(unit)
+        if isinstance(positions, EventCount):
+            return OverEvents(self._kind, inner, options)
+        last = options.last_time
+        if last is not None:
+            options = replace(options, last_time=positions.position(last))
+        return OverDays(self._kind.operator(inner, options), positions)
+
+    def load(self, unit: Unit, blob: bytes) -> Operator:
+        """Return the operator from the bytes that `save` returned."""
+        inner, positions = _inner(unit), _positions(unit)
+        if isinstance(positions, EventCount):
+            return OverEvents.load(self._kind, inner, blob)
+        return OverDays(self._kind.load(inner, blob), positions)
+
+    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
+        """Return the columns of partial outputs."""
+        return self._kind.partials(_inner(unit), types)
+
+    def result(
+        self,
+        unit: Unit,
+        query: int,
+        groups: Sequence[pa.DataType],
+        types: Mapping[str, pa.DataType],
+    ) -> ResultForm:
+        """Return the form of a result: bounds of windows are numbers of events, or times."""
+        form = self._kind.result(_inner(unit), query, groups, types)
+        positions = _positions(unit)
+        times = {name: window for name, window in form.times.items() if name not in BOUNDS}
+        if isinstance(positions, CalendarDays):
+            times |= {name: positions.shown for name in form.times if name in BOUNDS}
+        return replace(form, times=times)
+
+    def finish(
+        self,
+        unit: Unit,
+        query: int,
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return a query's result from its partial outputs."""
+        return _in_time(
+            self._kind.finish(_inner(unit), query, partials, groups, types), _positions(unit)
+        )
+
+    def after(self, unit: Unit) -> Callable[[Any], Any] | None:
+        """Return what turns a whole result into the rows that are shown."""
+        return self._kind.after(_inner(unit))
+
+    def families(self, unit: Unit) -> Sequence[Sequence[int]]:
+        """Return the queries that are finished together."""
+        return self._kind.families(_inner(unit))
+
+    def finish_family(
+        self,
+        unit: Unit,
+        family: Sequence[int],
+        partials: pa.Table,
+        groups: Sequence[pa.Array],
+        types: Mapping[str, pa.DataType],
+    ) -> pa.Table:
+        """Return the results of a family in one table."""
+        table = self._kind.finish_family(_inner(unit), family, partials, groups, types)
+        return _in_time(table, _positions(unit))
+
+    def adds_up(self, unit: Unit) -> bool:
+        """Return whether a group's partial outputs are finished together."""
+        return self._kind.adds_up(_inner(unit))
+
+    def bytes_per_key(self, unit: Unit) -> int:
+        """Return how much memory an open key takes at least."""
+        return self._kind.bytes_per_key(_inner(unit))
+
+    def runs_in_threads(self, unit: Unit) -> bool:
+        """Return whether a unit may be spread over threads."""
+        return self._kind.runs_in_threads(_inner(unit))
+
+    def keeps_batches(self, unit: Unit) -> bool:
+        """Return whether an operator still reads a batch when it has taken the next one."""
+        return self._kind.keeps_batches(_inner(unit))
+
+    def rehearsal_events(self, unit: Unit) -> int:
+        """Return how many events make all kernels run."""
+        return self._kind.rehearsal_events(_inner(unit))
+
+    def windows(self, unit: Unit) -> Sequence[Window] | str:
+        """Return why windows are not of time."""
+        return "its windows count calendar days or events"
+
+    def tied_types(self, unit: Unit) -> Sequence[Sequence[str]]:
+        """Return the types of each pattern if the order of events matters."""
+        return self._kind.tied_types(_inner(unit))
+
+    def open_windows(
+        self, unit: Unit, last_time: int, statistics: OperatorStatistics | None
+    ) -> Sequence[int | None]:
+        """Return how many windows of each query are open; None if they count events."""
+        positions = _positions(unit)
+        if isinstance(positions, EventCount):
+            return [None] * len(unit.queries)
+        return self._kind.open_windows(_inner(unit), positions.position(last_time), statistics)
+
+    def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return which queries cannot run over a live stream, and why."""
+        reasons = list(self._kind.streams(_inner(unit)))
+        if isinstance(_positions(unit), EventCount) and self.adds_up(unit):
+            reasons += [(place, COUNTS_EVENTS) for place in range(len(unit.queries))]
+        return reasons
+
+    def statistics(self) -> OperatorStatistics:
+        """Return what an operator counts that has done nothing."""
+        return self._kind.statistics()
+
+    def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
+        """Yield what is wrong with a query for events of a schema."""
+        return self._kind.check(query, schema)
+
+    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
+        """Return what may be a mistake in queries."""
+        return self._kind.warnings(_inner(unit))
+
+    def facts(self, unit: Unit) -> dict[str, Any]:
+        """Return what `explain` tells of a unit, as plain data."""
+        return self._kind.facts(_inner(unit))
+
+    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
+        """Return the same in words."""
+        return self._kind.lines(_inner(unit), facts)
+
+    def summary(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> dict[str, Any]:
+        """Return what `explain` tells of all units together, as plain data."""
+        return self._kind.summary([_inner(unit) for unit in units], sample, sharing)
+
+    def summary_lines(
+        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
+    ) -> Sequence[str]:
+        """Return the same in words."""
+        return self._kind.summary_lines([_inner(unit) for unit in units], sample, sharing)
+
+    def graph(self, unit: Unit) -> TemplateGraph | None:
+        """Return the picture of a unit's patterns."""
+        return self._kind.graph(_inner(unit))
+
+
+def positioned(inner: Unit, positions: Positions) -> Unit:
+    """Return a unit over positions: events of all types come to operators that count them."""
+    return replace(
+        inner,
+        kind=f"{inner.kind}{SUFFIX}",
+        keeps_all=inner.keeps_all or isinstance(positions, EventCount),
+        spec=Positioned(inner, positions),
+    )
+
+
+def _inner(unit: Unit) -> Unit:
+    assert isinstance(unit.spec, Positioned)
+    return unit.spec.inner
+
+
+def _positions(unit: Unit) -> Positions:
+    assert isinstance(unit.spec, Positioned)
+    return unit.spec.positions
+
+
+def _in_time(table: pa.Table, positions: Positions) -> pa.Table:
+    """Return a result with the bounds of windows as times."""
+    if isinstance(positions, EventCount):
+        return table
+    for name in set(BOUNDS).intersection(table.column_names):
+        times = positions.times(to_numpy(whole(table.column(name))))
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.schema.field(place), to_arrow(times))
+    return table

@@ -1,0 +1,205 @@
+"""A query's nodes, each in its place: what an item goes through, and in what order.
+
+The paper's algorithm (StreamQRE, Section 4, Figures 3 and 4) keeps at each atom the stack of values
+with which the thread that waits there was started. What lies on that stack is known from the query
+alone: the values of the earlier parts of each `split` around the atom that its function reads, and
+the accumulator of each `iterate`. So a state is, for each atom, its stack or None.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from elsinore.quantitative.functions import left, right, unit
+from elsinore.quantitative.nodes import (
+    Atom,
+    Combine,
+    Constant,
+    Either,
+    Iterate,
+    MapCollect,
+    Node,
+    Split,
+    Window,
+    shortly,
+    without_value,
+)
+from elsinore.quantitative.regex import name_of
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A node in its place of the tree: a node that is used twice has two.
+
+    number: in the order of the text; part: which part of its parent; depth: the number of values on
+    a thread's stack below the node's own; function: the node's, if it calls one, and which of its
+    arguments it `reads`, None for all; atom: the number of an atom among all atoms, else -1;
+    kept: of a `split`, whether the value of each part but the last is kept for the function;
+    finish: when all atoms below the node have taken the item, as a place in `Layout.order`.
+    """
+
+    node: Node
+    number: int
+    parent: Place | None
+    part: int
+    depth: int
+    function: Any = None
+    reads: tuple[bool, ...] | None = None
+    atom: int = -1
+    kept: tuple[bool, ...] = ()
+    parts: list[Place] = field(default_factory=list)
+    finish: int = -1
+
+    @property
+    def value_is_read(self) -> bool:
+        """Whether the node's value may make a difference to the whole query's."""
+        parent = None if self.parent is None else self.parent.node
+        match parent:
+            case Split(_, op) if op is left and self.part:
+                return False
+            case Split(parts, op):
+                last = self.part == len(parts) - 1
+                return op is not unit and (op is right) <= last and reads(op, self.part)
+            case Combine(_, op):
+                return reads(op, self.part)
+            case Iterate(_, _, step):
+                return step is not unit and reads(step, 1)
+            case _:
+                return True
+
+
+class Layout:
+    """The places of a query's nodes.
+
+    order: the places that an item is given to, one after another: an atom takes it; any other place
+    stands after all that is below it, and threads that ended there go on. The later parts of a
+    `split` come before the earlier ones: a thread that ends starts others only at atoms that have
+    taken the item already, so that stacks are changed in place.
+    makers: for each atom, the functions that give the values on its stack, for messages.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.places: list[Place] = []
+        self.atoms: list[Place] = []
+        self.makers: list[tuple[str, ...]] = []
+        self.order: list[Place] = []
+        self.collectors: list[tuple[Place, tuple[int, ...]]] = []  # with the atoms of their rates
+        self.root = self._place(node, None, 0, ())
+        self._put_in_order(self.root)
+
+    def _place(self, node: Node, parent: Place | None, part: int, kept: tuple[str, ...]) -> Place:
+        """Give a node its place; `kept` says of each value on its stack which function gave it."""
+        place = Place(node, len(self.places), parent, part, len(kept), *_function(node))
+        self.places.append(place)
+        match node:
+            case Atom():
+                place.atom = len(self.atoms)
+                self.atoms.append(place)
+                self.makers.append(kept)
+            case Split(pieces, op):
+                place.kept = tuple(is_kept(op, n, piece) for n, piece in enumerate(pieces[:-1]))
+                for n, piece in enumerate(pieces):
+                    place.parts.append(self._place(piece, place, n, kept))
+                    if n < len(place.kept) and place.kept[n]:
+                        kept = (*kept, maker_of(piece))
+            case Iterate(body, _, step):
+                below = kept if step is unit else (*kept, maker_of(node))
+                place.parts.append(self._place(body, place, 0, below))
+            case Window(body, _):
+                place.parts.append(self._place(body, place, 0, (*kept, maker_of(node))))
+            case MapCollect():
+                first, rate = len(self.atoms), without_value(node.rate)
+                place.parts.append(self._place(rate, place, 0, (*kept, maker_of(node))))
+                self.collectors.append((place, tuple(range(first, len(self.atoms)))))
+            case Constant() | Either() | Combine():
+                for n, piece in enumerate(node.parts):
+                    place.parts.append(self._place(piece, place, n, kept))
+            case _:
+                raise TypeError(f"not a query: {node!r}")
+        return place
+
+    def _put_in_order(self, place: Place) -> None:
+        parts = reversed(place.parts) if isinstance(place.node, Split) else place.parts
+        for part in parts:
+            self._put_in_order(part)
+        place.finish = len(self.order)
+        self.order.append(place)
+
+
+def _function(node: Node) -> tuple[Any, tuple[bool, ...] | None]:
+    """Return the function that a node calls, and which arguments it reads, None for all."""
+    match node:
+        case Atom(op=function):
+            count = 1
+        case Split(parts, function) | Combine(parts, function):
+            count = len(parts)
+        case Iterate(step=function):
+            count = 2
+        case _:
+            return None, None
+    read = tuple(reads(function, n) for n in range(count))
+    return function, None if all(read) else read
+
+
+def is_kept(op: Any, part: int, piece: Node) -> bool:
+    """Return whether the value of a part of a `split` is read when the last part ends."""
+    if op is right or op is unit or (op is left and part):
+        return False
+    return not is_unit(piece) and reads(op, part)
+
+
+@functools.cache
+def reads(function: Any, place: int) -> bool:
+    """Return whether a function may read the argument at a place.
+
+    >>> reads(lambda begin, mean, end: mean, 0), reads(lambda begin, mean, end: mean, 1)
+    (False, True)
+    """
+    if not isinstance(function, FunctionType) or place >= function.__code__.co_argcount:
+        return True
+    name = function.__code__.co_varnames[place]
+    return any(
+        instruction.argval == name  # or, from Python 3.13 on, one of two that are loaded at once
+        or (isinstance(instruction.argval, tuple) and name in instruction.argval)
+        for instruction in dis.get_instructions(function)
+    )
+
+
+def is_unit(node: Node) -> bool:
+    """Return whether a node's value is always None, as that of `match` is."""
+    match node:
+        case Atom(op=op) | Split(op=op) | Combine(op=op):
+            return op is unit
+        case Iterate(init=init, step=step):
+            return step is unit and init is None
+        case Constant(value):
+            return value is None
+        case Either(parts):
+            return all(map(is_unit, parts))
+        case _:
+            return False
+
+
+def maker_of(node: Node) -> str:
+    """Return the function that gives a node's values, or its accumulator, for messages."""
+    match node:
+        case Atom(op=op) | Split(op=op) | Combine(op=op) if op is not None:
+            return f"{name_of(op)} of {shortly(node)}"
+        case Iterate(step=step):
+            return f"{name_of(step)} of {shortly(node)}"
+        case Window(window=window):
+            return f"{window.fold.name} of {shortly(node)}"
+        case _:
+            return f"the value of {shortly(node)}"
+
+
+def nodes_of(node: Node) -> Iterator[Node]:
+    """Yield a node and all nodes below it."""
+    yield node
+    for part in node.parts:
+        yield from nodes_of(part)

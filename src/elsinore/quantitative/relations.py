@@ -1,0 +1,130 @@
+"""Relational operations on mappings, for `apply` and `combine`: select, project, join, aggregate.
+
+(StreamQRE, Section 2, "Relational types and operations": a mapping is a relation with a key.) They
+take what `map_collect` and `counts` give, return new mappings with keys in the same order, and are
+compiled where their functions can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from elsinore.errors import QuerySemanticError
+from elsinore.quantitative.folds import Fold
+from elsinore.quantitative.regex import name_of
+
+Relation = Mapping[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The entries of a mapping that satisfy a test of key and value."""
+
+    test: Callable[[Any, Any], Any]
+
+    @property
+    def __name__(self) -> str:
+        """What the operation is called."""
+        return f"select({name_of(self.test)})"
+
+    def __call__(self, relation: Relation) -> dict[Any, Any]:
+        """Return the entries that satisfy the test."""
+        return {key: value for key, value in relation.items() if self.test(key, value)}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A mapping with another value for each key."""
+
+    function: Callable[[Any, Any], Any]
+
+    @property
+    def __name__(self) -> str:
+        """What the operation is called."""
+        return f"project({name_of(self.function)})"
+
+    def __call__(self, relation: Relation) -> dict[Any, Any]:
+        """Return the mapping with new values."""
+        return {key: self.function(key, value) for key, value in relation.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A mapping of the keys that two mappings have in common."""
+
+    function: Callable[[Any, Any], Any]
+
+    @property
+    def __name__(self) -> str:
+        """What the operation is called."""
+        return f"join({name_of(self.function)})"
+
+    def __call__(self, left: Relation, right: Relation) -> dict[Any, Any]:
+        """Return the common keys with the function of both values."""
+        return {
+            key: self.function(value, right[key]) for key, value in left.items() if key in right
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A fold of a mapping's values, in the order of the mapping."""
+
+    fold: Fold
+
+    @property
+    def __name__(self) -> str:
+        """What the operation is called."""
+        return f"aggregate({self.fold})"
+
+    def __call__(self, relation: Relation) -> Any:
+        """Return the fold of the values."""
+        total = self.fold.init
+        for value in relation.values():
+            total = self.fold.step(total, value)
+        return total if self.fold.finish is None else self.fold.finish(total)
+
+
+def select(test: Callable[[Any, Any], Any]) -> Select:
+    """Return an operation on mappings: the entries for which `test(key, value)` is true.
+
+    >>> import elsinore.quantitative as qre
+    >>> often = qre.apply(qre.iterate(qre.atom(), qre.counts()), qre.select(lambda v, n: n > 1))
+    >>> often.start().extend("abba")[1][-1]
+    {'a': 2, 'b': 2}
+    """
+    return Select(_function(test, "select"))
+
+
+def project(function: Callable[[Any, Any], Any]) -> Project:
+    """Return an operation on mappings: `function(key, value)` in place of each value."""
+    return Project(_function(function, "project"))
+
+
+def join(function: Callable[[Any, Any], Any]) -> Join:
+    """Return an operation on two mappings: `function(left, right)` for each common key.
+
+    Its place is in `combine`, whose parts match the same items.
+    """
+    return Join(_function(function, "join"))
+
+
+def aggregate(fold: Fold) -> Aggregate:
+    """Return an operation on mappings: the fold of the values, in the order of the mapping.
+
+    >>> import elsinore.quantitative as qre
+    >>> counted = qre.iterate(qre.atom(), qre.counts())
+    >>> qre.apply(counted, qre.aggregate(qre.max())).start().extend("abba")[1]
+    [1, 1, 2, 2]
+    """
+    if not isinstance(fold, Fold):
+        raise QuerySemanticError(f"aggregate takes a fold, such as sum(), not {fold!r}.")
+    return Aggregate(fold)
+
+
+def _function(function: Any, name: str) -> Callable[[Any, Any], Any]:
+    if not callable(function):
+        raise QuerySemanticError(f"{name} takes a function of two values, not {function!r}.")
+    return function  # type: ignore[no-any-return]
