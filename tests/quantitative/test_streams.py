@@ -225,7 +225,7 @@ def test_rows_that_change_nothing_may_be_left_out(case: tuple[Query, list[Any]])
     ]
     runs = Runs(query.machines, {}, compiled=False)
     told = np.array([runs.bits.of(item) for item in stream], np.int64)
-    found = take(rows, table, told, runs.idle)
+    found = take(rows, table, told)
     assert list(zip(*found, strict=True)) == expected
     assert rows.position == len(stream)
     assert rows.value == singly.value

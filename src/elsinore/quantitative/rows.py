@@ -1,4 +1,4 @@
-"""Rows of tables through a query's machines: the interpreter's, and the compiled one.
+"""Rows of tables through a query: by compiled code, by loops in Python, or by the generic loop.
 
 Each row belongs to a stream, told by its code 0, 1, ... What is true of the rows' predicates is
 told by whoever brings them: an integer of bits for each row (`Bits`).
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from elsinore.quantitative.lowered import Lowered, Memory
 
 CHUNK = 1 << 16  # rows made records at a time
-FLAT = 256  # rows from which on the interpreter's machine is written as flat loops
+FLAT = 256  # rows from which on a query is written as loops
 MOST_MOVED = 10_000  # streams that go over to another machine when nulls come
 MOST_TEXTS = 1 << 20  # that were met, before those that nobody refers to are forgotten
 
@@ -50,41 +50,35 @@ class Found:
 
 
 def take(
-    stream: Stream, table: pa.Table, truths: Any, idle: Any = None, reads: set[str] | None = None
+    stream: Stream, table: pa.Table, truths: Any, reads: set[str] | None = None
 ) -> tuple[list[int], list[Any]]:
     """Give the rows of a table to a stream; return after which there are values, and which.
 
-    truths: the bits of the first stage's predicates, row by row; idle: by bits, whether such items
-    change nothing; reads: the attributes that functions read, None: any.
+    truths: the bits of the first stage's predicates, row by row; reads: the attributes that
+    functions read, None: any.
     """
     names = tuple(n for n in table.column_names if reads is None or n in reads)
-    record = record_type(names)
     places: list[int] = []
     values: list[Any] = []
     for start in range(0, table.num_rows, CHUNK):
         part, bits = table.slice(start, CHUNK), truths[start : start + CHUNK]
-        rows = None if idle is None else np.flatnonzero(~idle[bits])
-        few = part.select(names)
-        if rows is not None and len(rows) < part.num_rows:
-            few, bits = few.take(to_arrow(rows)), bits[rows]
-        columns = [few[name].to_pylist() for name in names]
         begin = stream.position
-        items = list(map(record, *columns)) if columns else [record()] * len(bits)
         try:
-            if rows is None:
-                rows_of_values, more_values = stream.extend_records(items, bits.tolist())
-            else:
-                at = rows.tolist()
-                rows_of_values, more_values = stream.extend_among(
-                    items, bits.tolist(), at, part.num_rows
-                )
+            few, more = stream.extend_records(_records(part, names), bits.tolist())
         except OperationError as error:
             if len(stream.stages) == 1:  # else it may be a later stage's item
                 show_whole(error, part, error.position - begin)
             raise
-        places += [place + start for place in rows_of_values]
-        values += more_values
+        places += [place + start for place in few]
+        values += more
     return places, values
+
+
+def _records(table: pa.Table, names: tuple[str, ...]) -> list[Any]:
+    """Return the rows of a table as records with some attributes."""
+    record = record_type(names)
+    columns = [table[name].to_pylist() for name in names]
+    return list(map(record, *columns)) if columns else [record()] * table.num_rows
 
 
 def show_whole(error: OperationError, table: pa.Table, row: int) -> None:
@@ -97,9 +91,9 @@ class Runs:
     """A query's streams, told by codes, and the machines that run them.
 
     Compiled machines run where there are some for the columns (`schema`), one for each query of a
-    pipeline; the interpreter's where a function may read a null that compiled code has no place
-    for, and from where compiled code raised: it says what is wrong, or computes what compiled code
-    cannot. The values are the same. `tell` returns the bits of a pipeline's later predicates.
+    pipeline. Python runs where a function may read a null that compiled code has no place for, and
+    from where compiled code raised: it says what is wrong, or computes what compiled code cannot.
+    The values are the same. `tell` returns the bits of a pipeline's later predicates.
     """
 
     def __init__(
@@ -111,13 +105,13 @@ class Runs:
         tell: Tell | None = None,
     ) -> None:
         self._first = Stream.from_machines(machines)
-        self._plain: dict[int, Stream] = {}  # those that the interpreter runs
+        self._plain: dict[int, Stream] = {}  # those that the generic loop runs
         self._memories: list[Memory] = []  # of the compiled machines, one for each stage
         self._few = MOST_TEXTS  # texts that they may have met
         self._stages = tuple(machine.node for machine in machines)
         self._schema, self._tell = schema, tell
         self._reads = attributes_read_of(self._stages[0])
-        self._flat: FlatStates | None = None  # the interpreter's machine as flat loops
+        self._flat: FlatStates | None = None  # the first stage as loops
         self._is_flat = len(self._stages) == 1  # whether there may be such
         self._refused: set[frozenset[str]] = set()  # columns with nulls that are not compiled
         if compiled and numba_is_installed():
@@ -281,7 +275,7 @@ class Runs:
             memory.grow(count)
 
     def _take_in(self) -> None:
-        """Hand the interpreter's streams to the compiled machines, where these can hold them."""
+        """Hand streams to the compiled machines, where these can hold them."""
         if not self._memories:
             return
         for code, stream in list(self._plain.items()):
@@ -353,7 +347,7 @@ class Runs:
         )
 
     def _piped(self, table: pa.Table, truths: Any, codes: Any, arrays: Sequence[Any]) -> Found:
-        """Run all stages, one after another; where one raises, the interpreter does all again."""
+        """Run all stages, one after another; where one raises, Python does all again."""
         before = [memory.copy() for memory in self._memories]
         rows, bits, of_rows = np.arange(len(truths)), truths, codes
         values: list[pa.Array] = []
@@ -399,13 +393,10 @@ class Runs:
             return Found(row_of_value, None)
         return Found(row_of_value[order], pa.concat_arrays(every).take(to_arrow(order)))
 
-    # --- the interpreter ------------------------------------------------------------------------
-
-    def _take(self, stream: Stream, table: pa.Table, bits: Any) -> tuple[list[int], list[Any]]:
-        return take(stream, table, bits, self.idle, self._reads)
+    # --- Python ---------------------------------------------------------------------------------
 
     def _interpreted(self, table: pa.Table, bits: Any, codes: Any, begin: int) -> tuple[Any, Any]:
-        """Give rows from a place on to the interpreter's machine, stream by stream."""
+        """Give rows from a place on to loops, or to the generic loop stream by stream."""
         if self._is_flat and not self._memories and begin == 0 and (
             self._flat is not None or table.num_rows >= FLAT
         ):  # fmt: skip
@@ -416,7 +407,7 @@ class Runs:
         if len(keys) and keys[0] == keys[-1] and (keys == keys[0]).all():
             code = int(keys[0])
             stream = self._plain[code] = self.stream(code)
-            few, values = self._take(stream, table.slice(begin), bits[begin:])
+            few, values = take(stream, table.slice(begin), bits[begin:], self._reads)
             return np.array(few, np.int64) + begin, values
         places: list[int] = []
         all_values: list[Any] = []
@@ -429,7 +420,7 @@ class Runs:
         return np.array(places, np.int64), all_values
 
     def _flattened(self, table: pa.Table, bits: Any, codes: Any) -> tuple[Any, list[Any] | Made]:
-        """Give rows to flat loops; those at which a function raises to the interpreter."""
+        """Give rows to loops; those at which a function raises to the generic loop."""
         self._flatten(int(codes.max()) + 1)
         flat, columns = self._flat, _Columns(table)
         assert flat is not None
@@ -460,7 +451,7 @@ class Runs:
         return np.concatenate(places), values
 
     def _flatten(self, count: int) -> None:
-        """Let flat loops run all streams, with codes below `count` those that are new as well."""
+        """Let loops run all streams, with codes below `count` those that are new as well."""
         if self._flat is None:
             names = tuple(self._schema)
             names = tuple(n for n in names if self._reads is None or n in self._reads)
@@ -474,20 +465,16 @@ class Runs:
             del self._plain[code]
 
     def _leave_flat(self) -> None:
-        """Let the interpreter run all streams: there can be no flat loops."""
+        """Let the generic loop run all streams: there can be no loops."""
         if self._flat is not None:
             streams = {code: self.stream(code) for code in range(self._flat.count)}
             self._flat, self._plain = None, streams | self._plain
         self._is_flat = False
 
     def _by_code(self, table: pa.Table, truths: Any, codes: Any) -> tuple[list[int], list[Any]]:
-        """Give rows of several streams to the interpreter's machine."""
-        kept = np.ones(len(truths), bool) if self.idle is None else ~self.idle[truths]
+        """Give rows of several streams to the generic loop."""
         names = tuple(n for n in table.column_names if self._reads is None or n in self._reads)
-        columns = [table[name].filter(to_arrow(kept)).to_pylist() for name in names]
-        record = record_type(names)
-        items = list(map(record, *columns)) if columns else [record()] * int(kept.sum())
-        number = np.cumsum(kept) - 1  # of a row's item
+        items = _records(table, names)
         order = np.argsort(codes, kind="stable")
         edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
         rows_and_values: list[tuple[int, Any]] = []
@@ -495,15 +482,11 @@ class Runs:
             rows = order[start:stop]
             code = int(codes[rows[0]])
             stream = self._plain[code] = self.stream(code)
-            at = np.flatnonzero(kept[rows])
-            few = [items[n] for n in number[rows[at]].tolist()]
-            bits = truths[rows[at]].tolist()
             begin = stream.position
             try:
-                if self.idle is None:
-                    places, values = stream.extend_records(few, bits)
-                else:
-                    places, values = stream.extend_among(few, bits, at.tolist(), len(rows))
+                places, values = stream.extend_records(
+                    [items[row] for row in rows.tolist()], truths[rows].tolist()
+                )
             except OperationError as error:
                 if len(stream.stages) == 1:
                     show_whole(error, table, int(rows[error.position - begin]))
@@ -526,7 +509,7 @@ class _Columns(dict[str, pa.Array]):
 
 
 def joined(parts: Sequence[pa.Array], values: list[Any]) -> list[pa.Array]:
-    """Return columns of a machine's values, and more values of the interpreter's."""
+    """Return columns of a machine's values, and more values of Python's."""
     if not values:
         return list(parts)
     made = as_array(values)

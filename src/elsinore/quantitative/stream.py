@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,18 @@ def _has(cause: BaseException | None, item: Any) -> str:
 
 @dataclass(slots=True)
 class Machine:
-    """What runs the streams of a query; each of them has a state of its own."""
+    """What runs the streams of a query; each of them has a state of its own.
+
+    lowered: compiled machines, by columns' types; loops: the query written as loops, which holds
+    the state of one stream while that takes items; None also where it cannot be written so.
+    """
 
     node: Node
     program: Program
-    lowered: dict[Any, Any] = field(default_factory=dict)  # compiled machines, by columns' types
+    lowered: dict[Any, Any] = field(default_factory=dict)
+    loops: FlatStates | None = None
+    can_loop: bool = True
+    lock: Lock = field(default_factory=Lock)  # of the loops
 
     @classmethod
     def from_node(cls, node: Node) -> Machine:
@@ -92,17 +100,12 @@ class Machine:
 
 @dataclass(slots=True)
 class Stage:
-    """One query of a pipeline: its machine, its state, and how many items it has taken.
-
-    loops: the query written as loops, once many items have come; None also where it cannot be.
-    """
+    """One query of a pipeline: its machine, its state, and how many items it has taken."""
 
     machine: Machine
     state: State
     value: Any  # at the items so far
     position: int = 0
-    loops: FlatStates | None = None
-    can_loop: bool = True
 
     def error(self, attempt: Attempt, cause: Exception, item: Any) -> OperationError:
         """Return the error of a user's function that raised at an item."""
@@ -128,19 +131,21 @@ class Stage:
         Returns how many were taken, after which of them there are values, and which. None where
         the query is not written as loops.
         """
-        if not self.can_loop:
+        machine = self.machine
+        if not machine.can_loop:
             return None
-        try:
-            if self.loops is None:
-                self.loops = FlatStates(self.machine.program, None, None)
-                self.loops.grow(1)
-            self.loops.put(0, self.state)
-            given = np.array(bits, self.machine.bits.kind)
-            places, values, stopped = self.loops.run(given, np.zeros(len(given), np.int32), items)
-        except NotFlat:
-            self.can_loop, self.loops = False, None
-            return None
-        self.state = self.loops.state(0) or self.state
+        with machine.lock:
+            try:
+                if machine.loops is None:
+                    machine.loops = FlatStates(machine.program, None, None)
+                    machine.loops.grow(1)
+                machine.loops.put(0, self.state)
+                given, codes = np.array(bits, machine.bits.kind), np.zeros(len(bits), np.int32)
+                places, values, stopped = machine.loops.run(given, codes, items)
+            except NotFlat:
+                machine.can_loop, machine.loops = False, None
+                return None
+            self.state = machine.loops.state(0) or self.state
         taken = len(items) if stopped is None else stopped
         self.position += taken
         values = values.records() if isinstance(values, Made) else values
@@ -250,7 +255,7 @@ class Stream:
         values: list[Any] = []
         place = 0
         while place < len(records):
-            if len(records) - place >= MANY:
+            if len(records) - place >= max(MANY, self.size):  # the state goes over, and comes back
                 if bits is None:
                     bits = [first.machine.bits.of(item) for item in records]
                 looped = self._loop(records[place:], bits[place:])
@@ -301,28 +306,6 @@ class Stream:
             taken = taken if number else looped[0]
             rows, items = [rows[n] for n in looped[1]], looped[2]
         return taken, rows, list(items)
-
-    def extend_among(
-        self, items: Sequence[Any], bits: Sequence[int], at: Sequence[int], count: int
-    ) -> tuple[list[int], list[Any]]:
-        """Take those of `count` items that may change something: item n is the `at[n]`th of all.
-
-        For a query alone that keeps no items by key. Returns what `extend` does, of all items.
-        """
-        (stage,) = self.stages
-        begin = stage.position
-        places: list[int] = []
-        values: list[Any] = []
-        for item, bits_of_item, place in zip(items, bits, at, strict=True):
-            stage.position = begin + place
-            has, value = self._take(item, bits_of_item)
-            if has:
-                places.append(place)
-                values.append(value)
-        stage.position = begin + count
-        if not places or places[-1] != count - 1:
-            stage.value = UNDEFINED
-        return places, values
 
     def _take(self, item: Any, bits: int) -> tuple[bool, Any]:
         """Take an item; return whether there is a value after it, and which.

@@ -129,7 +129,7 @@ class Context:
     shapes: Shapes = field(default_factory=Shapes)
     names: dict[str, Any] = field(default_factory=dict)  # what the code refers to
     constants: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # values and types
-    numbered: int = 1  # nodes, and one: names without a number are the interpreter's
+    numbered: int = 1  # nodes, and one
     levels: int = 0  # of keys within keys
     spelled_out: frozenset[str] = frozenset()  # the texts among constants
     orders_texts: bool = False  # whether the code asks which text comes first

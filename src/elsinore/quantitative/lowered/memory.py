@@ -25,7 +25,7 @@ STOPPED, TAKEN, SERIAL, FREE, RESULTS, SPARE = range(6)  # what a machine tells 
 class Memory:
     """The states of a query's streams, told by codes 0, 1, ..., and the machine that runs them.
 
-    `program` is the interpreter's machine of the same query, whose states it takes and gives;
+    `program` evaluates the same query in Python, and its states are taken and given;
     `texts` numbers the texts, for all machines of a pipeline; `idle` tells by items' bits whether
     they change nothing, if that is known.
     """

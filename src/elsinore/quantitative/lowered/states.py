@@ -1,4 +1,4 @@
-"""States of compiled machines as the interpreter's, and the other way round."""
+"""States of compiled machines as stacks of Python's values, and the other way round."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Heaped:
 
 
 class States:
-    """Reads and writes the states of a machine, whose interpreter's machine is `program`."""
+    """Reads and writes the states of a machine; `program` evaluates the same query in Python."""
 
     def __init__(self, machine: Compiled, program: Program, heaped: Heaped) -> None:
         self._machine, self._program, self.heaped = machine, program, heaped
@@ -91,7 +91,7 @@ class States:
         self._known: dict[int, Keys] = {}
         self._placed: dict[int, int] = {}
 
-    # --- to the interpreter ---------------------------------------------------------------------
+    # --- to stacks ------------------------------------------------------------------------------
 
     def state(self, memory: Any, at: int) -> State:
         """Return the stacks that the words at a place are, none of which is fresh."""
@@ -234,7 +234,7 @@ class States:
                 places += range(offset, offset + size(kind))
         return places
 
-    # --- from the interpreter -------------------------------------------------------------------
+    # --- from stacks ----------------------------------------------------------------------------
 
     def words(self, state: State) -> list[int]:
         """Return the words of a state. Raises OverflowError for what compiled code cannot hold."""

@@ -12,8 +12,7 @@ thread that ends starts others only at atoms that have been gone through already
 are changed in place. A node that threads may end at in several ways, or that is started anew when
 they do, notes the value, and goes on after its own atoms ("join").
 
-The same walk over the query writes Python for the interpreter and for the compiler; for the latter
-`lowered.emit` overrides the steps at the end of this class.
+`lowered.emit` says how each step is written, over words of memory.
 """
 
 from __future__ import annotations
