@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from elsinore.cli.app import app
 from elsinore.kernels import FOLDER_VARIABLE, folder_path
+from elsinore.matches import kind
 from elsinore.operators.registry import MODULES, kind_in
-from elsinore.trends import kind
 from elsinore.workload import Workload
 
 

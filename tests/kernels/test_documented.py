@@ -44,23 +44,23 @@ EXAMPLE = """
 import json
 import elsinore as el
 from elsinore.kernels import compiling, is_compiled, means
-from elsinore.trends.values.deviating import deviate
+from elsinore.matches.worlds import scan_worlds
 
 query = '''
-    QUERY slow
-    RETURN   rider, COUNT(*) AS trips, AVG(T.speed) AS speed, VARIANCE(T.speed)
-    PATTERN  SEQ(Request R, Travel T+, Pickup P)
-    WHERE    [rider] AND T.speed < 10
-    GROUP BY rider
-    WITHIN   30 minutes;
+    QUERY near
+    RETURN   R.rider, CONFIDENCE() AS chance
+    PATTERN  SEQ(Request R, Pickup P)
+    WHERE    [rider]
+    WITHIN   30 minutes
+    CONFIDENCE >= 0.1;
 '''
-rows = [(0, "Request", None), (60, "Travel", 8.0), (120, "Travel", 6.0), (180, "Travel", 31.0),
-        (240, "Pickup", None)]
-events = [{"time": t, "type": kind, "rider": 7, "speed": speed} for t, kind, speed in rows]
+rows = [(0, "Request"), (1, "Pickup")]
+events = [{"time": t, "type": kind, "rider": 7} for t, kind in rows]
 with compiling():
-    found = el.Workload.parse(query).run(events)["slow"].to_pylist()
-assert means.shortcuts() is None and is_compiled(deviate)
-print(json.dumps([(row["trips"], row["speed"]) for row in found]))
+    workload = el.Workload.parse(query)
+    found = workload.run(events, time_interval=("time", "time + 2"))["near"].to_pylist()
+assert means.shortcuts() is None and is_compiled(scan_worlds)
+print(json.dumps([(row["R.rider"], row["chance"]) for row in found]))
 """
 
 
@@ -106,7 +106,7 @@ def test_a_query_compiles_by_documented_means_alone(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert json.loads(done.stdout) == [[3, 7.0]]
+    assert json.loads(done.stdout) == [[7, pytest.approx(2 / 3)]]
     assert not list(tmp_path.rglob("*.kernel"))
 
 

@@ -12,6 +12,6 @@ OPTIONS = OperatorOptions(one_slot=False, ordered=True, sharing=Sharing.DYNAMIC,
 
 @pytest.mark.parametrize("where", ["", "WHERE b[i].v >= b[i-1].v"])
 def test_units_are_closed_bit_by_bit(where: str) -> None:
-    text = f"QUERY q RETURN COUNT(*), VARIANCE(b.v) PATTERN SEQ(A, B b+) {where} WITHIN 9 seconds;"
+    text = f"QUERY q RETURN A.time, b[].v PATTERN SEQ(A, B+ b[]) {where} WITHIN 9 seconds;"
     (unit,) = Workload.parse(text).plan.units
     rehearse_closing(unit, OPTIONS)

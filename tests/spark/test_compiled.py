@@ -17,19 +17,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WORKLOAD = """
-    QUERY slow
-    RETURN   rider, COUNT(*) AS trends, VARIANCE(T.speed) AS spread, MIN(T.speed) AS least
-    PATTERN  SEQ(Request R, Travel T+, Pickup P)
-    WHERE    [rider] AND T.speed < 10
-    GROUP BY rider
-    WITHIN   30 minutes;
-
-    QUERY rising
-    RETURN   COUNT(*) AS trends
-    PATTERN  SEQ(Request R, Travel T+)
-    WHERE    [rider] AND T[i].speed >= T[i-1].speed
-    WITHIN   30 minutes;
+    QUERY near
+    RETURN   R.rider, CONFIDENCE() AS chance
+    PATTERN  SEQ(Request R, Pickup P)
+    WHERE    [rider]
+    WITHIN   30 minutes
+    CONFIDENCE >= 0.1;
 """
+UNCERTAIN = ("time", "time + 2")
 EVENTS = [
     {"time": 60 * n, "type": kind, "rider": rider, "speed": speed}
     for rider in range(40)
@@ -68,28 +63,28 @@ def test_workers_that_begin_with_an_empty_folder_compile_nothing(
     assert {folder for _, _, folder in before.values()} == {str(worker_folder)}
     frame = spark.createDataFrame(pa.Table.from_pylist(EVENTS))
     workload = el.Workload.parse(WORKLOAD)
-    with workload.run(frame) as results:
-        assert results["slow"].count() == 40
-        assert results["rising"].collect()[0]["trends"] == 40 * 5
+    with workload.run(frame, time_interval=UNCERTAIN) as results:
+        assert results["near"].count() == 40
     loaded = set()
     for process, (compiled, read, _) in workers(spark).items():
         known = len(before[process][0]) if process in before else 0
         assert compiled[known:] == []
         loaded |= set(read)
     engines = {name.rpartition(".")[0] for name in loaded}
-    assert "elsinore.trends.values.deviating" in engines
+    assert "elsinore.matches.worlds" in engines
 
 
 def test_what_a_job_needs_is_noted_once(
     spark: "SparkSession", tmp_path: "Path", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "kernels"))
-    workload = el.Workload.parse("QUERY q RETURN COUNT(*) AS trends PATTERN SEQ(Request R, X+);")
+    trends = el.Workload.parse("QUERY q RETURN COUNT(*) AS trends PATTERN SEQ(Request R, X+);")
+    matches = el.Workload.parse(WORKLOAD)
     frame = spark.createDataFrame(pa.Table.from_pylist(EVENTS))
     for _ in range(2):
-        workload.run(frame).close()
-        notes = list((tmp_path / "kernels").glob(f"*{NOTE}"))
-        assert len(notes) == 2  # one for the shuffle, one for the query
+        trends.run(frame).close()  # needs none
+        matches.run(frame, time_interval=UNCERTAIN).close()
+        assert len(list((tmp_path / "kernels").glob(f"*{NOTE}"))) == 1
 
 
 def test_a_job_whose_rehearsal_fails_runs_all_the_same(

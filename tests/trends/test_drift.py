@@ -19,11 +19,10 @@ from elsinore.local import run
 from elsinore.model.window import Window
 from elsinore.operators import plan
 from elsinore.plan import Granularity
-from elsinore.plan.epochs import TURNS, Epochs, epoch_in_turn, epoch_of, turn_of, turns_of
+from elsinore.plan.epochs import TURNS, epoch_of, epochs_at, turn_of, turns_of
 from elsinore.runtime.options import RunOptions
 from elsinore.trends.kind import spec_of
-from elsinore.trends.values.deviating import Rows
-from elsinore.trends.values.shifts import Shifts
+from elsinore.trends.values.shifts import Rows, Shifts
 from support.units import UnitInput, unit_inputs
 from trends.test_actions import folded
 
@@ -226,8 +225,7 @@ def test_an_event_is_in_the_epochs_of_its_windows_each_of_another_turn(
     turns = {turn_of(window, index): epoch_of(window, index) for index in indices}
     assert len(turns) == len(epochs) <= turns_of(window) <= TURNS
     for turn in range(turns_of(window)):
-        epoch = epoch_in_turn(epoch_of(window, window.first(time)), turn, turns_of(window))
-        held = epoch <= epoch_of(window, window.last(time))
+        (epoch,), (held,) = epochs_at(window, np.array([time]), turn)
         assert held == (turn in turns)
         assert not held or epoch == turns[turn]
 
@@ -238,19 +236,15 @@ def shifts_of(window: str) -> Shifts:
 
 
 def deviations(
-    shifts: Shifts, window: str, groups: Any, times: Any, values: Any
+    shifts: Shifts, text: str, groups: Any, times: Any, values: Any
 ) -> NDArray[np.float64]:
     """Return the deviation of each value in each turn, 0 where it is in no epoch of that."""
-    (unit,) = plan(parse_workload(text_of(window, grouped=False))).units
-    epochs, size = Epochs.of(spec_of(unit).squared[0].window), len(values)
+    (unit,) = plan(parse_workload(text_of(text, grouped=False))).units
+    window, size = spec_of(unit).squared[0].window, len(values)
     cells = shifts.cells(np.zeros(size, np.int64), np.array(groups, np.int64))
     times, values = np.array(times, np.int64), np.array(values, np.float64)
-    found, turns = np.zeros((2 * epochs.turns, size)), np.arange(epochs.turns)
     rows = Rows(cells, times, values, np.ones(size, np.uint8))
-    shifts.deviate(rows, epochs, turns + epochs.turns, turns, found)
-    deviated, squares = np.split(found, 2)
-    assert (squares == deviated**2).all()
-    return deviated
+    return np.array(shifts.deviations(rows, window))
 
 
 def test_shifts_stay_as_they_are_chosen_and_are_forgotten_with_their_windows() -> None:

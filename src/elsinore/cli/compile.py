@@ -8,7 +8,6 @@ import typer
 
 from elsinore.cli.console import ArgumentError, reported
 from elsinore.operators import OperatorOptions
-from elsinore.operators.panes import Panes
 from elsinore.operators.registry import MODULES, kind_in
 from elsinore.plan import Sharing
 from elsinore.words import count
@@ -22,7 +21,7 @@ _CLOSING = OperatorOptions(
 
 @reported
 def compile_all() -> None:
-    """Compile in advance what trend and match queries need.
+    """Compile in advance what match queries need.
 
     The compiled code is kept in the folder that ELSINORE_CACHE_DIR names, or else in elsinore in
     your cache folder, and is for this processor, this Python and this release. Quantitative queries
@@ -30,7 +29,7 @@ def compile_all() -> None:
     compiles and keeps there.
     """
     from elsinore.kernels import SHELF, compiling, numba_is_installed  # noqa: PLC0415 - Numba
-    from elsinore.operators.rehearsal import rehearse_closing, rehearse_panes  # noqa: PLC0415
+    from elsinore.operators.rehearsal import rehearse_closing  # noqa: PLC0415
 
     if not numba_is_installed():
         raise ArgumentError(
@@ -52,10 +51,6 @@ def compile_all() -> None:
             for unit in workload.plan.units:
                 with compiling():
                     rehearse_closing(unit, _CLOSING)
-                panes = kind.panes(unit)
-                if isinstance(panes, Panes):
-                    with compiling():
-                        rehearse_panes(unit, panes, ordered=False)
     seconds = time.monotonic() - begun
     typer.echo(
         f"{count(len(SHELF.compiled), 'kernel')} compiled, {len(SHELF.loaded)} there already, "

@@ -197,13 +197,6 @@ class Kind(Protocol):
         """Return whether an operator still reads a batch when it has taken the one after it."""
         return True
 
-    def rehearsal_events(self, unit: Unit) -> int:
-        """Return how many events of a key make the kernels run that a unit needs.
-
-        A few, where work grows fast with events: what is made up may all match.
-        """
-        return 8
-
     def rehearsals(self) -> Sequence[Rehearsal]:
         """Return workloads whose runs need all kernels of the kind, for `elsinore compile`."""
         return ()

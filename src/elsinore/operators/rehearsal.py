@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.operators.operator import OperatorOptions
-from elsinore.operators.panes import Panes, action_type
 from elsinore.operators.registry import kind_for
 from elsinore.plan import Travel, Unit
 
+EVENTS = 8  # of a key: few, as what is made up may all match
 _SECOND = 10**6  # microseconds
 _BITS = 4  # what is there at the first closing is made by it, and used by those that follow
 
@@ -23,7 +23,7 @@ def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataTy
     types: what the attributes that the unit carries, and those it groups by, are in the input.
     """
     kind = kind_for(unit)
-    batch = events_for(unit, types, kind.rehearsal_events(unit))
+    batch = events_for(unit, types, EVENTS)
     operator = kind.operator(unit, options)
     partials = [*operator.process(batch), *operator.close()]
     groups = [to_arrow([None, None], types[name]) for name in unit.group_by]
@@ -44,7 +44,7 @@ def rehearse_closing(unit: Unit, options: OperatorOptions) -> None:
     """Give a unit's made-up events of one key bit by bit, and close windows after each bit."""
     kind = kind_for(unit)
     types = dict.fromkeys((*unit.carried, *unit.group_by), pa.float64())
-    events = events_for(unit, types, kind.rehearsal_events(unit))
+    events = events_for(unit, types, EVENTS)
     place = events.schema.get_field_index("time")
     times = pa.compute.multiply(events.column("time"), _SECOND)
     events = events.set_column(place, "time", times)
@@ -54,20 +54,6 @@ def rehearse_closing(unit: Unit, options: OperatorOptions) -> None:
         bit = events.slice(first, rows)
         operator.process(bit, bit.column("time")[-1].as_py())
     operator.close()
-
-
-def rehearse_panes(unit: Unit, panes: Panes, *, ordered: bool) -> None:
-    """Combine a unit's made-up events of two keys, and fold what comes of them with the events."""
-    batch = events_for(unit, {}, 8)
-    half = np.array([0, batch.num_rows // 2, batch.num_rows], np.int64)
-    stretches = panes.combiner(ordered=ordered).of(half[:1], half[1:2], batch)
-    rows = to_arrow(stretches.first)
-    actions = {name: batch.column(name).take(rows) for name in ("key", "group", "time")}
-    actions["last"] = batch.column("time").take(to_arrow(stretches.last))
-    raw = [action.tobytes() for action in stretches.actions]
-    actions["action"] = to_arrow(raw, action_type(panes.size))
-    folder = panes.folder(ordered=ordered)
-    folder.process(batch.slice(int(half[1])), pa.RecordBatch.from_pydict(actions), final=True)
 
 
 def events_for(unit: Unit, types: Mapping[str, pa.DataType], count: int) -> pa.RecordBatch:

@@ -10,11 +10,11 @@ the whole stream, without WITHIN.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import numpy as np
+from numpy.typing import NDArray
 
 from elsinore.model.window import Numbers, Window, overlap_of
 
-FOREVER = 2**63 - 1  # as a time, after all others
 TURNS = 2  # at most: each costs two sums for every attribute whose variance is asked for
 
 
@@ -51,31 +51,17 @@ def turn_of(window: Window | None, index: Numbers) -> Numbers:
     return epoch_of(window, index) % turns_of(window)
 
 
-def epoch_in_turn(first: int, turn: int, turns: int) -> int:
-    """Return the first epoch of a turn from one on. Engines compile it.
+def epochs_at(
+    window: Window | None, times: NDArray[np.int64], turn: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the epoch of a turn in which each time may be, and whether it is in it.
 
-    >>> [epoch_in_turn(7, turn, 2) for turn in range(2)]
-    [8, 7]
+    >>> epochs, is_inside = epochs_at(Window(10, 4), np.array([3, 4, 8, 9]), 0)
+    >>> epochs.tolist(), is_inside.tolist()
+    ([0, 0, 0, 0], [True, True, True, True])
     """
-    return first + (turn - first) % turns
-
-
-class Epochs(NamedTuple):
-    """Windows [origin + k*step, ... + within), of which so many make an epoch, in turns.
-
-    within FOREVER: one for the whole stream, in an epoch of its own.
-    """
-
-    within: int
-    step: int
-    origin: int
-    windows: int
-    turns: int
-
-    @classmethod
-    def of(cls, window: Window | None) -> Epochs:
-        """Return the epochs of a query with such windows."""
-        if window is None:
-            return cls(FOREVER, 0, -FOREVER, 1, 1)
-        of_epochs = windows_in(window), turns_of(window)
-        return cls(window.within, window.step, window.origin, *of_epochs)
+    if window is None:
+        return np.zeros(len(times), np.int64), np.ones(len(times), np.bool_)
+    epochs = epoch_of(window, window.first(times))
+    epochs = epochs + (turn - epochs) % turns_of(window)
+    return epochs, epochs <= epoch_of(window, window.last(times))

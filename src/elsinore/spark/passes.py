@@ -15,7 +15,6 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from elsinore.operators import OperatorOptions, kind_for
-from elsinore.operators.panes import Panes
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.columnar import Layout, Stretches
 from elsinore.runtime.finishing import Finish, Outputs
@@ -24,8 +23,6 @@ from elsinore.runtime.rejects import REFUSAL
 from elsinore.runtime.travelling import travelling
 from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
 from elsinore.spark.classify import class_column
-from elsinore.spark.combining import panes_of
-from elsinore.spark.compiled import hand_over_panes
 from elsinore.spark.events import Events
 from elsinore.spark.expressions import Columns, quoted
 from elsinore.spark.finishing import ANSWERS, FinishAll
@@ -159,14 +156,11 @@ class Pass:
     def _operators(self) -> MapInArrow:
         """Return what runs the operators over a partition's blobs."""
         blobs = self._blobs
-        options, session = self.events.options, self.events.frame.sparkSession
+        options = self.events.options
         actions, again, combined = None, None, 0
         combine = None if blobs.read is None else blobs.read.task.combine
         if blobs.read is not None and combine is not None:
             actions, again, combined = combine.layout, blobs.read.task.again, combine.number
-            panes = panes_of(combine.unit)
-            assert isinstance(panes, Panes), panes
-            hand_over_panes(session, combine.unit, panes, ordered=bool(options.order_by))
         share = None
         if blobs.stretches is not None and blobs.stretches.crossing:
             share = Share.of(self.units, blobs.stretches, blobs.partitions)
@@ -176,7 +170,7 @@ class Pass:
             layout=blobs.layout,
             options=operator_options(options),
             orders=tuple(f"o{n}" for n in range(len(options.order_by))),
-            memory=task_memory(session),
+            memory=task_memory(self.events.frame.sparkSession),
             statistics=self.statistics,
             actions=actions,
             combined=combined,

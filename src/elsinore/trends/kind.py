@@ -17,7 +17,6 @@ from elsinore.operators import (
     Operator,
     OperatorOptions,
     OperatorStatistics,
-    Rehearsal,
     ResultForm,
     Sample,
 )
@@ -36,7 +35,6 @@ from elsinore.plan.explain import TemplateGraph, template_graph
 from elsinore.plan.explain.text import query_warnings, unit_facts, unit_lines
 from elsinore.plan.panes import can_combine
 from elsinore.trends.engine.units import engine_unit
-from elsinore.trends.rehearsals import REHEARSALS
 from elsinore.trends.statistics import TrendStatistics
 
 if TYPE_CHECKING:
@@ -63,7 +61,7 @@ class Trends(Kind):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator: that of the unit's path."""
-        from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - Numba
+        from elsinore.trends.operators import GivingOut, operator_of  # noqa: PLC0415 - the engine
 
         spec, recorder = spec_of(unit), None
         if options.record:
@@ -83,7 +81,7 @@ class Trends(Kind):
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator that `save` made the bytes of."""
-        from elsinore.trends.operators import GivingOut  # noqa: PLC0415 - Numba
+        from elsinore.trends.operators import GivingOut  # noqa: PLC0415 - the engine
 
         return GivingOut.load(spec_of(unit), blob)
 
@@ -93,7 +91,7 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> Sequence[pa.Schema]:
         """Return the columns of totals, which all queries of a unit share."""
-        from elsinore.trends.partials import totals_fields  # noqa: PLC0415 - Numba
+        from elsinore.trends.partials import totals_fields  # noqa: PLC0415 - the engine
 
         spec = spec_of(unit)
         return [totals_fields(spec, exact=spec.exact)] * len(unit.queries)
@@ -106,7 +104,7 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> ResultForm:
         """Return the form of a query's result: group attributes, window, aggregates."""
-        from elsinore.trends.results import result_form  # noqa: PLC0415 - Numba
+        from elsinore.trends.results import result_form  # noqa: PLC0415 - the engine
 
         return result_form(unit, spec_of(unit), query, groups, types)
 
@@ -119,13 +117,13 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
         """Return a query's result from its totals."""
-        from elsinore.trends.results import result_table  # noqa: PLC0415 - Numba
+        from elsinore.trends.results import result_table  # noqa: PLC0415 - the engine
 
         return result_table(unit, spec_of(unit), query, partials, groups, types)
 
     def families(self, unit: Unit) -> Sequence[Sequence[int]]:
         """Return the queries whose results differ in their rows alone, in lists."""
-        from elsinore.trends.results import families  # noqa: PLC0415 - Numba
+        from elsinore.trends.results import families  # noqa: PLC0415 - the engine
 
         return families(spec_of(unit))
 
@@ -138,13 +136,13 @@ class Trends(Kind):
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
         """Return the results of such queries in one table, with their places."""
-        from elsinore.trends.results import family_table  # noqa: PLC0415 - Numba
+        from elsinore.trends.results import family_table  # noqa: PLC0415 - the engine
 
         return family_table(unit, spec_of(unit), family, partials, groups, types)
 
     def bytes_per_key(self, unit: Unit) -> int:
         """Return how much memory each key takes, beside the events that are kept."""
-        from elsinore.trends.operators import bytes_per_key  # noqa: PLC0415 - Numba
+        from elsinore.trends.operators import bytes_per_key  # noqa: PLC0415 - the engine
 
         return bytes_per_key(spec_of(unit))
 
@@ -156,20 +154,12 @@ class Trends(Kind):
         """Return whether events are kept until windows close; else they act as they come."""
         return engine_unit(spec_of(unit)) is None
 
-    def rehearsal_events(self, unit: Unit) -> int:
-        """Return how many events a rehearsal of a unit takes."""
-        return 8 * len(unit.types)
-
-    def rehearsals(self) -> Sequence[Rehearsal]:
-        """Return workloads that go all ways through the engine."""
-        return REHEARSALS
-
     def panes(self, unit: Unit) -> Panes | str:
         """Return how a unit's events are combined by panes, or why they cannot be."""
         why_not = can_combine(spec_of(unit))
         if why_not is not None:
             return why_not
-        from elsinore.trends.actions import TrendPanes  # noqa: PLC0415 - Numba
+        from elsinore.trends.actions import TrendPanes  # noqa: PLC0415 - the engine
 
         return TrendPanes(spec_of(unit))
 

@@ -15,15 +15,13 @@ from elsinore.model.window import Window
 from elsinore.numeric.arrays import normal
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import CannotFoldError
-from elsinore.plan.epochs import Epochs
 from elsinore.plan.merged import QueryEnds
 from elsinore.trends.actions.combining import Actions as Combining
 from elsinore.trends.actions.folding import Folding, add_up, fold, pairs_of_rows
 from elsinore.trends.actions.shape import FIRST, ActionShape, Ints, pane_numbers
 from elsinore.trends.engine.tables import FOREVER
 from elsinore.trends.partials import totals_fields
-from elsinore.trends.values.deviating import Rows
-from elsinore.trends.values.shifts import Shifts
+from elsinore.trends.values.shifts import Rows, Shifts
 
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
@@ -199,17 +197,13 @@ class Fold:
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return [turn, action] by how much the shifts of epochs are less than those of actions."""
-        epochs = Epochs.of(self._unit.squared[place].window)
-        deviations = np.zeros((2 * epochs.turns, len(key)))
         rows = Rows(
             cells=self._shifts.cells(np.full(len(key), place), key),
             times=time,
             values=np.ascontiguousarray(shift),
             present=(~np.isnan(shift)).view(np.uint8),
         )
-        turns = np.arange(epochs.turns)
-        self._shifts.deviate(rows, epochs, turns + epochs.turns, turns, deviations)
-        return deviations[: epochs.turns]
+        return np.array(self._shifts.deviations(rows, self._unit.squared[place].window))
 
     def _runs(self, key: Ints, first: Ints, acted: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Return where events of one key and pane begin and end that follow one another."""

@@ -15,9 +15,8 @@ from elsinore.model.window import Window
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
-from elsinore.plan.epochs import Epochs, turns_of
-from elsinore.trends.values.deviating import Rows
-from elsinore.trends.values.shifts import Shifts
+from elsinore.plan.epochs import turns_of
+from elsinore.trends.values.shifts import Rows, Shifts
 
 EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest
     FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
@@ -69,8 +68,11 @@ def addends_of(
         cells = shifts.cells(column.places_of_types[types], groups)
         when = np.zeros_like(classes) if times is None else times
         rows = Rows(cells, when, values[column.attribute], present[column.attribute])
-        epochs = Epochs.of(None) if times is None else column.epochs
-        shifts.deviate(rows, epochs, column.squares, column.deviations, addends)
+        turns = shifts.deviations(rows, None if times is None else column.window)
+        for turn, places in enumerate(zip(column.squares, column.deviations, strict=True)):
+            deviations = turns[turn if turn < len(turns) else 0]  # one epoch is for all turns
+            with np.errstate(over="ignore"):
+                addends[places[0]], addends[places[1]] = deviations * deviations, deviations
     return addends, there
 
 
@@ -79,9 +81,9 @@ class _Deviated(NamedTuple):
 
     attribute: int  # in `unit.summed`
     places_of_types: NDArray[np.int64]  # in `unit.squared`, -1 for none; the last is of no type
-    epochs: Epochs
-    squares: NDArray[np.int64]  # [turn] -> place in `unit.addends`, ...
-    deviations: NDArray[np.int64]  # ... and that of what they are the squares of
+    window: Window | None
+    squares: list[int]  # [turn] -> place in `unit.addends`, ...
+    deviations: list[int]  # ... and that of what they are the squares of
 
 
 def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
@@ -92,17 +94,14 @@ def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
         deviated = []
         for name, window in pairs:
             squares, deviations = (
-                np.array(
-                    [
-                        unit.addends.index(Addend(kind, name, window, turn))
-                        for turn in range(turns_of(window))
-                    ]
-                )
+                [
+                    unit.addends.index(Addend(kind, name, window, turn))
+                    for turn in range(turns_of(window))
+                ]
                 for kind in SPREAD[:2]
             )
-            attribute, epochs = unit.summed.index(name), Epochs.of(window)
-            types = _places_of_types(unit, name, window)
-            deviated.append(_Deviated(attribute, types, epochs, squares, deviations))
+            attribute, types = unit.summed.index(name), _places_of_types(unit, name, window)
+            deviated.append(_Deviated(attribute, types, window, squares, deviations))
         unit.kept["deviated"] = of_addends, deviated
     return cast("tuple[NDArray[np.int64], list[_Deviated]]", unit.kept["deviated"])
 
