@@ -69,7 +69,6 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
         mock.patch.object(shares, "EVEN", even),  # whether windows of any length are spread
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),
         mock.patch("elsinore.operators.partials.MANY", 1),  # partial outputs of a thread
-        mock.patch("elsinore.trends.placed.MANY", 1),  # of them that are worth a kernel
     ):
         one = run(ready, table_of(events), RunOptions(threads=1))
         two = run(ready, table_of(events), RunOptions(threads=number))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.trends.kind import spec_of
-from elsinore.trends.partials import TotalsRoom, _in_order
-from elsinore.trends.values.shifts import Shifts
+from elsinore.trends.partials import PLACE, TotalsBatches, _in_order, merge, totals_fields
 
 FAR = 2**62
 NUMBERS = st.sampled_from((-FAR, -1, 0, 1, 2, 3, FAR))
@@ -50,33 +49,43 @@ def test_rows_of_a_dense_grid_come_in_order_without_being_sorted(left_out: float
     assert len(same) == len(rows) - 1
 
 
-@pytest.mark.parametrize(
-    ("waiting", "sizes"), [(10, [3, 10, 4, 1] * 15), (250, [250, 2, 3]), (300, [300, 2, 200])]
-)
-def test_batches_cut_from_one_room_keep_their_rows(waiting: int, sizes: list[int]) -> None:
-    kinds = {"query": pa.int32(), "group": pa.int32(), "window": pa.int64(), "cell0": pa.float64()}
-    schema = pa.schema(kinds | {"power0": pa.int32(), "shift0": pa.float64()})
-    (unit,) = plan(parse_workload("QUERY q RETURN VARIANCE(A.v) PATTERN A+")).units
-    room, shifts, batches = TotalsRoom(schema, 1), Shifts(spec_of(unit)), []
-    shifts.load(np.zeros((2, 1), np.int64), np.array([2.5]))
+def test_small_batches_keep_their_rows_when_others_are_made() -> None:
+    schema = pa.schema({"query": pa.int32(), "window": pa.int64(), "cell0": pa.float64()})
+    batches = TotalsBatches(schema)
+    sizes = [3, 0, 10, 4, 1, 4_000, 5_000, 200, 1]
+    made = []
     for number, rows in enumerate(sizes):
-        arrays = room.arrays(waiting)  # of which some are given out
-        windows, cells, codes = (
-            array.reshape(columns, -1) for array, columns in zip(arrays, (1, 1, 3), strict=True)
-        )
-        here = slice(room.begin, room.begin + rows)
-        windows[0, here], cells[0, here] = np.arange(rows), number + 0.5
-        codes[:, here] = [[0], [number % 2], [number]]
-        batches.append(room.cut(rows, shifts))
-    for number, (rows, batch) in enumerate(zip(sizes, batches, strict=True)):
+        columns = np.full(rows, number, np.int32), np.arange(rows), np.full(rows, number + 0.5)
+        made.append(batches.of(columns))
+    for number, (rows, batch) in enumerate(zip(sizes, made, strict=True)):
         assert batch.schema == schema
+        assert batch.column("query").to_pylist() == [number] * rows
         assert batch.column("window").to_pylist() == list(range(rows))
-        shift = 0.0 if number % 2 else 2.5
-        row = {
-            "query": 0,
-            "group": number % 2,
-            "cell0": number + 0.5,
-            "power0": number,
-            "shift0": shift,
-        }
-        assert all(set(batch.column(name).to_pylist()) == {value} for name, value in row.items())
+        assert batch.column("cell0").to_pylist() == [number + 0.5] * rows
+
+
+QUERIES = " ".join(
+    f"QUERY q{n} RETURN COUNT(*), MIN(A.v) PATTERN SEQ(A, {kind}+) GROUP BY g WITHIN 4;"
+    for n, kind in enumerate("BCDEF")
+)
+
+
+@pytest.mark.parametrize("queries", [range(5), range(1, 4), range(4, 5), range(2), range(7, 8)])
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_totals_of_some_queries_come_in_the_order_of_their_places(
+    queries: range, is_ordered: bool
+) -> None:
+    (unit,) = plan(parse_workload(QUERIES)).units
+    schema, random = totals_fields(spec_of(unit), exact=False), np.random.default_rng(3)
+    places = np.array(list(itertools.product(range(5), range(2, 9), range(-1, 3))))
+    places = places if is_ordered else random.permutation(places)
+    columns = [places[:, 0], places[:, 1], places[:, 2] + 2**61]
+    columns += [np.arange(len(places)) % 97 for _ in list(schema)[len(columns) :]]
+    table = pa.table(
+        [pa.array(column).cast(kind) for column, kind in zip(columns, schema.types, strict=True)],
+        schema=schema,
+    )
+    rows = [row for row in table.to_pylist() if row["query"] in queries]
+    rows.sort(key=lambda row: [row[name] for name in PLACE])
+    pieces = pa.concat_tables([table.slice(0, 30), table.slice(30)])
+    assert merge(spec_of(unit), pieces, queries).to_pylist() == rows

@@ -29,7 +29,6 @@ from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.plan.epochs import turn_of, turns_of
-from elsinore.trends.placed import PLACE, placed
 from elsinore.trends.values.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.values.lengths import (
     exact_length_averages,
@@ -37,16 +36,13 @@ from elsinore.trends.values.lengths import (
     length_averages,
     length_sums,
 )
-from elsinore.trends.values.shifts import Shifts
 from elsinore.trends.values.spread import exact_spread, spread, with_one_shift
 
 DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not hold
-
-
 AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
-_SMALL = 2**12  # rows of which several batches are cut
+_SMALL = 2**12  # rows of a batch that several are slices of
 WHOLE_BITS = 63  # of a number that is not below 0
-_KINDS = [pa.int64(), pa.float64(), pa.int32()]  # of the values in `TotalsRoom.arrays`
+PLACE = ("query", "group", "window")  # rows that have the same are added up
 
 
 def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
@@ -63,86 +59,35 @@ def totals_fields(unit: TrendUnit, *, exact: bool) -> pa.Schema:
     return pa.schema(fields)
 
 
-class TotalsRoom:
-    """Room for rows of totals that `take_totals` gives out, and batches that are cut from it.
+class TotalsBatches:
+    """Makes batches of a schema from arrays; small ones are slices of a larger batch.
 
-    It takes Arrow longer to make a batch than to fill it, so that small ones are cut from one with
-    room for many. A batch has the columns of `totals_fields`; `query` is the query's number in the
-    unit. `squared`: so many shifts there are. `rows` have a place, the next one at `begin`.
+    It takes Arrow longer to make a batch than to fill it.
     """
 
-    def __init__(self, schema: pa.Schema, squared: int) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self._squared = squared
-        kinds = schema.types[: len(schema) - squared]
-        self._kinds = [_KINDS.index(kind) for kind in kinds]  # of columns but those of shifts
-        self.rows = self.begin = 0
-
-    @property
-    def fields(self) -> int:
-        """How many sums a row has."""
-        return self._kinds.count(1)
-
-    @property
-    def extremes(self) -> int:
-        """How many extremes a row has."""
-        return self._kinds.count(0) - 1
-
-    def arrays(self, rows: int) -> tuple[Ints, Doubles, Codes]:
-        """Return what `take_totals` fills from `begin` on, where so many rows have room."""
-        if self.begin + rows > self.rows:
-            self._make(max(rows, _SMALL))
-        return self._rooms
-
-    def _make(self, room: int) -> None:
-        self.rows, self.begin = room, 0
-        count = self._kinds.count
-        self._rooms = (
-            np.empty(count(0) * room, dtype=np.int64),
-            np.empty(count(1) * room),
-            np.empty(count(2) * room, dtype=np.int32),
-        )
-        self._shifts = np.empty((self._squared, room))
-        self._columns: list[NDArray[Any]] = []
-        begins = [0, 0, 0]
-        for kind in self._kinds:
-            first = begins[kind]
-            self._columns.append(self._rooms[kind][first : first + room])
-            begins[kind] += room
-        self._columns += list(self._shifts)
-        self._slice = _batch_of(self._columns, self.schema).slice
-
-    def cut(self, rows: int, shifts: Shifts | None = None) -> pa.RecordBatch:
-        """Return so many rows from `begin` on, which are filled.
-
-        Nothing is copied, unless most of a large room is empty.
-        """
-        first = self.begin
-        self.begin = first + rows
-        if self._squared and shifts is not None:
-            places = (column[first : self.begin] for column in self._columns[:3])
-            self._shifts[:, first : self.begin] = shifts.columns(*places)
-        if self.rows == _SMALL:
-            return self._slice(first, rows)
-        self.begin = self.rows  # no other rows keep a large one
-        if 2 * rows < self.rows:
-            return _batch_of([column[:rows].copy() for column in self._columns], self.schema)
-        return self._slice(first, rows)
+        self._used = _SMALL  # rows of the larger batch
 
     def of(self, columns: Sequence[NDArray[Any]]) -> pa.RecordBatch:
-        """Return columns, of the types of a schema without shifts, as a batch; they are copied.
+        """Return columns of the schema's types as a batch; those of few rows are copied.
 
-        >>> room = TotalsRoom(pa.schema([("n", pa.int32()), ("x", pa.float64())]), 0)
-        >>> one = room.of([np.array([7], dtype=np.int32), np.array([0.5])])
-        >>> other = room.of([np.array([8], dtype=np.int32), np.array([1.5])])
-        >>> one.to_pylist(), other.to_pylist()
+        >>> batches = TotalsBatches(pa.schema([("n", pa.int32()), ("x", pa.float64())]))
+        >>> left = batches.of([np.array([7], dtype=np.int32), np.array([0.5])])
+        >>> right = batches.of([np.array([8], dtype=np.int32), np.array([1.5])])
+        >>> left.to_pylist(), right.to_pylist()
         ([{'n': 7, 'x': 0.5}], [{'n': 8, 'x': 1.5}])
         """
         rows = len(columns[0])
-        self.arrays(max(rows, 1))
+        if rows > _SMALL:
+            return _batch_of(list(map(np.ascontiguousarray, columns)), self.schema)
+        if self._used + rows > _SMALL:
+            self._columns = [np.empty(_SMALL, kind.to_pandas_dtype()) for kind in self.schema.types]
+            self._whole, self._used = _batch_of(self._columns, self.schema), 0
+        first, self._used = self._used, self._used + rows
         for filled, column in zip(self._columns, columns, strict=True):
-            filled[self.begin : self.begin + rows] = column
-        return self.cut(rows)
+            filled[first : self._used] = column
+        return self._whole.slice(first, rows)
 
 
 def _batch_of(arrays: Sequence[NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
@@ -159,13 +104,9 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
 
     `queries`: from the first to the last of these alone, where others may be there, too.
     """
-    first, last = (queries[0], queries[-1]) if queries else (0, len(unit.members))
-    in_place = placed(table, first, last)
-    if in_place is not None:
-        return in_place
     if queries:
         numbers = to_numpy(table.column("query"))
-        of_queries = (numbers >= first) & (numbers <= last)
+        of_queries = (numbers >= queries[0]) & (numbers <= queries[-1])
         table = table if of_queries.all() else table.filter(to_arrow(of_queries))
     table = table.combine_chunks()
     if table.num_rows < 2:
@@ -200,22 +141,6 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
         elif name.startswith("shift"):
             columns[name] = to_numpy(table.column(name))[firsts]
     return pa.table([to_arrow(columns[name]) for name in table.column_names], schema=table.schema)
-
-
-def ascend(totals: pa.RecordBatch) -> bool:
-    """Return whether rows are in order of query, group and window, and no two have the same.
-
-    >>> places = {"query": [0, 1, 1], "group": [3, 0, 0], "window": [5, 1, 1]}
-    >>> ascend(pa.record_batch(places)), ascend(pa.record_batch(places)[:2])
-    (False, True)
-    """
-    before = np.zeros(max(totals.num_rows - 1, 0), dtype=np.bool_)  # rows that are before the next
-    alike = ~before
-    for name in PLACE:
-        column = to_numpy(totals.column(name))
-        before |= alike & (column[:-1] < column[1:])
-        alike &= column[:-1] == column[1:]
-    return bool(before.all())
 
 
 def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.bool_]]:

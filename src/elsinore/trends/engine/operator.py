@@ -26,7 +26,7 @@ from elsinore.trends.engine.store import Store, bytes_per_slot
 from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
 from elsinore.trends.engine.totals import rebuild
 from elsinore.trends.engine.units import engine_unit
-from elsinore.trends.partials import TotalsRoom, totals_fields
+from elsinore.trends.partials import TotalsBatches, totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
     addend_columns,
@@ -70,7 +70,7 @@ class EngineOperator:
         self._shifts = Shifts(unit)
         schema = totals_fields(unit, exact=False)
         self._nothing = no_rows(schema)
-        self._room = TotalsRoom(schema, len(unit.squared))
+        self._batches = TotalsBatches(schema)
         self._window_ends = WindowEnds([member.query.window for member in unit.members])
 
     def _begin(self, schema: pa.Schema | None) -> None:
@@ -282,7 +282,7 @@ class EngineOperator:
             places = (columns[name] for name in ("query", "group", "window"))
             shifts = self._shifts.columns(*map(np.ascontiguousarray, places))
             columns |= {f"shift{k}": row for k, row in enumerate(shifts)}
-        return self._room.of([columns[name] for name in self._room.schema.names])
+        return self._batches.of([columns[name] for name in self._batches.schema.names])
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
