@@ -104,14 +104,14 @@ def test_queries_of_one_partition_are_told_apart_by_their_paths() -> None:
         QUERY two RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(C, D), B+);
         QUERY three RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B[i].v > B[i-1].v;
         QUERY four RETURN COUNT(*) PATTERN A+ AND B+;
+        QUERY five RETURN COUNT(*) PATTERN SEQ(B b+, B c+) WHERE b[i].v > b[i-1].v;
     """)
     assert [(spec_of(unit).path, unit.queries) for unit in planned.units] == [
-        (Path.COARSE, (0, 3)), (Path.GRAPH, (1,)), (Path.SHARED, (2,)),
+        (Path.COARSE, (0, 3)), (Path.GRAPH, (1, 2)), (Path.SETS, (4,)),
     ]  # fmt: skip
-    coarse, graph, shared = (spec_of(unit) for unit in planned.units)
-    assert (len(coarse.templates), len(coarse.guarded)) == (2, 0)
-    assert (len(graph.templates), len(graph.guarded)) == (0, 1)
-    assert (coarse.compared, graph.compared, shared.compared) == ((), (), ("v",))
+    coarse, graph, sets = (spec_of(unit) for unit in planned.units)
+    assert [len(unit.templates) for unit in (coarse, graph, sets)] == [2, 2, 0]
+    assert [unit.compared for unit in (coarse, graph, sets)] == [(), ("v",), ("v",)]
     assert planned.units[1].types == ("A", "B", "C", "D")  # what stands under NOT is looked at too
 
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from elsinore.language import parse_workload
+from elsinore.language import parse_query
 from elsinore.model.window import UNITS, Window
-from elsinore.plan import Template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.panes import pane_length
-from elsinore.plan.sharing import loops, obstacle
-from elsinore.plan.template import template
 
 MINUTE = UNITS["minute"]
-
-
-def templates(*queries: str) -> list[Template]:
-    """Return the templates of queries given as "RETURN ... PATTERN ...", named q1, q2, ..."""
-    text = "\n".join(f"QUERY q{number} {query};" for number, query in enumerate(queries, start=1))
-    return [template(query) for query in parse_workload(text)]
 
 
 def test_a_pane_is_as_long_as_the_greatest_common_divisor_of_within_and_slide() -> None:
@@ -36,25 +28,7 @@ def test_panes_of_tumbling_windows_and_of_none(
 
 
 def test_the_inner_of_nested_kleene_patterns_loops() -> None:
-    (q1,) = templates("RETURN COUNT(*) PATTERN (SEQ(A, B+))+")
-    assert loops(q1) == {"B": {None}}
-    assert q1.predecessor_types("B") == {"A", "B"}
-    assert q1.predecessor_types("A") == {"B"}
-
-
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
-        ("RETURN COUNT(*) PATTERN SEQ(A, B+)", None),
-        (
-            "RETURN COUNT(*) PATTERN SEQ(A+, B+) STRATEGY CONTIGUOUS",
-            "restricts which events may be skipped",
-        ),
-        ("RETURN COUNT(*) PATTERN SEQ(A a, B b, B+ c)", "follow B events of another state"),
-        ("RETURN COUNT(*) PATTERN SEQ(B+ b, B+ c)", "ambiguous"),
-    ],
-)
-def test_what_keeps_a_query_out_of_the_shared_graph_is_told(query: str, told: str | None) -> None:
-    (found,) = templates(query)
-    reason = obstacle(found)
-    assert reason is None if told is None else told in (reason or "")
+    template = guarded_template(parse_query("RETURN COUNT(*) PATTERN (SEQ(A, B+))+"))
+    assert template.loops() == {"B"}
+    assert template.predecessor_types("B") == {"A", "B"}
+    assert template.predecessor_types("A") == {"B"}

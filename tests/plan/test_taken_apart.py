@@ -32,7 +32,8 @@ def test_without_trends_of_both_patterns_each_goes_by_itself(second: str, asked:
     [
         ("SEQ(A x, B y+)", RISING, None),
         ("SEQ(A x, B y+)", "STRATEGY CONTIGUOUS", None),
-        ("SEQ(A x, B y+, B z+)", RISING, "ambiguous"),
+        ("SEQ(A x, B y+, B z+)", RISING, None),
+        ("SEQ(A x, B y+, B z+)", f"{RISING} AND z[i].v > z[i-1].v", "ambiguous"),
         ("SEQ(A x, B y+)", f"{RISING} AND b[i].w > a.w", "one that need not precede them"),
         ("SEQ(A x, B y+)", f"{RISING} AND b[i].v > a.v", None),
         ("SEQ(A x, B y+)", NEXT, "one of its patterns may skip"),

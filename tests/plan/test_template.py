@@ -13,16 +13,18 @@ from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_query
 from elsinore.model import Call, Pattern, Query, ReturnItem
 from elsinore.model import pattern as pt
-from elsinore.plan import Template, template
+from elsinore.plan import GuardedTemplate, Template
+from elsinore.plan.assembly import guarded_template
 from elsinore.plan.template import START
 from support.regular import automaton, patterns, regular_expression, words
+from support.templates import template
 
 often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")))
 
 
-def of(pattern: str, returns: str = "COUNT(*)", more: str = "") -> Template:
-    """Return the template of a query."""
-    return template(parse_query(f"RETURN {returns} PATTERN {pattern} {more}"))
+def of(pattern: str, returns: str = "COUNT(*)", more: str = "") -> GuardedTemplate:
+    """Return the guarded template of a query."""
+    return guarded_template(parse_query(f"RETURN {returns} PATTERN {pattern} {more}"))
 
 
 def runs(built: Template, word: tuple[str, ...]) -> int:
@@ -43,7 +45,7 @@ def runs(built: Template, word: tuple[str, ...]) -> int:
 def test_a_template_reads_each_trend_in_one_way(pattern: Pattern) -> None:
     query = Query(name="q", returns=(ReturnItem(Call("COUNT", ())),), pattern=pattern)
     built = template(query)
-    assert built.determinized is (ambiguity(automaton(pattern)) is not None)
+    assert guarded_template(query).ambiguous is (ambiguity(automaton(pattern)) is not None)
     expression = re.compile(regular_expression(pattern))
     for word in words(5):
         expected = int(bool(word) and expression.fullmatch("".join(word)) is not None)
@@ -53,11 +55,12 @@ def test_a_template_reads_each_trend_in_one_way(pattern: Pattern) -> None:
 @often
 @given(patterns().filter(lambda pattern: not pt.nullable(pattern)))
 def test_a_state_takes_events_of_one_kind_unless_determinized(pattern: Pattern) -> None:
-    built = template(Query(name="q", returns=(ReturnItem(Call("COUNT", ())),), pattern=pattern))
+    query = Query(name="q", returns=(ReturnItem(Call("COUNT", ())),), pattern=pattern)
+    built = template(query)
     assert len(built.labels) == built.states
     assert all(0 <= move.target < built.states for move in built.transitions)
     assert all(START <= move.source < built.states for move in built.transitions)
-    if not built.determinized:
+    if not guarded_template(query).ambiguous:
         for state in range(built.states):
             kinds = {move.type for move in built.transitions if move.target == state}
             assert len(kinds) == 1
@@ -85,8 +88,8 @@ def test_types_that_begin_end_and_precede(
 
 
 def test_an_unambiguous_pattern_has_a_state_for_each_of_its_events() -> None:
-    built = of("SEQ(A a, B b+, C)")
-    assert not built.determinized
+    built = template(of("SEQ(A a, B b+, C)").query)
+    assert not of("SEQ(A a, B b+, C)").ambiguous
     assert built.labels == ("A a", "B b", "C")
     assert [sorted(move.variables) for move in built.transitions if move.source == START] == [["a"]]
 
@@ -94,16 +97,16 @@ def test_an_unambiguous_pattern_has_a_state_for_each_of_its_events() -> None:
 def test_an_ambiguous_pattern_is_determinized_and_its_events_are_bound_to_all_they_could_be() -> (
     None
 ):
-    built = of("SEQ(A a+, A b+)")
-    assert built.determinized
+    built = template(of("SEQ(A a+, A b+)").query)
+    assert of("SEQ(A a+, A b+)").ambiguous
     assert {move.variables for move in built.transitions} == {frozenset({"a", "b"})}
 
 
 def test_predicates_can_make_a_pattern_unambiguous() -> None:
     where = "WHERE a.v < 3 AND b.v > 5"
     built = of("SEQ(A a+, A b+)", "SUM(a.v)", where)
-    assert not built.determinized
-    assert of("SEQ(A a+, A b+)", more="WHERE a.v < 3 AND b.v > 2").determinized
+    assert not built.ambiguous
+    assert of("SEQ(A a+, A b+)", more="WHERE a.v < 3 AND b.v > 2").ambiguous
 
 
 @pytest.mark.parametrize("returns", ["SUM(a.v)", "COUNT(b)", "MIN(a.v)"])
@@ -118,21 +121,21 @@ def test_an_aggregate_over_one_reading_is_refused_with_both_readings(returns: st
 
 @pytest.mark.parametrize("returns", ["SUM(A.v)", "COUNT(A)", "COUNT(*)", "MAX(A.v)"])
 def test_an_aggregate_over_the_type_of_an_ambiguous_pattern_is_allowed(returns: str) -> None:
-    assert of("SEQ(A a+, A b+)", returns).determinized
+    assert of("SEQ(A a+, A b+)", returns).ambiguous
 
 
 def test_an_aggregate_over_the_only_variable_of_its_type_is_allowed() -> None:
-    assert of("SEQ(A a+, A b+, C c)", "SUM(c.v)").determinized
+    assert of("SEQ(A a+, A b+, C c)", "SUM(c.v)").ambiguous
 
 
 @pytest.mark.parametrize("pattern", ["SEQ(A, B b*, C)", "SEQ(A a1+, B b*, A a2+)"])
 def test_a_variable_that_no_event_can_be_is_warned_of(pattern: str) -> None:
     built = of(pattern, more="WHERE b.v < 3 AND b.v > 5")
     assert built.accepting
-    assert "B" not in {move.type for move in built.transitions}
+    assert "B" not in {state.type for state in built.states}
     assert built.warnings == ("no event can be b: b.v < 3 and b.v > 5 contradict each other.",)
     assert not of(pattern, more="WHERE b.v < 3 AND b.v > 1").warnings
 
 
 def test_the_strategy_of_trends_may_be_named() -> None:
-    assert of("SEQ(A, B)", more="STRATEGY SKIP TILL ANY MATCH").states == 2
+    assert of("SEQ(A, B)", more="STRATEGY SKIP TILL ANY MATCH").is_plain

@@ -150,7 +150,7 @@ RISING = "b[i].v >= b[i-1].v"
     [
         (f"SEQ(A, B b+) AND SEQ(C, D+) WHERE {RISING}", "an index"),
         (f"SEQ(A, B b+) AND SEQ(A, NOT C, B d) WHERE {RISING}", "an index"),
-        (f"SEQ(A, B b+) AND SEQ(A, B b2+, B b3+) WHERE {RISING}", "trends built one by one"),
+        (f"SEQ(A, B b+) AND SEQ(A, B b2+, B b3+) WHERE {RISING}", "an index"),
         ("SEQ(A, B b+) AND SEQ(C, D+) STRATEGY SKIP TILL NEXT MATCH", "sums carried"),
         (
             "SEQ(A, B b+) AND SEQ(A, B d) STRATEGY SKIP TILL NEXT MATCH",

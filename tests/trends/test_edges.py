@@ -17,8 +17,8 @@ from trends.test_actions import folded
 EDGES = {pa.int64(): (-(2**63), 2**63 - 1), pa.uint64(): (0, 2**64 - 1)}
 WAYS = {  # how the query goes, and on which path
     "": (Granularity.AUTO, Path.COARSE),
-    "WHERE A.w > 0": (Granularity.FINE, Path.SHARED),
-    "WHERE A[i].w >= A[i-1].w": (Granularity.AUTO, Path.SHARED),
+    "WHERE A.w > 0": (Granularity.FINE, Path.GRAPH),
+    "WHERE A[i].w >= A[i-1].w": (Granularity.AUTO, Path.GRAPH),
     "WHERE A[i].w * A[i-1].w > 0": (Granularity.AUTO, Path.GRAPH),
     "STRATEGY CONTIGUOUS": (Granularity.AUTO, Path.GRAPH),
 }

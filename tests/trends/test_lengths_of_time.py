@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import elsinore as el
 from elsinore.language import parse_workload
 from elsinore.plan.assembly import guarded_template
-from elsinore.plan.indexed import Indexed, indexed
+from elsinore.plan.ranges import Indexed, indexed
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}

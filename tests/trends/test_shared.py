@@ -156,12 +156,11 @@ def test_one_query_with_an_index_and_one_with_a_list_are_told_apart() -> None:
 def test_queries_whose_events_are_compared_say_in_what_they_differ() -> None:
     forbidding = rising("q2").replace("b+)", "b+, NOT C)")
     units = units_of(rising("q1"), forbidding, rising("q3"))
-    assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q3"), merged=True),)
+    assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q2", "q3"), merged=True),)
     (found, *_) = apart(units_of(rising("q1"), forbidding.replace(";", " WITHIN 9 seconds;")))
     assert found.why == (
-        "each keeps an index over its own events, because each event of a repeated variable is "
-        "compared with the preceding one, and NOT depends on the events in between; their windows "
-        "differ"
+        "each keeps an index over its own events, because a condition compares events with one "
+        "another, and NOT depends on the events in between; their windows differ"
     )
 
 
@@ -242,8 +241,8 @@ def test_a_sample_of_queries_that_cannot_share_has_no_heading_without_text() -> 
         (
             rising("q"),
             (
-                "q: shared path (the shared graph), because each event of a repeated variable is "
-                "compared with the preceding one"
+                "q: graph path (an index over its own events), because a condition compares "
+                "events with one another"
             ),
         ),
         (

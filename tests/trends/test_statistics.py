@@ -14,10 +14,10 @@ from support.units import UnitInput, unit_inputs
 
 RISING = "QUERY {} RETURN COUNT(*) PATTERN SEQ({} x, B+ b) WHERE b[i].v > b[i-1].v{};"
 SHARED = RISING.format("q1", "A", "") + RISING.format("q2", "C", " AND b.v < 0.5")
-PATHS = {
-    Path.SHARED: SHARED,
-    Path.GRAPH: "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(C c, A d), B+ b);",
-    Path.SETS: "EXACT; QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(C c, A d), B+ b);",
+TEXTS = {
+    "comparisons": SHARED,
+    "lists": "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(C c, A d), B+ b);",
+    "sets": "EXACT; QUERY q RETURN COUNT(*) PATTERN SEQ(A a, NOT SEQ(C c, A d), B+ b);",
 }
 
 
@@ -37,10 +37,10 @@ def given(text: str, events: int) -> UnitInput:
     return unit
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_classes_are_those_of_events_that_occurred_and_are_taken(path: Path) -> None:
-    unit = given(PATHS[path], 40)
-    assert unit.unit.path is path
+@pytest.mark.parametrize("kind", TEXTS)
+def test_classes_are_those_of_events_that_occurred_and_are_taken(kind: str) -> None:
+    unit = given(TEXTS[kind], 40)
+    assert unit.unit.path is (Path.SETS if kind == "sets" else Path.GRAPH)
     operator = unit.operator()
     assert operator.statistics.classes == 0
     codes = unit.batch.column("class").to_numpy()
@@ -82,11 +82,11 @@ def test_memory_is_that_of_rows_too() -> None:
     assert operator.statistics.state_bytes > 1000 * 50 * 8
 
 
-@pytest.mark.parametrize("path", [Path.GRAPH, Path.SHARED])
-def test_memory_grows_with_the_largest_window(path: Path) -> None:
+@pytest.mark.parametrize("kind", ["lists", "comparisons"])
+def test_memory_grows_with_the_largest_window(kind: str) -> None:
     sizes = []
     for seconds in (10, 1000):
-        unit = given(PATHS[path].replace(";", f" WITHIN {seconds} seconds;"), 2000)
+        unit = given(TEXTS[kind].replace(";", f" WITHIN {seconds} seconds;"), 2000)
         operator = unit.operator()
         operator.process(unit.batch)
         operator.close()

@@ -14,7 +14,7 @@ from elsinore.matches.registers import slot_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Binary, Duration, Expression, Literal, Operator
 from elsinore.operators.conditions.code import Moment
-from elsinore.plan.length_cuts import signed_terms
+from elsinore.plan.ranges import signed_terms
 
 _UPPER = {Operator.LT, Operator.LE}
 

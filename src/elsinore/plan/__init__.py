@@ -4,7 +4,7 @@ from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate
 from elsinore.plan.modes import Granularity, PlanOptions, Sharing
 from elsinore.plan.paths import Path
-from elsinore.plan.template import Template, template
+from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit, plan_trends
 from elsinore.plan.unit import Carried, Partition, Plan, Travel, Unit, partition_of
 
@@ -24,5 +24,4 @@ __all__ = [
     "Unit",
     "partition_of",
     "plan_trends",
-    "template",
 ]

@@ -1,8 +1,8 @@
-"""Guarded templates: a query's automaton with all that an event may be asked of earlier ones.
+"""Guarded templates: the automaton of a query's pattern, with what its clauses ask of events.
 
-Where the coarse engine's templates (`elsinore.plan.template`) know types and local predicates only,
-the moves of a guarded template may ask for predicates between two events, for the absence of
-negative matches in between, and its ends likewise (HAMLET, Section 5).
+Moves may ask for predicates between two events and for the absence of negative matches in between,
+and ends likewise (HAMLET, Sections 3.1 and 5). The engine runs templates without guards
+(`elsinore.plan.template`), which `elsinore.plan.stored` makes of these.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation
 from elsinore.plan.guards import NO_WAY, Ways
@@ -20,13 +21,15 @@ from elsinore.plan.guards import NO_WAY, Ways
 class GuardedState:
     """The last event of a trend stands here: its type, variable and local predicates.
 
-    `anchor` is the anchor that the event becomes, if any: it is then remembered by the trend.
+    Those in `needs` hold and those in `lacks` do not. `anchor` is the anchor that the event
+    becomes, if any: it is then remembered by the trend.
     """
 
     type: str
     variable: str
     needs: frozenset[Expression]
     anchor: int | None = None
+    lacks: frozenset[Expression] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,8 @@ class GuardedTemplate:
         """The local predicates that tell events apart, by type, those of negatives included."""
         by_type: dict[str, frozenset[Expression]] = {}
         for state in self.states:
-            by_type[state.type] = by_type.get(state.type, frozenset()) | state.needs
+            known = by_type.get(state.type, frozenset())
+            by_type[state.type] = known | state.needs | state.lacks
         for negative in self.negatives:
             for name, predicates in negative.predicates.items():
                 by_type[name] = by_type.get(name, frozenset()) | predicates
@@ -118,24 +122,33 @@ class GuardedTemplate:
         """Return the pairs of types that may be neighbours; None before those that begin."""
         begins = {(None, self.states[start.target].type) for start in self.starts}
         return frozenset(begins) | {
-            (self.states[move.source].type, self.states[move.target].type)
-            for move in self.moves
-            if self.states[move.target].variable  # what NOT forbids has none (`plan.sinks`)
+            (self.states[move.source].type, self.states[move.target].type) for move in self.moves
         }
 
+    def loops(self) -> frozenset[str]:
+        """Return the type E of each Kleene sub-pattern E+ (HAMLET, Definition 4)."""
+        loops = (move.source for move in self.moves if move.source == move.target)
+        return frozenset(self.states[state].type for state in loops)
+
     def start_types(self) -> frozenset[str]:
-        """Return the types that begin trends."""
+        """Return the types that begin trends: start(q) in the paper."""
         return frozenset(self.states[start.target].type for start in self.starts)
 
     def end_types(self) -> frozenset[str]:
-        """Return the types that end trends."""
+        """Return the types that end trends: end(q) in the paper."""
         return frozenset(self.states[end.source].type for end in self.ends)
 
     def predecessor_types(self, type_name: str) -> frozenset[str]:
-        """Return the types that may stand before `type_name` in a trend."""
+        """Return the types that may stand before `type_name` in a trend: pt(E, q) in the paper."""
         return frozenset(
             before for before, after in self.neighbours() if after == type_name and before
         )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is asked of two events, nor of those between them."""
+        has_guards = self.conditions or self.anchors or self.negatives
+        return not has_guards and self.query.strategy is Strategy.ANY
 
     @property
     def compared(self) -> frozenset[str]:
@@ -154,5 +167,5 @@ class GuardedTemplate:
         return frozenset(
             number
             for number, state in enumerate(self.states)
-            if state.type == type_name and state.needs <= true
+            if state.type == type_name and state.needs <= true and not state.lacks & true
         )

@@ -16,8 +16,8 @@ from elsinore.model.expression import Attribute, Binary, Expression
 from elsinore.model.query import Query
 from elsinore.plan.between import CURRENT, PREVIOUS, is_local, readings
 from elsinore.plan.guards import GuardedPositions
-from elsinore.plan.length_cuts import limits_time
 from elsinore.plan.predicates import binds, over_type
+from elsinore.plan.ranges import limits_time
 
 LOOKS = 20  # each may take a solver some tens of milliseconds
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from elsinore.model.expression import Expression
 from elsinore.model.query import Form, Query
 from elsinore.plan.aggregates import Aggregation, Field
-from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.guarded import GuardedState, GuardedTemplate
 from elsinore.plan.modes import Granularity
 from elsinore.plan.paths import Routed, route
 from elsinore.plan.predicates import over_type
@@ -32,38 +32,51 @@ class Routes:
         alike = query.form_instance
         if alike is not None and alike.form in self._first:
             first, routed = self._first[alike.form]
-            if first.form_instance is not None and isinstance(routed.template, Template):
+            if first.form_instance is not None and routed.template is not None:
                 names = dict(zip(first.form_instance.names, alike.names, strict=True))
-                return replace(routed, template=renamed(routed.template, query, names))
+                return Routed(
+                    routed.path,
+                    routed.why,
+                    _guarded(routed.guarded, query, names),
+                    renamed(routed.template, query, names),
+                )
         routed = route(query, self._granularity, exact=self._exact)
-        if alike is not None and _can_be_renamed(routed.template):
+        if alike is not None and _can_be_renamed(routed):
             self._first[alike.form] = query, routed
         return routed
 
 
-def _can_be_renamed(template: Template | GuardedTemplate) -> bool:
-    """Return whether the order of states does not ask for names, and nothing else tells of any."""
-    return isinstance(template, Template) and not (
-        template.determinized
-        or template.resets
-        or template.seeds
-        or template.sides
-        or template.warnings
-    )
+def _can_be_renamed(routed: Routed) -> bool:
+    """Return whether the order of states is independent of names, and only states have any."""
+    guarded, template = routed.guarded, routed.template
+    has_names = not guarded.is_plain or guarded.sides > 1 or bool(guarded.warnings)
+    return template is not None and not (guarded.ambiguous or has_names)
+
+
+def _guarded(template: GuardedTemplate, query: Query, names: Mapping[str, str]) -> GuardedTemplate:
+    """Return the guarded template of a query that is like a template's but for names."""
+    states = []
+    for state in template.states:
+        type_name = names.get(state.type, state.type)
+        variable = names.get(state.variable, state.variable)
+        states.append(GuardedState(type_name, variable, _over(state.needs, type_name)))
+    aggregation = _aggregation(template.aggregation, names)
+    return replace(template, query=query, states=tuple(states), aggregation=aggregation)
 
 
 def renamed(template: Template, query: Query, names: Mapping[str, str]) -> Template:
     """Return the template of a query that is like a template's but for names.
 
     names: by the types and variables of the template's query those of the other; what is left out
-    has one name in both. The template is not determinized, nothing empties its states, and it has
-    no warnings.
+    has one name in both. The template is of a plain pattern that is not ambiguous.
 
     >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.template import template
+    >>> from elsinore.plan.assembly import guarded_template
+    >>> from elsinore.plan.stored import stored
     >>> text = "QUERY p RETURN COUNT(*) PATTERN SEQ(A, B b+); "
-    >>> p, q = parse_workload(text + "QUERY q RETURN COUNT(*) PATTERN SEQ(C, B d+)")
-    >>> renamed(template(p), q, {"A": "C", "b": "d"}) == template(q)
+    >>> queries = parse_workload(text + "QUERY q RETURN COUNT(*) PATTERN SEQ(C, B d+)").queries
+    >>> p, q = (stored(guarded_template(query)) for query in queries)
+    >>> renamed(p, queries[1], {"A": "C", "b": "d"}) == q
     True
     """
     labels = [""] * template.states
@@ -81,17 +94,15 @@ def renamed(template: Template, query: Query, names: Mapping[str, str]) -> Templ
                 _over(move.needs, type_name),
                 move.lacks,
                 variables,
-                move.adjacent,
+                move.reads,
             )
         )
-    return Template(
+    return replace(
+        template,
         query=query,
-        states=template.states,
         labels=tuple(labels),
         transitions=tuple(transitions),
-        accepting=template.accepting,
         aggregation=_aggregation(template.aggregation, names),
-        determinized=False,
     )
 
 

@@ -1,14 +1,18 @@
-"""Templates for the engine that stores what events add: guarded templates without guards.
+"""Templates for the engine, which stores what events add: guarded templates without guards.
 
 - A condition between neighbours is a range of the earlier events in the order of an attribute
-  (`elsinore.plan.indexed`), or is checked for each earlier event.
-- A NOT of single events empties states, as in `elsinore.plan.accumulators`. For any other NOT, the
-  engine knows the moment at which the latest negative match began, and compares that of the earlier
-  event with it.
+  (`elsinore.plan.ranges`), or is checked for each earlier event.
+- A trend may go on over a NOT of single events as long as none of these has come since. So what
+  ends in the state before the NOT is added up a second time, in a state of its own, the
+  *accumulator* of that state and NOT, which such an event empties; before the first event it holds
+  one empty trend from the start of the window (HAMLET, Section 5; GRETA's negative sub-patterns).
+- For any other NOT, the engine knows the moment at which the latest negative match began, and
+  compares that of the earlier event with it.
 - Where events are compared with one far before them, their *anchor*, the engine keeps trends with
   different anchors apart.
 - Under NEXT and CONTIGUOUS an event removes what it extends.
 - AND is the templates of its two patterns and of both, side by side.
+- Ambiguous patterns are determinized if nothing is asked of two events or of those between them.
 """
 
 from __future__ import annotations
@@ -22,14 +26,24 @@ from elsinore.automata.nfa import closure
 from elsinore.model import expression as ex
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
-from elsinore.plan.accumulators import kept_label
 from elsinore.plan.aggregates import TRENDS, Aggregation, Field, FieldKind
 from elsinore.plan.between import ANCHOR, PREVIOUS
+from elsinore.plan.determinized import determinized
 from elsinore.plan.guarded import GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
-from elsinore.plan.indexed import MOST_RANGES, axis, both, ranges_of
+from elsinore.plan.ranges import MOST_RANGES, both, common_sort_key, ranges_of
 from elsinore.plan.taken_apart import taken_apart
-from elsinore.plan.template import ALL, START, Cut, Reads, Reset, Rows, Template, Transition
+from elsinore.plan.template import (
+    ALL,
+    START,
+    Cut,
+    Reads,
+    Reset,
+    Rows,
+    Template,
+    Transition,
+    label,
+)
 
 _CHECKED = Rows(None, is_checked=True)
 _BEGINNING = Field(FieldKind.BEGINNING)
@@ -81,6 +95,8 @@ def stored(
     [0, 0, 1]
     """
     negatives = negatives or Negatives()
+    if guarded.ambiguous and guarded.sides == 1 and guarded.is_plain:
+        return determinized(guarded)
     parts = taken_apart(guarded) if guarded.sides > 1 else (guarded,)
     if isinstance(parts, str):
         return parts
@@ -226,7 +242,7 @@ class _Storing:
                 cuts = [cut for part in together for cut in part]
                 if (
                     len(together) <= MOST_RANGES
-                    and axis(cuts) is not None
+                    and common_sort_key(cuts) is not None
                     and all(map(self._is_range, cuts))
                 ):
                     ranges = together
@@ -278,7 +294,7 @@ class _Storing:
                 place,
                 guarded.states[target].type,
                 guarded.states[target].needs,
-                frozenset(),
+                guarded.states[target].lacks,
                 frozenset({guarded.states[target].variable}),
                 reads=reads._replace(carries=_carries(source, order[place])),
             )
@@ -292,12 +308,10 @@ class _Storing:
         template = Template(
             query=guarded.query,
             states=len(order),
-            labels=tuple(kept_label(guarded, (kept.state, kept.since)) for kept in order),
+            labels=tuple(_label(guarded, kept) for kept in order),
             transitions=transitions,
             accepting=frozenset(number[end] for end in ends),
             aggregation=guarded.aggregation,
-            determinized=False,
-            warnings=guarded.warnings,
             resets=tuple(
                 frozenset[Reset]().union(*(resets[n] for n in kept.since)) for kept in order
             ),
@@ -306,6 +320,16 @@ class _Storing:
             closing=tuple(kept.closing for kept in order),
         )
         return template if self._is_any else _emptied(template)
+
+
+def _label(guarded: GuardedTemplate, kept: _Kept) -> str:
+    """Return what ends in a state, and what has not come since."""
+    text = "start"
+    if kept.state != START:
+        state = guarded.states[kept.state]
+        text = label(state.type, state.variable)
+    names = sorted({state.type for n in kept.since for state in guarded.negatives[n].states})
+    return f"{text}, no {' or '.join(names)} since" if names else text
 
 
 def _of_anchor(condition: Expression) -> Expression:
@@ -327,7 +351,7 @@ def _rows_of(reads: Reads) -> Rows | None:
     """Return how the events must be kept that a transition reads; None if sums will do."""
     if reads == ALL:
         return None
-    return Rows(axis(reads.cuts) if reads.ranges else None, reads.is_checked)
+    return Rows(common_sort_key(reads.cuts) if reads.ranges else None, reads.is_checked)
 
 
 def _emptied(template: Template) -> Template:

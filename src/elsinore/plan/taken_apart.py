@@ -1,8 +1,8 @@
-"""AND as three queries: pairs of trends are told by the trends of either pattern and of both.
+"""AND as three queries: pairs of trends follow from the trends of either pattern and of both.
 
-Where sums per state do not do (`elsinore.plan.conjoined`), because neighbours are compared or
-events skipped, each of the three numbers is that of a template like any other query's. It goes the
-fastest way there is for it, and has in common with others what it may (`elsinore.plan.joined`).
+`P1 AND P2` counts the unordered pairs of different trends, one of each pattern. How many there are
+follows from three numbers: the trends of P1, those of P2, and those that are trends of both
+(HAMLET, Section 5). Each of them is that of a template like any other query's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
+from elsinore.plan.determinized import unambiguous
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
 from elsinore.plan.implied import without_implied
@@ -46,7 +47,9 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
     >>> len(found("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
     2
     """
-    left, right = map(without_implied, guarded.parts)
+    left, right = (
+        unambiguous(part) if part.is_plain else part for part in map(without_implied, guarded.parts)
+    )
     if not _meet(left, right):
         return left, right
     why = "AND counts pairs of trends, and "
@@ -86,7 +89,10 @@ def _guarded_both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTempl
         if here.type != there.type or not ways:
             return None
         variable = f"{here.variable} and {there.variable}"
-        state = GuardedState(here.type, variable, here.needs | there.needs)
+        needs, lacks = here.needs | there.needs, here.lacks | there.lacks
+        if needs & lacks:
+            return None
+        state = GuardedState(here.type, variable, needs, lacks=lacks)
         return _Step(state, move.conditions | along.conditions, ways)
 
     ends = {

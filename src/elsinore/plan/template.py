@@ -1,30 +1,19 @@
-"""Templates: a query's pattern as an automaton whose runs are its trends (HAMLET, Section 3.1).
+"""Templates as the engine runs them: states without guards, whose transitions say what they read.
 
-An unambiguous pattern keeps its Glushkov automaton, a state per place of an event in the pattern.
-An ambiguous one, by which some sequence of events could be read in two ways, is determinized, so
-that every trend is counted once.
+`elsinore.plan.stored` makes them of guarded templates. Each trend of a query has one run, so adding
+up over the states counts every trend once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from elsinore.automata import (
-    Positions,
-    Symbol,
-    ambiguity,
-    determinize,
-    glushkov,
-    minimize,
-)
-from elsinore.model.expression import Expression, Operator
-from elsinore.model.pattern import Pattern
+from elsinore.model.expression import Binary, Expression, Negative, Operator
+from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.aggregates import Aggregation, Field, FieldKind, aggregation
+from elsinore.plan.aggregates import Aggregation, Field, FieldKind
 from elsinore.plan.guards import FREE, NO_WAY, Ways
-from elsinore.plan.predicates import contradictions, local_predicates
-from elsinore.plan.readings import refuse_readings
 
 START = -1  # the source of a transition that begins a trend
 
@@ -40,6 +29,15 @@ class Cut:
     operator: Operator  # LT, LE, GT, GE or EQ
     current: Expression
     shift: Expression | None = None
+
+    def condition(self, operator: Operator | None = None) -> Expression:
+        """Return the comparison as an expression, or with another operator."""
+        earlier = self.previous
+        if isinstance(self.shift, Negative):
+            earlier = Binary(Operator.SUB, earlier, self.shift.operand)
+        elif self.shift is not None:
+            earlier = Binary(Operator.ADD, earlier, self.shift)
+        return Binary(operator or self.operator, earlier, self.current)
 
 
 class Reads(NamedTuple):
@@ -86,18 +84,6 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Adjacent:
-    """A comparison of an event with its predecessor in the trend: `current operator previous`.
-
-    Both are names of attributes: `T[i].speed <= T[i-1].speed` is ("speed", LE, "speed").
-    """
-
-    current: str
-    operator: Operator
-    previous: str
-
-
-@dataclass(frozen=True, slots=True)
 class Transition:
     """An event of `type` takes state `target` after `source` (START: as a trend's first event).
 
@@ -111,7 +97,6 @@ class Transition:
     needs: frozenset[Expression]
     lacks: frozenset[Expression]
     variables: frozenset[str]
-    adjacent: Adjacent | None = None  # what the event and the one before it must satisfy
     reads: Reads = ALL  # which events of the source it may follow
 
     def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
@@ -138,13 +123,13 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The automaton of one trend query; states are 0, 1, ...
+    """The automaton of one trend query; states are 0, 1, ... (HAMLET, Section 3.1).
 
     Trends in a state with `resets` are those since the latest such event of an earlier time. A
     state in `seeds` holds one empty trend from a window's start: what may follow it begins trends.
     Under AND there are `sides`: the states in which trends of the one pattern, of the other, and of
-    both may end (`elsinore.plan.conjoined`). States with `rows` keep their events one by one. If a
-    state has `closing`, one of these ways must be free after the trends that end in it.
+    both may end (`elsinore.plan.taken_apart`). States with `rows` keep their events one by one. If
+    a state has `closing`, one of these ways must be free after the trends that end in it.
     """
 
     query: Query
@@ -153,8 +138,6 @@ class Template:
     transitions: tuple[Transition, ...]
     accepting: frozenset[int]
     aggregation: Aggregation
-    determinized: bool
-    warnings: tuple[str, ...] = ()
     resets: tuple[frozenset[Reset], ...] = ()  # [state], or nothing where no state has any
     seeds: frozenset[int] = frozenset()
     sides: tuple[frozenset[int], ...] = ()
@@ -162,16 +145,10 @@ class Template:
     closing: tuple[Ways, ...] = ()  # likewise
 
     @property
-    def predicates(self) -> dict[str, frozenset[Expression]]:
-        """The local predicates that tell events apart, by type."""
-        by_type: dict[str, frozenset[Expression]] = {}
-        for move in self.transitions:
-            known = by_type.setdefault(move.type, move.needs)
-            if move.lacks or move.needs is not known:
-                by_type[move.type] = known | move.needs | move.lacks
-        for reset in (reset for resets in self.resets for reset in resets):
-            by_type[reset.type] = by_type.get(reset.type, frozenset()) | reset.needs
-        return by_type
+    def is_summed(self) -> bool:
+        """Whether its states are sums, of which no event but a NOT's takes anything away."""
+        reads_all = all(move.reads == ALL for move in self.transitions)
+        return self.query.strategy is Strategy.ANY and reads_all and not any(self.rows)
 
     def reset_by(self, state: int) -> frozenset[Reset]:
         """Return the events that empty a state."""
@@ -185,135 +162,12 @@ class Template:
         """Return the ways of which one must be free after trends that end in a state."""
         return self.closing[state] if self.closing else FREE
 
-    def moves(self, type_name: str, true: frozenset[Expression]) -> tuple[Transition, ...]:
-        """Return the transitions that an event of this type and truth of predicates makes."""
-        return tuple(move for move in self.transitions if move.takes(type_name, true))
-
-    def neighbours(self) -> frozenset[tuple[str | None, str]]:
-        """Return the pairs of types that may be neighbours; None before those that begin."""
-        types: dict[int, set[str | None]] = {state: {None} for state in (START, *self.seeds)}
-        for move in self.transitions:
-            types.setdefault(move.target, set()).add(move.type)
-        return frozenset(
-            (before, move.type)
-            for move in self.transitions
-            for before in types.get(move.source, set())
-        )
-
-    def start_types(self) -> frozenset[str]:
-        """Return the types that begin trends: start(q) in the paper."""
-        return frozenset(move.type for move in self.transitions if self.begins(move))
-
-    def begins(self, move: Transition) -> bool:
-        """Return whether an event that makes the transition is a trend's first."""
-        return move.source == START or move.source in self.seeds
-
-    def end_types(self) -> frozenset[str]:
-        """Return the types that end trends: end(q) in the paper."""
-        return frozenset(move.type for move in self.transitions if move.target in self.accepting)
-
-    def predecessor_types(self, type_name: str) -> frozenset[str]:
-        """Return the types that may stand before `type_name` in a trend: pt(E, q) in the paper."""
-        sources = {move.source for move in self.transitions if move.type == type_name}
-        return frozenset(move.type for move in self.transitions if move.target in sources)
-
 
 def contributes(field: Field, move: Transition) -> bool:
     """Return whether an event adds to a field when it makes a transition."""
     if field.kind is FieldKind.BEGINNING:
         return move.source == START
     return field.kind is not FieldKind.TRENDS and bool(move.variables & field.variables)
-
-
-def template(query: Query, whole: Pattern | None = None) -> Template:
-    """Build the template of a trend query that has neither NOT nor AND nor another strategy.
-
-    whole: one of the patterns that AND joins, where the template is to be of that alone.
-    Predicates between events are left out (`elsinore.plan.paths` puts them back where it may).
-    Raises QuerySemanticError for an aggregate over a variable of an ambiguous pattern, with the
-    two readings.
-    """
-    local = local_predicates(query)
-    positions = glushkov(
-        whole or query.pattern, lambda event: Symbol(event.type, local[event.variable])
-    )
-    fields = aggregation(query)
-    witness = ambiguity(positions.nfa)
-    useful = positions.nfa.trim()
-    if witness is None:
-        built = _from_positions(query, positions, useful, fields)
-    else:
-        refuse_readings(query, fields, positions.events, witness)
-        built = _from_letters(query, positions, fields)
-    live = {positions.events[state - 1].variable for state in useful - {0}}
-    return replace(built, warnings=contradictions(query, local, live))
-
-
-def _from_positions(
-    query: Query, positions: Positions, useful: frozenset[int], fields: Aggregation
-) -> Template:
-    """Take the useful states of the position automaton as they are: each trend has one run."""
-    number = {state: place for place, state in enumerate(sorted(useful - {0}))}
-    events = [positions.events[state - 1] for state in number]
-    transitions = tuple(
-        Transition(
-            START if move.source == 0 else number[move.source],
-            number[move.target],
-            move.symbol.type,
-            move.symbol.predicates,
-            frozenset(),
-            frozenset({positions.events[move.target - 1].variable}),
-        )
-        for move in positions.nfa.transitions
-        if move.source in useful and move.target in useful
-    )
-    return Template(
-        query=query,
-        states=len(number),
-        labels=tuple(label(event.type, event.variable) for event in events),
-        transitions=transitions,
-        accepting=frozenset(number[state] for state in positions.nfa.accepting & useful),
-        aggregation=fields,
-        determinized=False,
-    )
-
-
-def _from_letters(query: Query, positions: Positions, fields: Aggregation) -> Template:
-    """Determinize, so that each trend has one run; an event is then bound to all it could be."""
-    dfa = minimize(determinize(positions.nfa))
-    needed: dict[str, frozenset[Expression]] = {}
-    bound: dict[str, frozenset[str]] = {}
-    for move in positions.nfa.transitions:
-        name = move.symbol.type
-        needed[name] = needed.get(name, frozenset()) | move.symbol.predicates
-        variable = positions.events[move.target - 1].variable
-        bound[name] = bound.get(name, frozenset()) | {variable}
-    returned_to = any(target == 0 for target in dfa.moves.values())
-    states = list(range(dfa.states)) if returned_to else list(range(1, dfa.states))
-    number = {state: place for place, state in enumerate(states)}
-    transitions: list[Transition] = []
-    labels: dict[int, set[str]] = {}
-    for (source, letter), target in dfa.moves.items():
-        target_labels = (
-            number[target],
-            letter.type,
-            letter.true,
-            needed[letter.type] - letter.true,
-        )
-        labels.setdefault(number[target], set()).add(letter.type)
-        if source == 0:
-            transitions.append(Transition(START, *target_labels, bound[letter.type]))
-        if source in number:
-            transitions.append(Transition(number[source], *target_labels, bound[letter.type]))
-    return Template(
-        query=query,
-        states=len(states),
-        labels=tuple(" or ".join(sorted(labels.get(place, set()))) for place in range(len(states))),
-        transitions=tuple(transitions),
-        accepting=frozenset(number[state] for state in dfa.accepting),
-        aggregation=fields,
-        determinized=True,
-    )
 
 
 def label(type_name: str, variable: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from elsinore.errors import QueryError, raise_errors
@@ -21,7 +21,8 @@ from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
 from elsinore.plan.paths import Path, Routed
 from elsinore.plan.renamed import Routes
-from elsinore.plan.template import Template
+from elsinore.plan.stored import Negatives, stored
+from elsinore.plan.template import Cut, Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, partition_of
 
 MOST_SHIFTS = 2**6  # of one operator: each of its totals tells all of them
@@ -53,8 +54,8 @@ class TrendUnit:
 
     path: Path
     why: tuple[str, ...]  # for each query, why it goes this way
-    templates: tuple[Template, ...]  # on the coarse and the shared path
-    guarded: tuple[GuardedTemplate, ...]  # on the others
+    members: tuple[GuardedTemplate, ...]
+    templates: tuple[Template, ...]  # that the engine runs; none on the path SETS
     classes: Classes
     merged: MergedTemplate
     exact: bool = False  # whether it computes with integers of any size
@@ -105,11 +106,6 @@ class TrendUnit:
         )
 
     @property
-    def members(self) -> tuple[Template | GuardedTemplate, ...]:
-        """The templates of the queries, whichever kind the path has."""
-        return self.templates + self.guarded
-
-    @property
     def keeps_all(self) -> bool:
         """Whether events that no state takes matter all the same: they break CONTIGUOUS runs."""
         return any(member.query.strategy is Strategy.CONTIGUOUS for member in self.members)
@@ -130,12 +126,7 @@ class TrendUnit:
     @property
     def compared(self) -> tuple[str, ...]:
         """The attributes that predicates between two events read."""
-        read = {name for member in self.guarded for name in member.compared}
-        for member in self.templates:
-            for move in member.transitions:
-                if move.adjacent is not None:
-                    read |= {move.adjacent.current, move.adjacent.previous}
-        return tuple(sorted(read))
+        return tuple(sorted({name for member in self.members for name in member.compared}))
 
     @property
     def columns(self) -> tuple[Carried, ...]:
@@ -151,12 +142,7 @@ class TrendUnit:
     def wanted(self) -> dict[str, tuple[frozenset[Expression], ...]]:
         """By type, the sets of local predicates of which one must hold for a state to be taken."""
         by_type: dict[str, dict[frozenset[Expression], None]] = {}
-        for node in self.merged.nodes:
-            for edge in node.edges:
-                by_type.setdefault(edge.type, {})[edge.needs] = None
-            for reset in node.resets:
-                by_type.setdefault(reset.type, {})[reset.needs] = None
-        for member in self.guarded:
+        for member in self.members:
             for template in (member, *member.negatives_at_any_depth):
                 for state in template.states:
                     by_type.setdefault(state.type, {})[state.needs] = None
@@ -182,7 +168,7 @@ def _attributes(
     return tuple(attributes)
 
 
-def _squared(members: Sequence[Template | GuardedTemplate]) -> tuple[Squared, ...]:
+def _squared(members: Sequence[GuardedTemplate]) -> tuple[Squared, ...]:
     """Return the attributes that are looked at from shifts, and whose events have these in common.
 
     Each type's values have shifts of their own, unless that makes too many to travel with totals.
@@ -248,16 +234,30 @@ def trend_unit(routed: Sequence[Routed], *, exact: bool = False) -> TrendUnit:
     """Return what the engine reads of queries that go one way."""
     local: dict[str, dict[Expression, None]] = {}
     for route in routed:
-        for type_name, predicates in sorted(route.template.predicates.items()):
+        for type_name, predicates in sorted(route.guarded.predicates.items()):
             ordered = sorted(predicates, key=repr)
             local.setdefault(type_name, {}).update(dict.fromkeys(ordered))
-    templates = tuple(r.template for r in routed if isinstance(r.template, Template))
-    return TrendUnit(
+    templates = tuple(route.template for route in routed if route.template is not None)
+    unit = TrendUnit(
         path=routed[0].path,
         why=tuple(route.why for route in routed),
+        members=tuple(route.guarded for route in routed),
         templates=templates,
-        guarded=tuple(r.template for r in routed if isinstance(r.template, GuardedTemplate)),
         classes=classes_of(local.items()),
         merged=merge_templates(templates),
         exact=exact,
     )
+    return stored_unit(unit) if unit.path is Path.GRAPH else unit
+
+
+def stored_unit(unit: TrendUnit, is_range: Callable[[Cut], bool] = lambda _: True) -> TrendUnit:
+    """Return a unit of the path GRAPH with templates of its queries and of what NOT forbids.
+
+    is_range: as for `stored`.
+    """
+    negatives = Negatives()
+    templates = [stored(member, negatives, is_range) for member in unit.members]
+    known = tuple(template for template in templates if isinstance(template, Template))
+    assert len(known) == len(templates)
+    merged = merge_templates(known, negatives.templates(is_range))
+    return replace(unit, templates=known, merged=merged)

@@ -105,8 +105,8 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
     `queries`: from the first to the last of these alone, where others may be there, too.
     """
     if queries:
-        numbers = to_numpy(table.column("query"))
-        of_queries = (numbers >= queries[0]) & (numbers <= queries[-1])
+        places = to_numpy(table.column("query"))
+        of_queries = (places >= queries[0]) & (places <= queries[-1])
         table = table if of_queries.all() else table.filter(to_arrow(of_queries))
     table = table.combine_chunks()
     if table.num_rows < 2:
@@ -121,7 +121,7 @@ def merge(unit: TrendUnit, table: pa.Table, queries: Sequence[int] = ()) -> pa.T
         table = with_one_shift(unit, table.take(to_arrow(order)), starts)
         order = np.arange(len(order))
     firsts = order[starts[:-1]]
-    columns = {name: to_numpy(table.column(name))[firsts] for name in PLACE}
+    columns: dict[str, Any] = {n: to_numpy(table.column(n))[firsts] for n in PLACE}
     for name in table.column_names:
         if name.startswith("cell"):
             power = name.replace("cell", "power")
@@ -158,6 +158,7 @@ def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.
     bits = (rows - 1).bit_length()
     lasts = [(int(column.min()), int(column.max())) for column in columns]
     widths = [(last - first).bit_length() for first, last in lasts]
+    order: Ints | None = None
     if sum(widths) + bits > WHOLE_BITS:
         order = np.lexsort(columns[::-1])
         same = np.ones(rows - 1, dtype=np.bool_)
@@ -169,7 +170,6 @@ def _in_order(columns: Sequence[Ints | Codes]) -> tuple[Ints | None, NDArray[np.
     for column, (first, _), width in zip(columns, lasts, widths, strict=True):
         packed <<= width
         packed |= column.astype(np.int64) - first
-    order = None
     if np.any(packed[1:] < packed[:-1]):
         packed <<= bits
         packed |= np.arange(rows)

@@ -23,7 +23,7 @@ class BurstRecord:
     `time` is its first event's in microseconds, `events` its length; of `queries` that could share
     it `shared` did; `benefit` is what sharing was expected to save when that was decided, in
     nanoseconds (`elsinore.trends.engine.sharing.benefit`), 0 if nothing was to decide. `key` is the
-    code by which the operator knows the key, and `mask` is 1 if some queries shared.
+    code by which the operator knows the key.
     """
 
     time: int
@@ -32,7 +32,6 @@ class BurstRecord:
     shared: int
     benefit: float
     key: int = 0
-    mask: int = 0
 
 
 @dataclass(slots=True)

@@ -81,8 +81,7 @@ NEAR = "ABS(b[i].v - b[i-1].v) <= 2"
 
 
 OWN = (
-    "each keeps an index over its own events, "
-    "because a condition does more than compare attributes of neighbouring events"
+    "each keeps an index over its own events, because a condition compares events with one another"
 )
 
 

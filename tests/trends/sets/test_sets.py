@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +30,13 @@ from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
+from elsinore.trends.sets.states import reads_ranges
 from elsinore.trends.values.arrays import FOREVER, NEVER
 from oracles.reference import ReferenceEvent, reference, root
 from support.guarded_cases import drawn_tests
 from support.trends import table_of
+
+EVALUATOR = "elsinore.trends.sets.evaluator"
 
 
 def unit_of(query: Query) -> Unit:
@@ -42,8 +46,8 @@ def unit_of(query: Query) -> Unit:
     spec = TrendUnit(
         path=Path.SETS,
         why=("",),
+        members=(template,),
         templates=(),
-        guarded=(template,),
         classes=classes_of(local),
         merged=merge_templates(()),
     )
@@ -60,7 +64,7 @@ def evaluated(
 ) -> list[tuple[tuple[Any, ...], SetTotal]]:
     """Return a unit's totals with the keys they are of; `cuts`: times of calls before the last.
 
-    searched: pair by pair, even where predecessors are ranges.
+    searched: pair by pair, even where sums per state, or of ranges, do.
     """
     by_key: dict[tuple[Any, ...], list[int]] = {}
     for row, values in enumerate(table.to_pylist()):
@@ -84,9 +88,10 @@ def evaluated(
             name: to_ranks(whole(table.column(name))).to_pylist() for name in spec_of(unit).ranked
         },
     )
-    evaluator = SetsEvaluator(spec_of(unit), by_time=by_time)
-    if searched:
-        evaluator._ranges = [None for _ in evaluator._ranges]
+    with patch(
+        f"{EVALUATOR}.reads_ranges", lambda template: not searched and reads_ranges(template)
+    ):
+        evaluator = SetsEvaluator(spec_of(unit), by_time=by_time)
     edges = [NEVER, *sorted(cuts), FOREVER]
     found: list[SetTotal] = []
     for done, until in itertools.pairwise(edges):
@@ -132,7 +137,7 @@ def results(
 def columns(
     unit: Unit, table: pa.Table, cells: Sequence[Any], extremes: Sequence[int]
 ) -> dict[str, Any]:
-    aggregation = spec_of(unit).guarded[0].aggregation
+    aggregation = spec_of(unit).members[0].aggregation
     found: dict[str, Any] = {}
     for column in aggregation.columns:
         first = column.fields[0]

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from elsinore.model import pattern as pt
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.sharing import loops
-from elsinore.plan.template import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class TemplateGraph:
     shared: tuple[Arrow, ...] = ()
 
 
-def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateGraph:
+def template_graph(templates: Sequence[GuardedTemplate]) -> TemplateGraph:
     """Return the merged template of some queries, types in order of first occurrence."""
     types: dict[str, None] = {}
     starts: dict[str, dict[str, None]] = {}
@@ -55,7 +53,7 @@ def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateG
                 starts.setdefault(after, {})[name] = None
             else:
                 arrows.setdefault((before, after), {})[name] = None
-        for looping in sorted(_loops(template)):
+        for looping in sorted(template.loops()):
             repeated.setdefault(looping, []).append(name)
         for last in sorted(template.end_types()):
             ends.setdefault(last, []).append(name)
@@ -70,11 +68,3 @@ def template_graph(templates: Sequence[Template | GuardedTemplate]) -> TemplateG
             if len(queries) > 1
         ),
     )
-
-
-def _loops(template: Template | GuardedTemplate) -> set[str]:
-    """Return the types E of the sub-patterns E+ of a query."""
-    if isinstance(template, Template):
-        return set(loops(template))
-    loop = (move.source for move in template.moves if move.source == move.target)
-    return {template.states[state].type for state in loop}

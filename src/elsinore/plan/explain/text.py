@@ -11,7 +11,6 @@ from elsinore.plan.explain.graph import template_graph
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_combine
 from elsinore.plan.paths import Path
-from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.words import count, listed
 
@@ -55,7 +54,7 @@ def unit_facts(unit: TrendUnit) -> dict[str, Any]:
     return {
         "predicates": len(predicates),
         "path": unit.path.value,
-        "states": sum(_size(template) for template in unit.members),
+        "states": sum(_sizes(unit)),
         "nodes": len(unit.merged.nodes),
         "pane": _pane(unit),
         "not_combined_because": can_combine(unit),
@@ -63,8 +62,8 @@ def unit_facts(unit: TrendUnit) -> dict[str, Any]:
             {"type": arrow.source, "queries": list(arrow.queries)} for arrow in graph.shared
         ],
         "queries": [
-            _query_facts(template, unit.path, why)
-            for template, why in zip(unit.members, unit.why, strict=True)
+            _query_facts(template, size, unit.path, why)
+            for template, size, why in zip(unit.members, _sizes(unit), unit.why, strict=True)
         ],
     }
 
@@ -120,14 +119,17 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _query_facts(template: Template | GuardedTemplate, used: Path, why: str) -> dict[str, Any]:
+def _sizes(unit: TrendUnit) -> list[int]:
+    """Return how many states each query has, as the engine keeps them if it does."""
+    if unit.templates:
+        return [template.states for template in unit.templates]
+    return [len(template.states) for template in unit.members]
+
+
+def _query_facts(template: GuardedTemplate, states: int, used: Path, why: str) -> dict[str, Any]:
     query = template.query
     types = sorted({after for _, after in template.neighbours()})
-    ambiguous = (
-        template.determinized
-        if isinstance(template, Template)
-        else template.ambiguous and template.sides == 1
-    )
+    ambiguous = template.ambiguous and template.sides == 1
     path = path_in_words(used, why)
     if ambiguous:
         path += "; determinized, because the pattern is ambiguous and a trend counts once"
@@ -135,17 +137,13 @@ def _query_facts(template: Template | GuardedTemplate, used: Path, why: str) -> 
         "name": query.name,
         "path": path,
         "determinized": ambiguous,
-        "states": _size(template),
+        "states": states,
         "start_types": sorted(template.start_types()),
         "end_types": sorted(template.end_types()),
         "predecessor_types": {name: sorted(template.predecessor_types(name)) for name in types},
         "windows": windows_in_words(query.window),
         "warnings": list(query_warnings(query)) + list(template.warnings),
     }
-
-
-def _size(template: Template | GuardedTemplate) -> int:
-    return template.states if isinstance(template, Template) else len(template.states)
 
 
 def query_warnings(query: Query) -> tuple[str, ...]:

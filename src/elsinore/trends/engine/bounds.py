@@ -19,7 +19,7 @@ from elsinore.errors import InputError
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Expression, Operator
 from elsinore.operators.ranks import rank_doubles, turned
-from elsinore.plan.indexed import sides
+from elsinore.plan.ranges import sides
 from elsinore.plan.template import Cut
 from elsinore.trends.engine.codes import (
     NANOSECONDS,

@@ -16,8 +16,8 @@ from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.guards import FREE, Ways
-from elsinore.plan.indexed import sides
 from elsinore.plan.merged import Edge, Node
+from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
 

@@ -13,7 +13,7 @@ _GREATEST = 2**63 - 1
 
 
 def shifted_attribute(expression: Expression) -> Attribute | None:
-    """Return the attribute of a shifted attribute (`elsinore.plan.length_cuts`), or None."""
+    """Return the attribute of a shifted attribute (`elsinore.plan.ranges`), or None."""
     match expression:
         case Binary(Operator.ADD, Attribute() as attribute, Duration()):
             return attribute

@@ -6,23 +6,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from elsinore.model.expression import Expression
 from elsinore.plan import Sharing
-from elsinore.plan.assembly import guarded_template
 from elsinore.plan.explain.text import MOST_NAMES, way_in_words
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.paths import Path
-from elsinore.plan.sharing import loops
-from elsinore.plan.template import Template
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
-from elsinore.trends.explain.differences import difference, likeness
 from elsinore.trends.explain.shared import Units, burst_sets, lane_sets, merged_sets
 from elsinore.words import listed
 
 # what a query that is processed by itself does, by its path
 _WAYS = {
     "its own list of events": "keeps its own list of events",
-    "the shared graph": "keeps an index over its own events",
     "an index over its own events": "keeps an index over its own events",
     "sums carried from event to event": "carries sums of its own from event to event",
     "trends built one by one": "has its trends built one by one",
@@ -125,11 +121,8 @@ def _alike(unit: TrendUnit, sharing: Sharing) -> list[Alike]:
     within, still = (_sets_of(unit, several) for several in (sets, kept))
     places: dict[object, list[int]] = {}
     for query, template in enumerate(unit.members):
-        reasons: object = unit.why[query]
-        if isinstance(template, Template):
-            compared = frozenset((name, frozenset(how)) for name, how in loops(template).items())
-            reasons = (reasons, compared)
-        if unit.path in {Path.SHARED, Path.GRAPH}:
+        reasons: object = (unit.why[query], template.loops())
+        if unit.path is Path.GRAPH:
             reasons = (reasons, *map(likeness, _patterns_of(template)))
         places.setdefault((within[query], still[query], reasons), []).append(query)
     names = [template.query.name for template in unit.members]
@@ -170,12 +163,12 @@ def _why_never(left: Alike, right: Alike) -> str | None:
         return None
     if unit.exact:
         return "each is computed by itself, in integers of any size"
-    if unit.path in {Path.SHARED, Path.GRAPH}:
+    if unit.path is Path.GRAPH:
         return f"{_each_by_itself((left, right))}; {_why_differ((left, right))}"
     if unit.path is not Path.COARSE:
         return _each_by_itself((left, right))
-    here, there = (loops(unit.templates[side.first]) for side in (left, right))
-    common = sorted(here.keys() & there.keys())
+    here, there = (unit.members[side.first].loops() for side in (left, right))
+    common = sorted(here & there)
     if not common:
         return (
             "they have no Kleene sub-pattern in common (equal states are nevertheless kept only "
@@ -199,16 +192,14 @@ def _each_by_itself(sides: Sequence[Alike]) -> str:
     return f"one {first}; the other {second}"
 
 
-def _patterns_of(template: Template | GuardedTemplate) -> tuple[GuardedTemplate, ...]:
+def _patterns_of(template: GuardedTemplate) -> tuple[GuardedTemplate, ...]:
     """Return the templates of a query's patterns: those of both sides of AND."""
-    if isinstance(template, Template):
-        return (guarded_template(template.query),)
     return template.parts if template.sides > 1 else (template,)
 
 
 def _different_ways(*sides: Alike) -> str:
     """Return why queries of two units with the same partitions are not in one unit."""
-    if all(side.unit.path in {Path.SHARED, Path.GRAPH} for side in sides):
+    if all(side.unit.path is Path.GRAPH for side in sides):
         return f"{_each_by_itself(sides)}; {_why_differ(sides)}"
     ways = ", ".join(
         f"{listed(side.names, MOST_NAMES)} by {way_in_words(side.why, len(side.names))}"
@@ -247,4 +238,54 @@ def _differently_keyed(left: Partition, right: Partition) -> str:
     return (
         f"their events are partitioned alike, by {listed(keys[0])}, but their results are "
         f"{' and '.join(groups)}"
+    )
+
+
+def likeness(template: GuardedTemplate) -> object:
+    """Return what the reasons for which a query does not share with others depend on."""
+    return (
+        template.query.strategy,
+        template.query.window,
+        tuple((state.type, state.needs) for state in template.states),
+        frozenset(
+            (move.source, move.target, template.conditions_of(move)) for move in template.moves
+        ),
+    )
+
+
+def difference(left: GuardedTemplate, right: GuardedTemplate) -> str:
+    """Return why two queries have no states in common, nor states of one shape."""
+    if left.query.strategy is not right.query.strategy:
+        return "their strategies differ"
+    if left.query.window != right.query.window:
+        return "their windows differ"
+    pairs = [
+        (here, there)
+        for here, state in enumerate(left.states)
+        for there, other in enumerate(right.states)
+        if state.type == other.type and _compares(left, here) and _compares(right, there)
+    ]
+    if not pairs:
+        return "they have no type in common whose events both compare or repeat"
+    names = " and ".join(dict.fromkeys(left.states[here].type for here, _ in pairs))
+    equal = [(h, t) for h, t in pairs if left.states[h].needs == right.states[t].needs]
+    if not equal:
+        return f"they have different conditions on single {names} events"
+    if not any(_conditions_into(left, h) == _conditions_into(right, t) for h, t in equal):
+        return f"they compare {names} events with preceding ones in different ways"
+    return f"they differ in what precedes {names} in a trend"
+
+
+def _compares(template: GuardedTemplate, state: int) -> bool:
+    """Return whether events in a state are repeated, or follow others on conditions."""
+    return any(
+        move.target == state and (move.conditions or move.source == state)
+        for move in template.moves
+    )
+
+
+def _conditions_into(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
+    """Return the conditions between an event of a state and those that it may follow."""
+    return frozenset(
+        template.conditions_of(move) for move in template.moves if move.target == state
     )

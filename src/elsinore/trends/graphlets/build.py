@@ -25,10 +25,10 @@ State = tuple[int, int]  # a query, by its number in the unit, and a state of it
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A burst of a sharing set, or a stretch of a long one, and who shared it."""
+    """A burst of a sharing set, or a stretch of a long one, and whether it was shared."""
 
     number: int  # among the set's
-    sharers: frozenset[State]
+    is_shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,6 @@ class _Open:
     whole: bool = True  # all that came before it leads to all of its events
 
 
-@dataclass(slots=True)
-class _History:
-    """What is known of a sharing set so far, where it compares events with those before them."""
-
-    forms: list[tuple[int, Form]] = field(default_factory=list)  # of all shared graphlets
-    shared: set[Vertex] = field(default_factory=set)  # those that were ever
-    alone: set[Vertex] = field(default_factory=set)  # those that left: they do not come back
-
-
 class GraphBuilder:
     """Builds the graph of one key's events in one window of each query."""
 
@@ -80,7 +71,8 @@ class GraphBuilder:
         self._done: list[_Open] = []
         self._snapshots: list[Snapshot] = []
         self._values: dict[Vertex, dict[str, int]] = {vertex: {} for vertex in self._vertices}
-        self._history = [_History() for _ in sets]
+        # of each set the forms of all events of its shared graphlets, by row
+        self._forms: list[list[tuple[int, Form]]] = [[] for _ in sets]
         self._waiting: list[tuple[int, _Open, int, Form]] = []  # forms of the present moment
         self._types: dict[int, set[str]] = {}
         for vertex in self._vertices:
@@ -121,7 +113,7 @@ class GraphBuilder:
         self._counts.end_moment(moment, counted)
         for number, graphlet, row, form in self._waiting:
             graphlet.forms.append((row, form))
-            self._history[number].forms.append((row, form))
+            self._forms[number].append((row, form))
         self._waiting = []
 
     def _deactivate(self, kind: str, queries: AbstractSet[int]) -> None:
@@ -181,30 +173,17 @@ class GraphBuilder:
     def _sharing(
         self, number: int, piece: Piece, event: RecordedEvent, pane: int
     ) -> tuple[Vertex, ...]:
-        """Return who shares a piece in the present windows.
-
-        Where events are compared, a window's holder that has left the shared graph keeps columns of
-        its own until it closes (`elsinore.trends.hamlet.seats`).
-        """
+        """Return who shares a piece in the present windows."""
         graphlet = self._open.get((number, piece.number, pane))
         if graphlet is not None:
             return graphlet.vertices
-        history = self._history[number]
-        members = [
+        return tuple(
             vertex
             for vertex in self._vertices
-            if self._set_of.get((vertex.query, vertex.state)) == number
+            if piece.is_shared
+            and self._set_of.get((vertex.query, vertex.state)) == number
             and vertex.is_open(event.time)
-        ]
-        sharing = [v for v in members if (v.query, v.state) in piece.sharers]
-        if any(vertex.comparison is not None for vertex in members):
-            for vertex in members:
-                left = vertex not in sharing
-                if left and (vertex in history.shared or self._counts.entering(vertex)):
-                    history.alone.add(vertex)
-            sharing = [vertex for vertex in sharing if vertex not in history.alone]
-            history.shared.update(sharing)
-        return tuple(sharing)
+        )
 
     def _insert_shared(
         self,
@@ -271,7 +250,7 @@ class GraphBuilder:
             return None
         assert graphlet.opening is not None
         opening = Form.of(graphlet.opening)
-        before = graphlet.forms if graphlet.whole else self._history[number].forms
+        before = graphlet.forms if graphlet.whole else self._forms[number]
         forms = [
             opening
             + Form.total(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from elsinore.model.expression import Expression
 from elsinore.plan import TrendUnit
-from elsinore.plan.template import START, Adjacent, Reset, Transition
+from elsinore.plan.template import ALL, START, Reads, Reset, Transition
 
 Bounds = tuple[int, int] | None
-Holds = Callable[[Adjacent, int, int], bool]  # of a comparison, the rows of two events
+Holds = Callable[[Reads, int, int], bool]  # whether an event may follow an earlier one, by rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class Vertex:
         )
 
     @property
-    def comparison(self) -> Adjacent | None:
-        """How its loop compares an event with the one before it."""
-        return next((move.adjacent for move in self.moves if move.adjacent is not None), None)
+    def comparison(self) -> Reads | None:
+        """How its loop compares an event with the one before it, if it does."""
+        return next((move.reads for move in self.moves if move.reads != ALL), None)
 
 
 def vertices_of(unit: TrendUnit, windows: Mapping[str, Bounds]) -> list[list[Vertex]]:
@@ -107,14 +107,13 @@ class Counts:
         for move in vertex.moves:
             if move.source != vertex.state or not move.takes(event.type, event.true):
                 continue
-            comparison = move.adjacent
-            if comparison is None:
+            if move.reads == ALL:
                 total += self.totals[vertex]
             else:
                 total += sum(
                     count
                     for row, count in self.ended[vertex]
-                    if self.holds(comparison, row, event.row)
+                    if self.holds(move.reads, row, event.row)
                 )
         return total
 

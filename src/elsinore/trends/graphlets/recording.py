@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -11,18 +11,23 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_scalar
 from elsinore.errors import InputError, kind_of_value
-from elsinore.model.evaluate import COMPARE
+from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
-from elsinore.plan import Path, TrendUnit
+from elsinore.plan import TrendUnit
+from elsinore.plan.between import PREVIOUS
 from elsinore.plan.explain.text import path_in_words
-from elsinore.plan.template import Adjacent
-from elsinore.trends.graphlets.build import GraphBuilder
+from elsinore.plan.merged import nodes_of_states
+from elsinore.plan.template import ALL, Reads
+from elsinore.trends.engine.sharing.sets import sharing_sets
+from elsinore.trends.engine.sharing.statistics import in_words
+from elsinore.trends.engine.updates import Updates
+from elsinore.trends.graphlets.build import GraphBuilder, Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
-from elsinore.trends.graphlets.decisions import shared_sets
 from elsinore.trends.graphlets.graph import HamletGraph
 from elsinore.trends.sets.batches import compared_values
-from elsinore.trends.statistics import SharingStatistics
+from elsinore.trends.statistics import BurstRecord, SharingStatistics
 from elsinore.words import listed
 
 MOST_EVENTS = 5_000  # that a run keeps to make graphs of
@@ -132,7 +137,7 @@ class Recording:
                 f"hold {len(chosen):,}. Run over fewer events, or give a key or time with fewer."
             )
         counts = Counts(vertices_of(self.unit, windows), self._holds())
-        sets = shared_sets(self.unit, self.sharing, events)
+        sets = _shared_sets(self.unit, self.sharing, events)
         builder = GraphBuilder(counts, sets, self._labels(), key=key)
         graph = builder.build(self._moments(chosen))
         if any(graphlet.shared for graphlet in graph.graphlets):
@@ -140,7 +145,7 @@ class Recording:
         return replace(graph, why_unshared=_why_unshared(self.unit))
 
     def _kept(self) -> pa.Table:
-        if self.unit.path not in {Path.COARSE, Path.SHARED}:
+        if not _has_graphlets(self.unit):
             raise InputError(_no_graphlets(self.unit))
         if self.count > MOST_EVENTS:
             raise InputError(
@@ -205,18 +210,43 @@ class Recording:
         }
 
     def _holds(self) -> Holds:
-        """Return what tells whether a comparison of two events holds, as the engine compares."""
+        """Return what decides whether an event may follow an earlier one."""
         table = self._kept()
         names = self.unit.compared
         values = {name: compared_values(table.column(f"pair:{name}")) for name in names}
 
-        def holds(how: Adjacent, before: int, row: int) -> bool:
-            current, previous = values[how.current][row], values[how.previous][before]
-            if current is None or previous is None:
-                return False
-            return bool(COMPARE[how.operator](current, previous))
+        def holds(reads: Reads, before: int, row: int) -> bool:
+            def is_met(condition: Expression) -> bool:
+                return is_true(
+                    condition,
+                    lambda read: values[read.name or ""][
+                        before if read.variable == PREVIOUS else row
+                    ],
+                )
+
+            in_range = not reads.ranges or any(
+                all(is_met(cut.condition()) for cut in cuts) for cuts in reads.ranges
+            )
+            return in_range and all(map(is_met, reads.conditions))
 
         return holds
+
+
+def _has_graphlets(unit: TrendUnit) -> bool:
+    """Return whether trends are counted event by event as in the paper: only loops compare."""
+    return (
+        not unit.exact
+        and bool(unit.templates)
+        and all(
+            template.query.strategy is Strategy.ANY
+            and all(
+                move.reads._replace(ranges=(), conditions=()) == ALL
+                and (move.reads == ALL or move.source == move.target)
+                for move in template.transitions
+            )
+            for template in unit.templates
+        )
+    )
 
 
 def _no_graphlets(unit: TrendUnit) -> str:
@@ -233,7 +263,7 @@ def _why_unshared(unit: TrendUnit) -> str:
     names = [member.query.name for member in unit.members]
     if len(names) == 1:
         return f"{names[0]} is alone in its operator: explain() says why of each other query"
-    if any(move.adjacent for template in unit.templates for move in template.transitions):
+    if any(move.reads != ALL for template in unit.templates for move in template.transitions):
         return "events that are compared with the ones before them are added up query by query"
     return f"no burst was shared among {listed(names, SHOWN)}: explain() says who may share"
 
@@ -244,3 +274,58 @@ def _bounds(window: Window | None, time: int) -> Bounds:
         return None
     begin, end = window.bounds(window.first(time))
     return (begin, end) if begin <= time < end else (time, time)
+
+
+def _shared_sets(
+    unit: TrendUnit,
+    sharing: Sequence[SharingStatistics],
+    events: Sequence[tuple[int, RecordedEvent]],
+) -> list[SharedSet]:
+    """Return the sharing sets of a unit, with the bursts of one key.
+
+    events: of the key, each with the slot that it had.
+    """
+    records_of = {
+        (statistics.name, statistics.queries): statistics.records for statistics in sharing
+    }
+    nodes, sets = nodes_of_states(unit.templates), []
+    for found in sharing_sets(Updates(unit)):
+        holders = set().union(*found.holders)
+        members = frozenset(state for state, node in nodes.items() if node in holders)
+        queries = dict.fromkeys(query for query, _ in sorted(members))
+        names = tuple(unit.templates[query].query.name for query in queries)
+        records = records_of.get((f"{found.type}+{in_words(found.reads)}", names), ())
+        sets.append(SharedSet(members, _pieces(unit, members, records, events)))
+    return sets
+
+
+def _pieces(
+    unit: TrendUnit,
+    members: Collection[State],
+    records: Sequence[BurstRecord],
+    events: Sequence[tuple[int, RecordedEvent]],
+) -> dict[int, Piece]:
+    """Return the piece of each event, by its row; a record has the time of its first event."""
+    taken = [(slot, event) for slot, event in events if _takes(unit, members, event)]
+    by_row: dict[int, Piece] = {}
+    place = 0
+    for number, record in enumerate(sorted(records, key=lambda piece_record: piece_record.time)):
+        begin = place
+        while begin < len(taken) and taken[begin][1].time < record.time:
+            begin += 1
+        if begin == len(taken) or taken[begin][1].time != record.time:
+            continue
+        if taken[begin][0] != record.key:
+            continue
+        for _, event in taken[begin : begin + record.events]:
+            by_row[event.row] = Piece(number, record.shared > 1)
+        place = begin + record.events
+    return by_row
+
+
+def _takes(unit: TrendUnit, members: Collection[State], event: RecordedEvent) -> bool:
+    return any(
+        move.target == state and move.takes(event.type, event.true)
+        for query, state in members
+        for move in unit.templates[query].transitions
+    )

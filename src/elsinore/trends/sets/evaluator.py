@@ -11,7 +11,6 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -19,15 +18,15 @@ from numpy.typing import NDArray
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
-from elsinore.plan.indexed import Indexed, indexed
+from elsinore.plan.stored import stored
+from elsinore.plan.template import Template
 from elsinore.trends.sets.ground import Automaton, Stretch, ground_of
-from elsinore.trends.sets.ranges import Ranges
 from elsinore.trends.sets.search import total
-from elsinore.trends.sets.states import Columns, States, Totals
+from elsinore.trends.sets.states import Columns, States, Totals, reads_ranges, summed_unit
 from elsinore.trends.sets.sums import Addends
 from elsinore.trends.values.arrays import FOREVER, NEVER, Ints
 
-Moments = Iterable[list[int]]  # the rows of each
+Moments = Sequence[Sequence[int]]  # the rows of each
 TotalsOf = Callable[[Window | None, Moments], Iterable[Totals]]
 
 
@@ -72,13 +71,18 @@ class SetsEvaluator:
     def __init__(self, unit: TrendUnit, *, by_time: bool = True) -> None:
         self.unit = unit
         self._by_time = by_time
-        self._states = States(unit) if unit.templates else None
-        self._automata = [Automaton(template, unit.classes) for template in unit.guarded]
-        forms = map(indexed, unit.guarded)
-        self._ranges = [
-            Ranges(automaton, form) if isinstance(form, Indexed) else None
-            for automaton, form in zip(self._automata, forms, strict=True)
-        ]
+        templates = {
+            query: template
+            for query, template in enumerate(unit.templates or map(stored, unit.members))
+            if isinstance(template, Template) and reads_ranges(template)
+        }
+        self._summed = list(templates)  # queries that are run by sums per state, ...
+        self._states = States(summed_unit(unit, templates)) if templates else None
+        self._automata = {  # ... and the others
+            query: Automaton(template, unit.classes)
+            for query, template in enumerate(unit.members)
+            if query not in templates
+        }
         self._by_window: dict[Window | None, list[int]] = {}
         for query, template in enumerate(unit.members):
             self._by_window.setdefault(template.query.window, []).append(query)
@@ -98,36 +102,39 @@ class SetsEvaluator:
             for window in self._by_window:
                 for index, rows in _windows(window, *of_key):
                     totals += [
-                        SetTotal(query, key, index, cells, extremes)
-                        for query, cells, extremes in total_of(window, self._moments(times, rows))
+                        SetTotal(query, key, index, sums.linear, sums.extremes)
+                        for query, sums in total_of(window, self._moments(times, rows))
                     ]
         return totals
 
     def _totals_of(self, events: SetEvents) -> TotalsOf:
         """Return what gives the sums of all queries of a window that have trends there."""
-        codes = events.codes.data
-        if self._states is not None:
-            columns = Columns.of(self.unit, events.rows, events.ranks)
-            return partial(self._states.totals, columns, codes)
-        addends = [Addends(template, events.rows, events.ranks) for template in self.unit.guarded]
+        codes, states = events.codes.data, self._states
+        columns = None
+        if states is not None:
+            columns = Columns.of(states.unit, events.rows, events.ranks)
+        addends = {
+            query: Addends(automaton.template, events.rows, events.ranks)
+            for query, automaton in self._automata.items()
+        }
 
         def totals(window: Window | None, moments: Moments) -> Iterator[Totals]:
-            stretch = Stretch(list(moments), codes, events.rows)
+            if states is not None and columns is not None:
+                for number, sums in states.totals(columns, codes, window, moments):
+                    yield self._summed[number], sums
+            stretch = Stretch(moments, codes, events.rows)
             for query in self._by_window[window]:
-                ranges = self._ranges[query]
-                if ranges is not None:
-                    sums = ranges.total(stretch, addends[query])
-                else:
-                    sums = total(ground_of(self._automata[query], stretch), addends[query])
-                if sums is not None:
-                    yield query, *sums
+                if query in self._automata:
+                    found = total(ground_of(self._automata[query], stretch), addends[query])
+                    if found is not None:
+                        yield query, found
 
         return totals
 
     def _moments(self, times: Sequence[int], rows: range) -> Moments:
         if not self._by_time:
-            return ([row] for row in rows)
-        return (list(moment) for _, moment in itertools.groupby(rows, lambda row: times[row]))
+            return [[row] for row in rows]
+        return [list(moment) for _, moment in itertools.groupby(rows, lambda row: times[row])]
 
 
 def _windows(

@@ -19,9 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elsinore.model.kinds import Strategy
-from elsinore.numeric.exact import Number
 from elsinore.trends.sets.ground import Arrival, Ground, Place, Run
-from elsinore.trends.sets.sums import Addends, Sequences, exact_pairs
+from elsinore.trends.sets.sums import Addends, Sequences, Sums, exact_pairs
 
 Entries = dict[frozenset[Run], Sequences]
 
@@ -35,7 +34,7 @@ class Ending:
     alive: set[Run]
 
 
-def total(ground: Ground, addends: Addends) -> tuple[list[Number], list[int]] | None:
+def total(ground: Ground, addends: Addends) -> Sums | None:
     """Return linear fields and extremes over all trends, or None where there is no trend.
 
     Under AND the one field is the number of pairs of different trends.
@@ -56,7 +55,7 @@ def total(ground: Ground, addends: Addends) -> tuple[list[Number], list[int]] | 
         count = exact_pairs(left, right, both)
     else:
         count = sum(sides.values())
-    return ([count, *whole.linear], whole.extremes) if count else None
+    return Sums([count, *whole.linear], whole.extremes) if count else None
 
 
 def _endings(ground: Ground, addends: Addends) -> list[Ending]:

@@ -22,7 +22,10 @@ NONE = int(FOREVER)  # the least of no ranks
 
 @dataclass(slots=True)
 class Sums:
-    """Linear fields without the first, and extremes, over some sequences of events."""
+    """Linear fields and extremes over some sequences of events.
+
+    `search` leaves out the first field, their number: it is the same for all runs.
+    """
 
     linear: list[Number]
     extremes: list[int]
@@ -33,7 +36,7 @@ class Sums:
         self.extremes = [min(a, b) for a, b in zip(self.extremes, other.extremes, strict=True)]
 
     def copy(self) -> Sums:
-        """Return the same sums, that others can be taken in by themselves."""
+        """Return sums to which others can be added without changing these."""
         return Sums(self.linear, self.extremes)
 
 

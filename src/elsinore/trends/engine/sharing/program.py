@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from elsinore.plan.merged import queries_through
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.benefit import cell_price, value_price
-from elsinore.trends.engine.sharing.sets import SharingSet, queries_through, sharing_sets
+from elsinore.trends.engine.sharing.sets import SharingSet, sharing_sets
 from elsinore.trends.engine.store import FORMS
 from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates

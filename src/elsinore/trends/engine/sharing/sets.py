@@ -11,7 +11,6 @@ Holders whose loops have equal local predicates are a *cohort*: they take the sa
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.aggregates import FieldKind
-from elsinore.plan.merged import Edge, MergedTemplate, Node
+from elsinore.plan.merged import Edge, MergedTemplate, Node, queries_through
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine.updates import Update, Updates
 
@@ -89,19 +88,6 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
             )
         )
     return sets
-
-
-def queries_through(merged: MergedTemplate) -> list[set[int]]:
-    """Return for each node the queries some of whose trends pass through it."""
-    passing: list[set[int]] = [set() for _ in merged.nodes]
-    for query, ends in enumerate(merged.ends):
-        pending = [node for node, _ in itertools.chain(*ends.linear)]
-        while pending:
-            node = pending.pop()
-            if query not in passing[node]:
-                passing[node].add(query)
-                pending += [e.source for e in merged.nodes[node].edges if e.source != START]
-    return passing
 
 
 def _looping(merged: MergedTemplate) -> list[tuple[str, Reads, list[int]]]:

@@ -84,7 +84,6 @@ class SharingCounts:
                 shared=int(row["queries"]),
                 benefit=float(row["benefit"]),
                 key=int(row["key"]),
-                mask=int(row["queries"] > 0),
             )
             for row in rows
         ]

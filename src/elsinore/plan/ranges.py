@@ -1,34 +1,31 @@
-"""Guarded templates that an index can run: every event's predecessors are a range of some order.
+"""Conditions between neighbours as ranges of the earlier events in some order.
 
-A condition between neighbours that holds, for each event, for a stretch of its predecessors in the
-order of one of their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`,
-`b[i].time - b[i-1].time <= 1 minute`) is one or two *cuts* through that order; `!=` and OR make
-several such stretches of it. A NOT of single events empties what was added up before it, as in
-`elsinore.plan.accumulators`. So what may follow is looked up among n events in O(log n).
+A condition that holds, for each event, for a stretch of its predecessors in the order of one of
+their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`) is one or two *cuts*
+through that order; `!=` and OR make several such stretches of it. So what may follow is looked up
+among n events in O(log n). For times and lengths of time, `c.time - p.time <= 5 minutes` is
+`p.time >= c.time - 5 minutes`: times are whole ticks, so nothing is rounded on the way, and one
+order of the earlier events serves for any number of limits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from elsinore.model import expression as ex
 from elsinore.model.expression import (
     Attribute,
     Binary,
     Call,
+    Duration,
     Expression,
     Literal,
     Negative,
     Not,
     Operator,
 )
-from elsinore.model.kinds import Strategy
-from elsinore.plan.accumulators import Kept
 from elsinore.plan.between import CURRENT, PREVIOUS, TURNED
-from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.length_cuts import has_length, length_cut
-from elsinore.plan.template import START, Cut
+from elsinore.plan.template import Cut
 
 _OPPOSITE = {
     Operator.LT: Operator.GE,
@@ -40,99 +37,11 @@ _OPPOSITE = {
 }
 _SUMS = frozenset({Operator.ADD, Operator.SUB})
 MOST_RANGES = 8  # of one condition
+Term = tuple[int, Attribute | Duration | Literal]  # its sign, and what is added
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """An event that takes state `target` follows those kept in `source`, or only some of them.
-
-    Where there are `ranges`, those that lie in some of them: all cuts of one hold.
-    """
-
-    source: int  # place in `Indexed.kept`
-    target: int
-    ranges: tuple[tuple[Cut, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """A template by what is kept of its states, and what is looked up there.
-
-    A state is kept once for each NOT that may follow, since the last event which that forbids.
-    `kept` with the state START hold one empty trend from a window's start.
-    """
-
-    kept: tuple[Kept, ...]
-    starts: frozenset[int]  # the states in which trends begin whatever came before
-    extensions: tuple[Extension, ...]
-    ends: tuple[int, ...]  # places in `kept`
-
-
-def indexed(guarded: GuardedTemplate) -> Indexed | str:
-    """Return a template as an index runs it, or why none can.
-
-    >>> from elsinore.language import parse_workload
-    >>> from elsinore.plan.assembly import guarded_template
-    >>> def of(text):
-    ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
-    ...     return indexed(guarded_template(parse_workload(text).queries[0]))
-    >>> found = of("SEQ(A, NOT N, B b+) WHERE b[i].v BETWEEN b[i-1].v AND b[i-1].v + 5")
-    >>> [[len(cuts) for cuts in one.ranges] for one in found.extensions], len(found.kept)
-    ([[], [2]], 2)
-    >>> found = of("SEQ(A, B b+) WHERE b[i].v != b[i-1].v")
-    >>> sorted(cut.operator.value for one in found.extensions for (cut,) in one.ranges)
-    ['<', '>']
-    >>> of("SEQ(A, B b+) WHERE b[i].v * b[i-1].v > 0")
-    'a condition between neighbours is not a range'
-    """
-    if guarded.query.strategy is not Strategy.ANY:
-        return f"{guarded.query.strategy.value} restricts which events may be skipped"
-    if guarded.sides > 1:
-        return "AND counts pairs of trends"
-    if guarded.ambiguous:
-        return "the pattern is ambiguous"
-    if guarded.anchors:
-        return "events are compared with one that need not precede them directly"
-    if any(negative.moves or negative.negatives for negative in guarded.negatives):
-        return "NOT forbids more than single events"
-    asked_of = (guarded.starts, guarded.moves, guarded.ends)
-    if any(len(negative.ways) != 1 for guards in asked_of for negative in guards):
-        return "events may be neighbours in several ways, each with a NOT of its own"
-    ranges = [ranges_of(condition) for condition in guarded.conditions]
-    number: dict[Kept, int] = {}
-
-    def place(state: int, way: frozenset[int]) -> int:
-        return number.setdefault((state, way), len(number))
-
-    starts: set[int] = set()
-    extensions: list[Extension] = []
-    for start in guarded.starts:
-        (way,) = start.ways
-        if way:
-            extensions.append(Extension(place(START, way), start.target))
-        else:
-            starts.add(start.target)
-    for move in guarded.moves:
-        (way,) = move.ways
-        alternatives: list[list[Cut]] = [[]]
-        for condition in sorted(move.conditions):
-            cuts_of = ranges[condition]
-            if cuts_of is None:
-                return "a condition between neighbours is not a range"
-            alternatives = both(alternatives, cuts_of)
-        cuts = [cut for part in alternatives for cut in part]
-        if cuts and axis(cuts) is None:
-            return "conditions between neighbours are ranges of several attributes"
-        if len(alternatives) > MOST_RANGES:
-            return f"a condition between neighbours consists of more than {MOST_RANGES} ranges"
-        parts = tuple(map(tuple, alternatives)) if cuts else ()
-        extensions.append(Extension(place(move.source, way), move.target, parts))
-    ends = tuple(place(negative.source, way) for negative in guarded.ends for way in negative.ways)
-    return Indexed(tuple(number), frozenset(starts), tuple(extensions), ends)
-
-
-def axis(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
-    """Return by what earlier events are to be put in order, that each cut is one of that order."""
+def common_sort_key(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
+    """Return the sort key under which every cut is a range of earlier events, or None."""
     if all(cut.previous == cuts[0].previous for cut in cuts):
         return cuts[0].previous
     slopes = [slope(cut.previous) for cut in cuts]
@@ -264,7 +173,7 @@ def _cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
 
 
 def _computes(expression: Expression) -> bool:
-    """Return whether an expression is one that `elsinore.trends.index.axes` computes."""
+    """Return whether an expression is computed from numbers alone."""
     computed = (Attribute, Literal, Negative)
     return all(
         isinstance(node, computed)
@@ -276,3 +185,74 @@ def _computes(expression: Expression) -> bool:
 
 def _reads(expression: Expression, event: str) -> bool:
     return any(attribute.variable == event for attribute in ex.attributes(expression))
+
+
+def has_length(*expressions: Expression) -> bool:
+    """Return whether expressions contain a constant length of time."""
+    return any(isinstance(node, Duration) for part in expressions for node in ex.walk(part))
+
+
+def length_cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
+    """Return a comparison of times or lengths as a cut; None if it is not a sum of two attributes.
+
+    The attributes are one of each event, and constant lengths are added to them.
+
+    >>> time, before = Attribute("current", "time"), Attribute(PREVIOUS, "time")
+    >>> minute = Duration(60_000_000_000)
+    >>> cut = length_cut(Binary(Operator.SUB, time, before), Operator.LE, minute)
+    >>> cut.operator.value, cut.current.operator.value, cut.current.right.nanoseconds
+    ('>=', '+', -60000000000)
+    """
+    terms = signed_terms(Binary(Operator.SUB, left, right))
+    if terms is None or any(isinstance(term, Literal) for _, term in terms):
+        return None
+    length = sum(sign * term.nanoseconds for sign, term in terms if isinstance(term, Duration))
+    attributes = [(sign, term) for sign, term in terms if isinstance(term, Attribute)]
+    attributes.sort(key=lambda signed: signed[1].variable != PREVIOUS)
+    if len(attributes) != 2 or (attributes[0][1].variable == attributes[1][1].variable):
+        return None
+    (previous_sign, previous), (sign, current) = attributes
+    if previous_sign > 0:  # what is not `previous` goes to the other side
+        sign, length = -sign, -length
+    else:
+        operator = TURNED[operator]
+    shift = Duration(length)
+    if sign < 0:
+        return Cut(previous, operator, Binary(Operator.SUB, shift, current))
+    shifted = Binary(Operator.ADD, current, shift) if length else current
+    return Cut(previous, operator, shifted)
+
+
+def limits_time(left: Expression, right: Expression) -> bool:
+    """Return whether a comparison is of one attribute of each of two events and a constant length.
+
+    >>> time, before = Attribute("current", "time"), Attribute(PREVIOUS, "time")
+    >>> limits_time(Binary(Operator.SUB, time, before), Duration(60_000_000_000))
+    True
+    """
+    terms = signed_terms(Binary(Operator.SUB, left, right)) or []
+    events = [term.variable for _, term in terms if isinstance(term, Attribute)]
+    has_length = any(
+        isinstance(term, Duration) or (isinstance(term, Literal) and term.is_ticks)
+        for _, term in terms
+    )
+    return has_length and len(events) == 2 and events[0] != events[1]
+
+
+def signed_terms(expression: Expression) -> list[Term] | None:
+    """Return the terms of a sum of attributes and constants; None for another expression."""
+    terms = list(_terms(expression, 1))
+    return None if None in terms else [term for term in terms if term is not None]
+
+
+def _terms(expression: Expression, sign: int) -> Iterator[Term | None]:
+    match expression:
+        case Attribute() | Duration() | Literal():
+            yield sign, expression
+        case Negative(operand):
+            yield from _terms(operand, -sign)
+        case Binary(Operator.ADD | Operator.SUB as operator, left, right):
+            yield from _terms(left, sign)
+            yield from _terms(right, sign if operator is Operator.ADD else -sign)
+        case _:
+            yield None

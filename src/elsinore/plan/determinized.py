@@ -1,0 +1,104 @@
+"""Ambiguous patterns, by which some sequence of events can be read in two ways, made unambiguous.
+
+Their automata are determinized, so that every trend is counted once. An event is then bound to all
+variables of its type: aggregates are over all of them (`elsinore.plan.readings`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from elsinore.automata import Dfa, Letter, Nfa, Symbol, determinize, minimize
+from elsinore.automata import Transition as Step
+from elsinore.model.expression import Expression
+from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
+from elsinore.plan.guards import FREE
+from elsinore.plan.template import START, Template, Transition
+
+Variables = frozenset[str]
+
+
+def determinized(guarded: GuardedTemplate) -> Template:
+    """Return a template of a plain ambiguous pattern.
+
+    >>> from elsinore.language import parse_workload
+    >>> from elsinore.plan.assembly import guarded_template
+    >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a+, A b+);"
+    >>> found = determinized(guarded_template(parse_workload(text).queries[0]))
+    >>> found.states, [sorted(move.variables) for move in found.transitions][0]
+    (2, ['a', 'b'])
+    """
+    dfa, by_type = _automaton(guarded)
+    returned_to = any(target == 0 for target in dfa.moves.values())
+    states = list(range(dfa.states)) if returned_to else list(range(1, dfa.states))
+    number = {state: place for place, state in enumerate(states)}
+    transitions: list[Transition] = []
+    labels: dict[int, set[str]] = {place: set() for place in number.values()}
+    for (source, letter), target in dfa.moves.items():
+        needed, variables = by_type[letter.type]
+        labels[number[target]].add(letter.type)
+        sources = [START] if source == 0 else []
+        sources += [number[source]] if source in number else []
+        transitions += [
+            Transition(
+                place, number[target], letter.type, letter.true, needed - letter.true, variables
+            )
+            for place in sources
+        ]
+    return Template(
+        query=guarded.query,
+        states=len(states),
+        labels=tuple(" or ".join(sorted(labels[place])) for place in range(len(states))),
+        transitions=tuple(transitions),
+        accepting=frozenset(number[state] for state in dfa.accepting),
+        aggregation=guarded.aggregation,
+    )
+
+
+def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
+    """Return a guarded template of a plain pattern whose trends have one run each."""
+    if not guarded.ambiguous:
+        return guarded
+    dfa, by_type = _automaton(guarded)
+    entered: dict[tuple[int, Letter], int] = {}  # a state for each class of events that enter it
+    for (_, letter), target in dfa.moves.items():
+        entered.setdefault((target, letter), len(entered))
+    copies: dict[int, list[int]] = {}
+    for (state, _), place in entered.items():
+        copies.setdefault(state, []).append(place)
+    steps = [(source, entered[target, letter]) for (source, letter), target in dfa.moves.items()]
+    return replace(
+        guarded,
+        states=tuple(
+            GuardedState(
+                letter.type,
+                min(by_type[letter.type][1]),
+                letter.true,
+                lacks=by_type[letter.type][0] - letter.true,
+            )
+            for _, letter in entered
+        ),
+        starts=tuple(Start(target, FREE) for source, target in steps if source == 0),
+        moves=tuple(
+            Move(place, target, FREE)
+            for source, target in steps
+            for place in copies.get(source, ())
+        ),
+        ends=tuple(End(n, FREE) for (state, _), n in entered.items() if state in dfa.accepting),
+        ambiguous=False,
+    )
+
+
+def _automaton(
+    guarded: GuardedTemplate,
+) -> tuple[Dfa, dict[str, tuple[frozenset[Expression], Variables]]]:
+    """Return the deterministic automaton, and each type's predicates and variables."""
+    symbols = [Symbol(state.type, state.needs) for state in guarded.states]
+    steps = [Step(0, symbols[start.target], start.target + 1) for start in guarded.starts]
+    steps += [Step(m.source + 1, symbols[m.target], m.target + 1) for m in guarded.moves]
+    nfa = Nfa(len(symbols) + 1, tuple(steps), frozenset(end.source + 1 for end in guarded.ends))
+    by_type: dict[str, tuple[frozenset[Expression], Variables]] = {}
+    for state in guarded.states:
+        needed, variables = by_type.get(state.type, (frozenset(), frozenset()))
+        by_type[state.type] = needed | state.needs, variables | {state.variable}
+    return minimize(determinize(nfa)), by_type
