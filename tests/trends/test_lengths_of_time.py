@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import elsinore as el
 from elsinore.language import parse_workload
-from elsinore.plan.assembly import guarded_template
-from elsinore.plan.ranges import Indexed, indexed
+from elsinore.trends.sets.states import reads_ranges
+from support.templates import template
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -159,4 +159,4 @@ def test_times_too_far_apart_for_nanoseconds_are_compared_but_not_computed_with(
 def test_a_sum_of_two_attributes_and_constants_is_looked_up_in_an_index(condition: str) -> None:
     text = f"QUERY q RETURN COUNT(*) PATTERN T+ WHERE {condition}"
     (query,) = parse_workload(text).queries
-    assert isinstance(indexed(guarded_template(query)), Indexed)
+    assert reads_ranges(template(query))

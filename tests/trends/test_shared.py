@@ -16,7 +16,7 @@ from elsinore.model import Query, Workload
 from elsinore.operators import plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan
-from elsinore.trends.explain.shared import SharedPattern, Units, may_share, shared_patterns
+from elsinore.trends.explain.shared import SharedPattern, Units, shared_patterns
 from elsinore.trends.explain.shared_text import SharedSample, sharing_text
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import trend_units
@@ -59,6 +59,11 @@ def test_queries_are_apart_by_the_ways_they_go() -> None:
         "each keeps its own list of events, because NOT forbids more than single events; they "
         "differ in what precedes B in a trend"
     )
+
+
+def may_share(units: Units) -> bool:
+    """Return whether some queries may share bursts."""
+    return any(not (one.merged or one.lanes) for one in shared_patterns(units))
 
 
 def told(units: Units) -> dict[str, set[tuple[str, str]]]:

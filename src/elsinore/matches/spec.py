@@ -16,9 +16,9 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
-from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.modes import Uncertainty
 from elsinore.plan.trends import Kept
+from elsinore.plan.unit import fingerprint
 
 _VALUE = "value:"  # before an attribute, in the name of its column
 

@@ -19,7 +19,7 @@ from elsinore.operators.operator import OperatorOptions
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Carried, PlanOptions, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
-from elsinore.plan.fingerprint import fingerprint
+from elsinore.plan.unit import fingerprint
 
 GROUP = pa.field("group", pa.int32())
 

@@ -14,6 +14,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import TRENDS, Aggregation, aggregation
 from elsinore.plan.between import Reading, is_local, readings
+from elsinore.plan.determinized import refuse_readings
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import (
     FREE,
@@ -32,7 +33,6 @@ from elsinore.plan.predicates import (
     refuse_unreadable,
     wholes_of,
 )
-from elsinore.plan.readings import refuse_readings
 from elsinore.plan.strangers import refuse_strangers
 
 COUNT_ONLY = Aggregation((TRENDS,), (), ())

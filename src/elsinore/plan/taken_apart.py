@@ -8,17 +8,23 @@ follows from three numbers: the trends of P1, those of P2, and those that are tr
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from elsinore.automata.nfa import closure
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.plan.determinized import unambiguous
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
 from elsinore.plan.implied import without_implied
-from elsinore.plan.side_by_side import BEGIN, product_of
 from elsinore.plan.template import START
 
+Pair = tuple[int, int]
+BEGIN: Pair = (START, START)
+Label = TypeVar("Label")
 _Free = frozenset[frozenset[GuardedTemplate]]  # `Ways`, by the negatives themselves
 
 
@@ -157,3 +163,37 @@ def _free_of(part: GuardedTemplate, ways: Ways) -> _Free:
 def _both_free(ways: _Free, more_ways: _Free) -> _Free:
     """Return the ways to be free for both: one of either."""
     return frozenset(way | more for way, more in itertools.product(ways, more_ways))
+
+
+def product_of(
+    left: Iterable[tuple[int, int, Label]],
+    right: Iterable[tuple[int, int, Label]],
+    met: Callable[[Label, Label], Label | None],
+    begins: AbstractSet[Pair],
+    ends: AbstractSet[Pair],
+) -> tuple[list[Pair], list[tuple[Pair, Pair, Label]]]:
+    """Return the pairs of states that lead from `begins` to `ends`, and the steps between them.
+
+    left, right: steps, each with its source and its target. met: the step that two are together.
+    The pair of START with START is not among the pairs.
+    """
+    leaving: tuple[dict[int, list[tuple[int, Label]]], ...] = ({}, {})
+    for by_source, moves in zip(leaving, (left, right), strict=True):
+        for source, target, label in moves:
+            by_source.setdefault(source, []).append((target, label))
+    pairs = dict.fromkeys(sorted(begins))
+    pending = list(pairs)
+    steps = []
+    while pending:
+        pair = pending.pop()
+        both = (by_source.get(state, ()) for by_source, state in zip(leaving, pair, strict=True))
+        for (target, label), (beside, along) in itertools.product(*both):
+            step = met(label, along)
+            if step is not None:
+                steps.append((pair, (target, beside), step))
+                if (target, beside) not in pairs:
+                    pairs[target, beside] = None
+                    pending.append((target, beside))
+    useful = closure(ends & pairs.keys(), ((target, source) for source, target, _ in steps))
+    kept = [step for step in steps if step[1] in useful]
+    return sorted(useful - {BEGIN}), kept

@@ -15,7 +15,6 @@ from elsinore.model.window import Window
 from elsinore.plan.aggregates import Addend, Aggregation, FieldKind
 from elsinore.plan.between import is_local
 from elsinore.plan.classes import Classes, classes_of
-from elsinore.plan.fingerprint import fingerprint
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
@@ -23,7 +22,7 @@ from elsinore.plan.paths import Path, Routed
 from elsinore.plan.renamed import Routes
 from elsinore.plan.stored import Negatives, stored
 from elsinore.plan.template import Cut, Template
-from elsinore.plan.unit import Carried, Partition, Travel, Unit, partition_of
+from elsinore.plan.unit import Carried, Partition, Travel, Unit, fingerprint, partition_of
 
 MOST_SHIFTS = 2**6  # of one operator: each of its totals tells all of them
 

@@ -7,6 +7,8 @@ how their classes are told, which columns travel with them. What the operator do
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -160,3 +162,28 @@ class Plan:
         for number, unit in enumerate(self.units):
             by_partition.setdefault(unit.partition, []).append(number)
         return tuple(map(tuple, by_partition.values()))
+
+
+def fingerprint(meaning: object) -> str:
+    """Return a digest that two values share only if they are equal.
+
+    They are built of records, tuples, sets and plain values. The order of a set's members, which
+    differs from process to process, does not matter, nor do fields that are not compared.
+
+    >>> fingerprint((1, frozenset("ab"))) == fingerprint((1, frozenset("ba")))
+    True
+    """
+    return hashlib.sha256(_canonical(meaning).encode()).hexdigest()[:16]
+
+
+def _canonical(value: object) -> str:
+    if dataclasses.is_dataclass(value):
+        fields = (
+            _canonical(getattr(value, f.name)) for f in dataclasses.fields(value) if f.compare
+        )
+        return f"{type(value).__name__}({','.join(fields)})"
+    if isinstance(value, frozenset):
+        return f"{{{','.join(sorted(map(_canonical, value)))}}}"
+    if isinstance(value, tuple):
+        return f"({','.join(map(_canonical, value))})"
+    return repr(value)

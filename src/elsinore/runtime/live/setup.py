@@ -16,7 +16,7 @@ from elsinore.errors import QuerySemanticError, raise_errors
 from elsinore.model.clock import largest_time
 from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gathered, kind_for
 from elsinore.plan import Plan, Unit
-from elsinore.plan.fingerprint import fingerprint
+from elsinore.plan.unit import fingerprint
 from elsinore.runtime.columnar import Layout
 from elsinore.runtime.fields import names_with_dots, schema_with_fields
 from elsinore.runtime.finishing import Finish, Outputs

@@ -19,12 +19,17 @@ from elsinore.arrow import to_numpy
 from elsinore.operators.conditions.tables import Columns
 from elsinore.operators.panes import Stretches
 from elsinore.trends.actions.shape import ActionShape
-from elsinore.trends.engine.columns import great_addends, rank_columns
 from elsinore.trends.engine.process import process, store_all_moments
 from elsinore.trends.engine.sharing.optimizer import NEVER as NO_SHARING
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch, Program
-from elsinore.trends.values.columns import addend_columns, numbers_of, out_of_order
+from elsinore.trends.values.columns import (
+    addend_columns,
+    great_addends,
+    numbers_of,
+    out_of_order,
+    rank_columns,
+)
 from elsinore.trends.values.shifts import Shifts
 
 Ints = NDArray[np.int64]
@@ -183,7 +188,7 @@ class Actions:
             "addends": addends,
             "present": present,
             "has_great": great_addends(addends),
-            "ranks": rank_columns(unit, builder.updates.ranks, batch),
+            "ranks": rank_columns(builder.updates.ranks, batch),
             "orders": np.empty((rows, 0), np.int64),  # nothing is compared
             "ordered": np.empty((rows, 0), np.uint8),
             "lows": np.empty((rows, 0), np.int64),

@@ -15,7 +15,6 @@ from elsinore.numeric.sorting import rows_by_code
 from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
-from elsinore.trends.engine.columns import great_addends, rank_columns
 from elsinore.trends.engine.conditions import ConditionColumns
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
@@ -30,8 +29,10 @@ from elsinore.trends.partials import TotalsBatches, totals_fields
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.columns import (
     addend_columns,
+    great_addends,
     numbers_of,
     out_of_order,
+    rank_columns,
     slots_of,
 )
 from elsinore.trends.values.shifts import Shifts
@@ -193,7 +194,7 @@ class EngineOperator:
                 "addends": addends,
                 "present": present,
                 "has_great": great_addends(addends),
-                "ranks": rank_columns(unit, self._builder.updates.ranks, batch),
+                "ranks": rank_columns(self._builder.updates.ranks, batch),
                 "values": self._conditions.columns(batch, self._program, self._store),
                 **self._builder.bounds.columns(batch, self._conditions.text_codes),
             }

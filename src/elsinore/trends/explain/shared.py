@@ -168,9 +168,3 @@ def _pattern(merged: MergedTemplate, nodes: Sequence[int]) -> str:
         loop = "+" if any(edge.source == number for edge in edges) else ""
         names.append(f"{' or '.join(dict.fromkeys(edge.type for edge in edges))}{loop}")
     return names[0] if len(names) == 1 else f"SEQ({', '.join(names)})"
-
-
-def may_share(units: Units) -> bool:
-    """Return whether some queries may share bursts."""
-    patterns = shared_patterns(units)
-    return any(not (pattern.merged or pattern.lanes) for pattern in patterns)

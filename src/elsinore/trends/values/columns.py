@@ -1,4 +1,4 @@
-"""Columns of a batch as arrays for the kernels."""
+"""Columns of a batch as arrays: what events add up, what extremes are taken of, slots."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
 from elsinore.plan.epochs import turns_of
+from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.shifts import Rows, Shifts
 
 EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest
     FieldKind.LEAST_EDGE: np.iinfo(np.int64).max,
     FieldKind.GREATEST_EDGE: np.iinfo(np.int64).min,
 }
-KEY, GROUP, TIME, CLASS = 0, 1, 2, 3  # places of a batch's columns, as kernels read them
-_PLACES = (("key", pa.int32()), ("group", pa.int32()), ("time", pa.int64()), ("class", pa.int64()))
+GREAT = 2.0**256  # addends from here on need powers
 Number = TypeVar("Number", np.int32, np.int64)
 
 
@@ -40,40 +40,32 @@ def addend_columns(
     `groups`: the group of each row, however events are grouped. `shifts` are chosen where there are
     none yet; by_epoch: one for each epoch, not one for all, 0.
     """
-    values, present = matrix(batch, "sum:", unit.summed, np.float64)
+    shape = len(unit.summed), batch.num_rows
+    values, present = np.empty(shape), np.ones(shape, np.uint8)
+    for row, name in enumerate(unit.summed):
+        column = batch.column(f"sum:{name}")
+        if column.null_count:
+            present[row] = to_numpy(column.is_valid())
+        values[row] = to_numpy(column, 0)
     if not unit.squared:
         return values, present
-    classes = to_numpy(batch.column("class"))
-    times = to_numpy(batch.column("time")) if by_epoch else None
-    return addends_of(unit, values, present, classes, times, groups, shifts)
-
-
-def addends_of(
-    unit: TrendUnit,
-    values: NDArray[np.float64],
-    present: NDArray[np.uint8],
-    classes: NDArray[np.int64],
-    times: NDArray[np.int64] | None,
-    groups: NDArray[Any],
-    shifts: Shifts,
-) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return so of columns [attribute of `unit.summed`, row], the classes and the times of rows.
-
-    times: None where there is one epoch for all.
-    """
     of_addends, deviated = _places(unit)
-    addends, there = values[of_addends], present[of_addends]
-    types = _types_of(unit, classes)
+    addends, times = values[of_addends], to_numpy(batch.column("time"))
+    types = _types_of(unit, to_numpy(batch.column("class")))
     for column in deviated:
         cells = shifts.cells(column.places_of_types[types], groups)
-        when = np.zeros_like(classes) if times is None else times
-        rows = Rows(cells, when, values[column.attribute], present[column.attribute])
-        turns = shifts.deviations(rows, None if times is None else column.window)
+        rows = Rows(cells, times, values[column.attribute], present[column.attribute])
+        turns = shifts.deviations(rows, column.window if by_epoch else None)
         for turn, places in enumerate(zip(column.squares, column.deviations, strict=True)):
             deviations = turns[turn if turn < len(turns) else 0]  # one epoch is for all turns
             with np.errstate(over="ignore"):
                 addends[places[0]], addends[places[1]] = deviations * deviations, deviations
-    return addends, there
+    return addends, present[of_addends]
+
+
+def great_addends(addends: NDArray[np.float64]) -> bool:
+    """Return whether products with some addends may exceed a double."""
+    return bool((np.abs(addends) >= GREAT).any())
 
 
 class _Deviated(NamedTuple):
@@ -123,25 +115,21 @@ def _places_of_types(unit: TrendUnit, attribute: str, window: Window | None) -> 
     return np.array([*(place.get(squared.type, -1) for squared in unit.classes.types), -1])
 
 
-def order_columns(
-    unit: TrendUnit, batch: pa.RecordBatch | pa.Table
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return ranks [column of `unit.ranked` and `unit.edges`, row], and where there are any."""
-    orders, ordered = matrix(batch, "rank:", unit.ranked, np.int64, len(unit.edges))
-    for row, (kind, name) in enumerate(unit.edges, len(unit.ranked)):
-        place = unit.ranked.index(name)
-        np.equal(orders[place], EDGE[kind], out=ordered[row].view(np.bool_))
-        ordered[row] &= ordered[place]
-    return orders, ordered
+def rank_columns(read: Sequence[tuple[FieldKind, str]], batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """Return the ranks of events [event, column], of which the least is taken; FOREVER for none.
 
-
-def in_place(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with those columns in their places."""
-    names = [name for name, _ in _PLACES]
-    columns = [batch.column(name).cast(kind) for name, kind in _PLACES]
-    further = [name for name in batch.schema.names if name not in names]
-    columns += [batch.column(name) for name in further]
-    return pa.RecordBatch.from_arrays(columns, [*names, *further])
+    They are inverted for the greatest; 0 for a rank that stands for none, in a column of edges.
+    """
+    ranks = np.empty((batch.num_rows, len(read)), np.int64)
+    for place, (kind, name) in enumerate(read):
+        column = batch.column(f"rank:{name}")
+        of_events = to_numpy(column, 0)
+        if kind in EDGE:
+            of_events = np.where(of_events == EDGE[kind], 0, FOREVER)
+        elif kind is FieldKind.GREATEST:
+            of_events = ~of_events
+        ranks[:, place] = np.where(to_numpy(column.is_valid()), of_events, FOREVER)
+    return ranks
 
 
 def out_of_order(time: int) -> InputError:
@@ -181,29 +169,3 @@ def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatc
     place = batch.schema.get_field_index("key")
     field = batch.schema.field(place)
     return batch.set_column(place, field, to_arrow(slots, field.type))
-
-
-def matrix(
-    batch: pa.RecordBatch | pa.Table,
-    prefix: str,
-    names: Sequence[str],
-    kind: type[np.generic],
-    more: int = 0,
-) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return columns as rows of one matrix, nulls as 0, and where they are not null.
-
-    more: so many rows follow, of zeros and ones.
-
-    >>> found, present = matrix(pa.table({"sum:v": [1.0, None]}), "sum:", ["v"], np.float64)
-    >>> found.tolist(), present.tolist()
-    ([[1.0, 0.0]], [[1, 0]])
-    """
-    values = np.empty((len(names) + more, batch.num_rows), dtype=kind)
-    values[len(names) :] = 0
-    present = np.ones((len(names) + more, batch.num_rows), dtype=np.uint8)
-    for row, name in enumerate(names):
-        column = batch.column(prefix + name)
-        if column.null_count:
-            present[row] = to_numpy(column.is_valid())
-        values[row] = to_numpy(column, 0)
-    return values, present
