@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from elsinore.errors import InvalidWorkloadError, QueryError
 from elsinore.language import parse_workload
 from elsinore.model import Query, Workload
-from elsinore.operators import plan
+from elsinore.operators import Sample, plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan
 from elsinore.trends.explain.shared import SharedPattern, Units, shared_patterns
-from elsinore.trends.explain.shared_text import SharedSample, sharing_text
+from elsinore.trends.explain.shared_text import sharing_text
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import trend_units
 from elsinore.words import count, listed
@@ -233,7 +233,7 @@ def test_a_plan_of_sums_alone_has_nothing_to_tell_without_a_sample() -> None:
 
 def test_a_sample_of_queries_that_cannot_share_has_no_heading_without_text() -> None:
     units = units_of("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B+);")
-    assert sharing_text(units, SharedSample(events=3, total=3, sets=())) == []
+    assert sharing_text(units, Sample(events=3, total=3, statistics=())) == []
 
 
 @pytest.mark.parametrize(

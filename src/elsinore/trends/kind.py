@@ -223,17 +223,17 @@ class Trends(Kind):
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
         """Return what is shared and what not."""
-        from elsinore.trends.explain.shared_text import sharing_facts, shown  # noqa: PLC0415 - the engine
+        from elsinore.trends.explain.shared_text import sharing_facts  # noqa: PLC0415 - the engine
 
-        return {"sharing": sharing_facts(_specs(units), shown(sample), sharing)}
+        return {"sharing": sharing_facts(_specs(units), sample, sharing)}
 
     def summary_lines(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> Sequence[str]:
         """Return the same in words."""
-        from elsinore.trends.explain.shared_text import sharing_text, shown  # noqa: PLC0415 - the engine
+        from elsinore.trends.explain.shared_text import sharing_text  # noqa: PLC0415 - the engine
 
-        return sharing_text(_specs(units), shown(sample), sharing)
+        return sharing_text(_specs(units), sample, sharing)
 
     def graph(self, unit: Unit) -> TemplateGraph:
         """Return the merged template."""
