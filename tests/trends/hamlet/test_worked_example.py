@@ -131,7 +131,7 @@ def test_example_10_nested_kleene_patterns_have_b_among_the_predecessors_of_a(
         QUERY q1 RETURN COUNT(*) PATTERN (SEQ(A, B+))+;
         QUERY q2 RETURN COUNT(*) PATTERN (SEQ(C, B+))+;
     """)
-    first, second = spec_of(plan(workload).units[0]).templates
+    first, second = spec_of(plan(workload).units[0]).members
     assert first.predecessor_types("B") == {"A", "B"}
     assert first.predecessor_types("A") == {"B"}
     assert second.predecessor_types("C") == {"B"}
