@@ -76,7 +76,7 @@ def test_queries_of_one_form_share_it_and_copies_with_other_clauses_do_not() -> 
     assert second.form_instance
     assert first.form_instance.form is second.form_instance.form
     assert (first.form_instance.names, second.form_instance.names) == (("A", "B"), ("C", "B"))
-    assert replace(first, group_by=("g",)).alike is None
+    assert replace(first, group_by=("g",)).form_instance is None
 
 
 @pytest.mark.parametrize("attribute", ["v", "w"])
