@@ -196,10 +196,6 @@ class PositionedKind(Kind):
         """Return whether an operator still reads a batch when it has taken the next one."""
         return self._kind.keeps_batches(_inner(unit))
 
-    def rehearsal_events(self, unit: Unit) -> int:
-        """Return how many events make all kernels run."""
-        return self._kind.rehearsal_events(_inner(unit))
-
     def windows(self, unit: Unit) -> Sequence[Window] | str:
         """Return why windows are not of time."""
         return "its windows count calendar days or events"
