@@ -121,7 +121,7 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
         shown=pa.Table.from_pylist(rows, schema=SCHEMA).select(SHOWN),
         remarks=[f"The paper: {plan.paper}", *_compared(rows), *found, *notes],
         draw=lambda picture: draw(picture, plan, rows),
-        size=(4.2 * len(plan.sweeps) * min(len(plan.metrics), 2), 3.4 * -(-len(plan.metrics) // 2)),
+        size=(4.0 * len(plan.sweeps), 3.0 * len(plan.metrics) + 0.8),
     )
 
 
@@ -207,17 +207,15 @@ def _compared(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def draw(picture: Picture, plan: Plan, rows: list[dict[str, Any]]) -> None:
-    """Draw a panel for each metric and sweep, with the legend and the paper's words below."""
+    """Draw a row of panels for each metric, with the legend and the paper's words below."""
     panels = [(metric, sweep) for metric in plan.metrics for sweep in plan.sweeps]
-    columns = len(plan.sweeps) * min(len(plan.metrics), 2)
-    grid = picture.subplots(-(-len(panels) // columns), columns, squeeze=False).ravel()
-    for number, (axes, (metric, sweep)) in enumerate(zip(grid, panels, strict=False)):
+    grid = picture.subplots(len(plan.metrics), len(plan.sweeps), squeeze=False).ravel()
+    for number, (axes, (metric, sweep)) in enumerate(zip(grid, panels, strict=True)):
         _panel(axes, metric, sweep, plan.systems, rows)
         axes.set_title(f"({chr(97 + number)}) {sweep.title}", fontsize=9)
-    for axes in grid[len(panels) :]:
-        axes.set_axis_off()
     handles, labels = grid[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
+    columns = 4 if len(plan.sweeps) < 3 else 8
+    picture.legend(handles, labels, loc="outside upper center", ncols=columns, fontsize=8)
     picture.supxlabel(f"The paper: {plan.paper}", fontsize=7, wrap=True)
 
 

@@ -127,15 +127,17 @@ def taxis(*, rate: int, queries: int, minutes: int, rising: bool = False) -> Cas
     trips = taxi(rate * (minutes + 60), rate=float(rate))
     kinds = trips["passengers"].to_numpy() - 1
     names = [f"P{number}" for number in range(1, 7)]
-    return _repeated(trips, kinds, names, "distance", (queries, minutes, rate, rising))
+    return _repeated(trips, kinds, names, "distance", (queries, minutes, rate, rising, False))
 
 
-def plugs(*, rate: int, queries: int, minutes: int, rising: bool = False) -> Case:
+def plugs(
+    *, rate: int, queries: int, minutes: int, rising: bool = False, equal: bool = False
+) -> Case:
     """Figure 11, smart homes: `10+` over the measurements of house 10, windows of ten minutes."""
     measured = smarthome(rate * (minutes + 1), rate=float(rate))
     kinds = measured["house"].to_numpy()
     names = [f"H{number}" for number in range(40)]
-    return _repeated(measured, kinds, names, "value", (queries, minutes, rate, rising))
+    return _repeated(measured, kinds, names, "value", (queries, minutes, rate, rising, equal))
 
 
 def _repeated(
@@ -143,14 +145,15 @@ def _repeated(
     kinds: np.ndarray[tuple[int], np.dtype[np.int64]],
     names: Sequence[str],
     value: str,
-    sizes: tuple[int, int, int, bool],
+    sizes: tuple[int, int, int, bool, bool],
 ) -> Case:
     """Return queries with one Kleene type, each after another type or with another threshold.
 
     The authors repeat one query ten or twenty times. Elsinore keeps equal queries once, so these
     differ: they begin with different types as long as there are some, and then have a threshold.
+    The last of `sizes` asks for the authors' queries, which are equal.
     """
-    queries, minutes, rate, rising = sizes
+    queries, minutes, rate, rising, equal = sizes
     repeated = names[0] if len(names) < 10 else names[10]
     others = [name for name in names if name != repeated]
     values = table[value].to_numpy()
@@ -158,8 +161,14 @@ def _repeated(
     trends = [
         TrendQuery(
             name=f"q{number}",
-            steps=(Step(others[number % len(others)]), Step(repeated, True)),
-            above=NO_THRESHOLD if number < len(others) else round(cuts[number // len(others)], 2),
+            steps=(
+                (Step(repeated, True),)
+                if equal
+                else (Step(others[number % len(others)]), Step(repeated, True))
+            ),
+            above=NO_THRESHOLD
+            if equal or number < len(others)
+            else round(cuts[number // len(others)], 2),
             rising=rising,
         )
         for number in range(queries)

@@ -111,6 +111,13 @@ def test_workloads_are_valid_and_distinct(name: str, rising: bool) -> None:
     assert (times[1:] > times[:-1]).all()
 
 
+def test_the_authors_queries_of_figure_11_are_equal() -> None:
+    case = CASES["plugs"](rate=100, queries=5, minutes=20, equal=True)
+    texts = {text.split(" ", 2)[2] for text in case.text().split(";") if text.strip()}
+    assert len(texts) == 1
+    assert "SEQ" not in case.text()
+
+
 def test_infinite_counts_are_equal_and_their_sums_are_not_compared() -> None:
     inf = float("inf")
     found: Any = {("q", 0, 0): (inf, 5.0)}
