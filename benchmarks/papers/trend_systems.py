@@ -153,7 +153,7 @@ class Elsinore:
         for run in self._runs:
             unit, column = run.unit, run.events.column
             types = {name: column(name).type for name in unit.carried}
-            groups = [run.keys.of_groups(column(name)) for name in unit.group_by]
+            groups = [run.keys.group_values(column(name)) for name in unit.group_by]
             tables = results_of(unit, run.outputs, groups, types, lambda table, _: table, 1)
             for name, (table, _) in zip(unit.names, tables, strict=True):
                 found |= dict(_rows(name, table))

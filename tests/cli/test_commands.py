@@ -212,7 +212,7 @@ def test_events_in_a_file_of_no_known_suffix_are_a_wrong_argument(
 ) -> None:
     done = call(*command, "w.cep", "--events", "w.cep")
     assert done.exit_code == 2
-    assert done.stderr.startswith("Cannot tell the format of 'w.cep' from its name.")
+    assert done.stderr.startswith("The format of 'w.cep' is unknown.")
 
 
 @pytest.mark.parametrize(

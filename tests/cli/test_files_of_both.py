@@ -211,7 +211,7 @@ def test_a_wrong_delimiter_is_guessed() -> None:
 
 def test_a_header_without_rows_holds_no_events() -> None:
     Path("e.csv").write_text("time,type,k,v\n")
-    assert "holds no events: a header and no rows" in refusal("--events", "e.csv", status=1)
+    assert "has no events: a header and no rows" in refusal("--events", "e.csv", status=1)
 
 
 def test_a_file_without_a_header_is_guessed() -> None:

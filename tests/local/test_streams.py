@@ -10,7 +10,7 @@ import pytest
 
 import elsinore.quantitative as qre
 from elsinore.errors import InputError, QuerySemanticError
-from elsinore.runtime import streams as runtime_streams
+from elsinore.runtime import predicate_bits
 
 M, E = qre.event("M"), qre.event("E")
 TOTAL = qre.iter_last(
@@ -148,7 +148,7 @@ def test_a_table_is_run_in_slices_as_in_one_piece(
     query = qre.iter_last(total)
     expected = [each.run(table, compiled=False) for each in (query, query.by("key"))]
     assert all(found.num_rows for found in expected)
-    monkeypatch.setattr(runtime_streams, "SLICE", 7)
-    monkeypatch.setattr(runtime_streams, "SHARE", 1)
+    monkeypatch.setattr(predicate_bits, "SLICE", 7)
+    monkeypatch.setattr(predicate_bits, "SHARE", 1)
     for each, values in zip((query, query.by("key")), expected, strict=True):
         assert each.run(table, compiled=compiled).equals(values)

@@ -205,10 +205,13 @@ def test_each_row_goes_to_the_thread_of_its_key(
     events = Events(
         replace(ready.units[0], keeps_all=keeps_all),
         NumberedKeys(
-            Numbering.of(keys, 10), Numbering.of(keys + 7, 17), np.arange(17), incomplete=True
+            Numbering.from_codes(keys, 10),
+            Numbering.from_codes(keys + 7, 17),
+            np.arange(17),
+            incomplete=True,
         ),
         np.arange(len(rows)),
-        Numbering.of(numbers, 3),
+        Numbering.from_codes(numbers, 3),
         ["A", "B", "C"],  # of no interest: C, -1, and what has no key
         lambda _: values,
     )

@@ -165,12 +165,12 @@ def event_by_event(planned: Plan, events: pa.Table) -> dict[str, pa.Table]:
     tables = {}
     numbers = type_numbers(read("type"), planned.types)
     for unit in planned.units:
-        keys = keys_of(unit, read, len(events)).of_rows(0, len(events))
+        keys = keys_of(unit, read, len(events)).codes_of(0, len(events))
         codes = event_classes(unit, numbers, planned.types, read)
         batch = batch_of(unit, keys, read("time").to_numpy(), codes, read)
         operator = kind_for(unit).operator(unit, OperatorOptions())
         outputs = [out for n in range(len(events)) for out in operator.process(batch.slice(n, 1))]
-        groups = [keys.of_groups(read(name)) for name in unit.group_by]
+        groups = [keys.group_values(read(name)) for name in unit.group_by]
         types = {name: read(name).type for name in unit.carried}
         results = results_of(unit, [*outputs, *operator.close()], groups, types)
         for name, (table, form) in zip(unit.names, results, strict=True):

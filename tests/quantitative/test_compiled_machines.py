@@ -23,7 +23,7 @@ from elsinore.quantitative.lowered.memory import ROOM
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.values import as_array
-from elsinore.runtime.streams import bits
+from elsinore.runtime.predicate_bits import bits
 from oracles.streaming import values
 from support import quantitative_numbers as drawn
 from support.quantitative import cases

@@ -21,7 +21,7 @@ from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import Made
-from elsinore.runtime.streams import bits
+from elsinore.runtime.predicate_bits import bits
 from oracles.streaming import values
 from support import quantitative as terms
 from support import quantitative_numbers as numbers

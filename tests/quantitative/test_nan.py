@@ -18,7 +18,7 @@ from elsinore.quantitative import rows
 from elsinore.quantitative.items import as_item
 from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
-from elsinore.runtime.streams import bits
+from elsinore.runtime.predicate_bits import bits
 from quantitative.test_compiled_machines import as_seen, drawn_runs, given_out
 from support.quantitative import cases
 from support.quantitative_numbers import WITH_NAN, queries, table_of

@@ -288,9 +288,9 @@ def test_a_run_warns_of_a_rate_that_never_matches() -> None:
 @pytest.mark.parametrize(
     ("types", "told"),
     [
-        ("bab", "begins with a, and event 0 (counted from 0) is none such: k=7, type=b."),
-        ("aaxb", "goes on with a or b after 2 events, and event 2 (counted from 0) is none"),
-        ("aa", "are the beginning of its rate a+ b, which would have to go on with a or b."),
+        ("bab", "begins with a, but event 0 (counted from 0) does not match: k=7, type=b."),
+        ("aaxb", "continues with a or b after 2 events, but event 2 (counted from 0) does not"),
+        ("aa", "match only the beginning of its rate a+ b, which continues with a or b."),
     ],
 )
 @pytest.mark.parametrize("compiled", [False, True])

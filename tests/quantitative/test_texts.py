@@ -15,7 +15,7 @@ from elsinore.quantitative.lowered import Texts, why_not
 from elsinore.quantitative.lowered.columns import as_arrow
 from elsinore.quantitative.lowered.texts import TEXT
 from elsinore.quantitative.rows import Runs
-from elsinore.runtime.streams import bits
+from elsinore.runtime.predicate_bits import bits
 
 M, D = qre.event("M"), qre.event("D")
 NAMES = ("ann", "bob", "view", "Änne", "zoé", "")

@@ -126,7 +126,7 @@ def test_what_is_nobodys_may_be_written_beside_inputs() -> None:
 
 @pytest.mark.parametrize("name", ["q" * 250, "größe" * 40])
 def test_a_name_that_no_file_can_have_is_refused_before_anything_is_read(name: str) -> None:
-    with pytest.raises(OutputError, match=r"at most 255 can be had"):
+    with pytest.raises(OutputError, match=r"at most 255 are possible"):
         check(f"out/{name}.parquet")
 
 

@@ -103,8 +103,8 @@ def test_zeros_that_no_whole_number_loses_are_not_told(tmp_path):
     ("name", "content", "message"),
     [
         ("e.csv", b"a,b\n1,2\n3\n", "row 2: 1 cell where there are 2 columns: 3. Give"),
-        ("e.csv", b"a,b", "holds no events: no row, and a header at most"),
-        ("e.csv", b"\n\n", "holds no events: no row, and a header at most"),
+        ("e.csv", b"a,b", "has no events: at most a header, and no rows"),
+        ("e.csv", b"\n\n", "has no events: at most a header, and no rows"),
         ("e.csv", b"", r"is empty \(0 bytes\)"),
         ("e.csv", b"a,a\n1,2\n", "Two columns of .* are named 'a'"),
         ("e.csv", b"a\n\xff\xfe\n", "column 'a' that is not UTF-8"),
@@ -118,11 +118,11 @@ def test_zeros_that_no_whole_number_loses_are_not_told(tmp_path):
             r"column 'a' holds a number in some rows and a string in row 2",
         ),
         ("e.json", b'{"a": 1}\n{"a": "\xff"\n', "line 2: text that is not UTF-8"),
-        ("e.json", b"[]", "holds no events"),
+        ("e.json", b"[]", "has no events"),
         ("e.parquet", b"", "is empty"),
         ("e.parquet", b"no parquet at all", "is not a Parquet file"),
-        ("e.xlsx", b"", "Cannot tell the format"),
-        ("e.gz", b"", "Cannot tell the format"),
+        ("e.xlsx", b"", "The format of 'e."),
+        ("e.gz", b"", "The format of 'e."),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_place(tmp_path, name, content, message):
@@ -154,9 +154,9 @@ def test_a_missing_folder_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ([], "holds no events"),
-        (["_SUCCESS"], "holds no events"),
-        (["notes.txt"], "holds no events .it holds 'notes.txt'"),
+        ([], "has no events"),
+        (["_SUCCESS"], "has no events"),
+        (["notes.txt"], "has no events .it has 'notes.txt'"),
         (["a.csv", "notes.txt"], "holds 'notes.txt', whose suffix"),
         (["a.csv", "b.json"], "several formats: csv .'a.csv'. and json .'b.json'."),
         (["_spark_metadata/0", "a.csv"], "--engine spark"),

@@ -73,7 +73,7 @@ def test_a_column_whose_name_is_part_of_another_that_is_read_is_not_read():
     frame = pd.DataFrame({"time": [1, 2], "type": ["A", "A"], "m": [1, "x"]})
     run = el.Workload.parse("RETURN COUNT(*) AS n PATTERN A").run
     assert run(frame)["query"]["n"].to_pylist() == [2]
-    with pytest.raises(InputError, match="'m' holds values of several kinds"):
+    with pytest.raises(InputError, match="'m' has values of several kinds"):
         run(frame, time="CASE WHEN m = 1 THEN time ELSE 0 END")
 
 

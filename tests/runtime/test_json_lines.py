@@ -149,7 +149,7 @@ def test_what_is_no_array_of_objects_is_no_array_line_by_line_either(
         ('[{"a": 1},\n{"a": 2}', r"line 2, column 9: the array is not closed\. .* to its end"),
         ('[{"a": 1},\n{"a": 1e}]', r"line 2, column \d+: "),
         ("[1, 2]", "item 1: an object"),
-        ("  \n ", "holds no events"),
+        ("  \n ", "has no events"),
     ],
 )
 def test_an_array_that_is_not_one_of_objects_is_refused_with_the_place(

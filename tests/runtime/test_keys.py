@@ -68,10 +68,10 @@ def test_codes_are_equal_just_where_tuples_are(
     table = mock.patch.object(keys, "TABLE", data.draw(st.sampled_from([0, keys.TABLE])))
     with table, mock.patch.object(ranges, "MOST_ROWS", data.draw(st.sampled_from([3, 100]))):
         numbered = number_keys(*parts, rows, threads)
-        kept = numbered.kept(threads)
-    found = numbered.of_rows(0, rows)
+        kept = numbered.materialized(threads)
+    found = numbered.codes_of(0, rows)
     begin = data.draw(st.integers(0, rows))
-    for part in (numbered.of_rows(begin, rows), kept.of_rows(begin, rows)):
+    for part in (numbered.codes_of(begin, rows), kept.codes_of(begin, rows)):
         assert part.key.tolist() == found.key[begin:].tolist()
         assert part.group.tolist() == found.group[begin:].tolist()
     group_of = [tuple(column[1][row] for column in groups) for row in range(rows)]

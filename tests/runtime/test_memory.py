@@ -11,12 +11,12 @@ import pytest
 FAULTS = """
 import resource
 import numpy as np
-from elsinore.runtime.memory import keep_freed
+from elsinore.runtime.memory import retain_freed_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
-keep_freed()
+retain_freed_memory()
 for stretch in range(4):
     before = faults()
     columns = [np.ones(2**18) for _ in range(3)]

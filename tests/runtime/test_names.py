@@ -45,9 +45,9 @@ def test_each_text_has_the_place_of_its_name(
 
 
 def test_a_text_is_found_where_its_bytes_are_not_where_words_are() -> None:
-    given_bytes = pa.py_buffer(b"xABCDEFGHIJ" * 10).slice(1)
+    task_bytes = pa.py_buffer(b"xABCDEFGHIJ" * 10).slice(1)
     starts = pa.array([0, 10, 21, 32], pa.int32()).buffers()[1]
-    column = pa.Array.from_buffers(pa.string(), 3, [None, starts, given_bytes])
+    column = pa.Array.from_buffers(pa.string(), 3, [None, starts, task_bytes])
     assert text_numbers(column, ["ABCDEFGHIJ", "xABCDEFGHIJ"]).whole().tolist() == [0, 1, 1]
 
 

@@ -37,7 +37,9 @@ def test_ties_of_a_key_are_seen_where_ranges_meet(
     keys = np.array([key for _, key in events], dtype=np.int32)
     keyed = [event for event in events if event[1] >= 0]
     with mock.patch.object(ranges, "MOST_ROWS", 3):
-        assert has_ties(times, Numbering.of(keys, 4), threads) is (len(set(keyed)) < len(keyed))
+        assert has_ties(times, Numbering.from_codes(keys, 4), threads) is (
+            len(set(keyed)) < len(keyed)
+        )
 
 
 @often
@@ -47,7 +49,7 @@ def test_rows_with_the_key_and_time_of_another_are_found(
 ) -> None:
     events.sort(key=lambda event: event[0])
     times = np.array([time for time, _ in events], dtype=np.int64)
-    keys = Numbering.of(np.array([key for _, key in events], dtype=np.int32), 4)
+    keys = Numbering.from_codes(np.array([key for _, key in events], dtype=np.int32), 4)
     with mock.patch.object(ranges, "MOST_ROWS", 3):
         rows, moments = simultaneous(times, keys, threads)
     expected = {event for event in events if event[1] >= 0 and events.count(event) > 1}

@@ -75,7 +75,9 @@ def test_a_disk_that_is_full_is_told_with_its_place_and_the_remedies(
     (blobs,) = Packing(layout=layout, partitions=1, blob_bytes=1 << 16)(events.to_batches())
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))  # no file may be longer
     try:
-        with pytest.raises(InputError, match=r"cannot be kept in '.*spark\.local\.dir") as failure:
+        with pytest.raises(
+            InputError, match=r"cannot be written to '.*spark\.local\.dir"
+        ) as failure:
             merging.add(blobs.column("blob"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -31,5 +31,7 @@ def test_what_waits_comes_back_whole(memory: int) -> None:
 
 def test_a_folder_that_is_not_there_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting_module, "local_directory", lambda: "/no/such/folder")
-    with pytest.raises(InputError, match=r"cannot be kept in '/no/such/folder'.*spark.local.dir"):
+    with pytest.raises(
+        InputError, match=r"cannot be written to '/no/such/folder'.*spark.local.dir"
+    ):
         Waiting(memory=0).add(0, pa.record_batch({"n": [1]}))

@@ -134,7 +134,7 @@ def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, l
         }
         | {column.name: _travelling(column, columns) for column in unit.columns}
     )
-    return batch, [keys.of_groups(columns[name]) for name in unit.group_by]
+    return batch, [keys.group_values(columns[name]) for name in unit.group_by]
 
 
 def _travelling(column: Carried, columns: dict[str, pa.Array]) -> pa.Array:

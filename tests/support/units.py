@@ -183,6 +183,6 @@ def _unit_input(
         unit,
         spec,
         batch,
-        tuple(keys.of_groups(values) for values in groups),
+        tuple(keys.group_values(values) for values in groups),
         {name: table.schema.field(name).type for name in unit.carried},
     )

@@ -107,9 +107,7 @@ def generate(
     check_source(name, events, recorded, given)
     file_format = output_format(out)
     if file_format is None:
-        raise ArgumentError(
-            f"Cannot tell the format of '{out}' from its name. Name it .parquet, .csv or .jsonl."
-        )
+        raise ArgumentError(f"The format of '{out}' is unknown. Name it .parquet, .csv or .jsonl.")
     check_places([(out, "--out")], [], overwrite=overwrite)
     with steps(1) as bar:
         if recorded is not None:

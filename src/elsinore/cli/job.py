@@ -119,7 +119,7 @@ class Job:
         rejects_form = output_format(self.rejects)
         if rejects_form is None:
             raise ArgumentError(
-                f"Cannot tell the format of --rejects '{self.rejects}' from its name. Name it "
+                f"The format of --rejects '{self.rejects}' is unknown. Name it "
                 ".parquet, .csv or .jsonl."
             )
         return rejects_form
@@ -161,7 +161,7 @@ def file_name(query: str) -> str:
 def inputs_of(source: Source, workload: Path | None) -> list[Path]:
     """Return the files and folders that a run reads."""
     workloads = [] if workload is None or str(workload) == "-" else [workload]
-    return [*source.given, *(file.path for file in source.files), *workloads]
+    return [*source.named, *(file.path for file in source.files), *workloads]
 
 
 def check_places(

@@ -32,7 +32,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.rejects import with_ragged_rows
 from elsinore.runtime.results import Results
-from elsinore.runtime.text_orders import LOOKED_AT, ordered_texts, text_orders
+from elsinore.runtime.text_orders import EXAMINED, ordered_texts, text_orders
 from elsinore.spark.answers import LARGEST_LIMIT
 from elsinore.words import count
 
@@ -220,7 +220,7 @@ def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:
     ordered = ordered_texts(queries, texts)
     if not ordered:
         return ()
-    first = frame.select([F.col(quoted(name)) for name in ordered]).limit(LOOKED_AT)
+    first = frame.select([F.col(quoted(name)) for name in ordered]).limit(EXAMINED)
     return tuple(text_orders(queries, arrow_table(first)))
 
 

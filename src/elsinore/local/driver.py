@@ -32,16 +32,16 @@ from elsinore.operators.partials import results_of
 from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import End
-from elsinore.runtime.arranged import presented
 from elsinore.runtime.chunks import in_one_piece, plain
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.guessed import guess_again
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import NumberedKeys
-from elsinore.runtime.memory import keep_freed
+from elsinore.runtime.memory import retain_freed_memory
 from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.possible_times import possible_times
+from elsinore.runtime.presentation import presented
 from elsinore.runtime.rejects import (
     set_aside,
     unusable_reasons,
@@ -133,7 +133,7 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 
 
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
-    keep_freed()
+    retain_freed_memory()
     table, no_events, unusable = guess_again(as_table(data), options)
     schema = schema_with_numbers(table, options.time)
     bind(plan.workload, schema_of(schema).with_ticks(dict(options.clock.numeric_times)))
@@ -153,11 +153,11 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     tables: dict[int, pa.Table] = {}
     statistics: dict[int, OperatorStatistics] = {}
     places, names = type_places(stream.types, plan.types)
-    types = places.kept(threads) if len(plan.units) > 1 else places, names
+    types = places.materialized(threads) if len(plan.units) > 1 else places, names
     for together in plan.passes:
         unit = plan.units[together[0]]
         keys = keys_of(unit, stream.column, len(stream.times), threads)
-        keys = keys.kept(threads) if len(together) > 1 else keys
+        keys = keys.materialized(threads) if len(together) > 1 else keys
         for number in together:
             unit = plan.units[number]
             results, statistics[number] = yield from _run_unit(
@@ -330,7 +330,7 @@ def _run_unit(
     by_windows = threads * state <= STATE_LIMIT and options.uncertain is None
     shares = shares_of(events, threads, by_windows=by_windows and not one_slot)
     types = {name: plain_type(stream.column(name).type) for name in unit.carried}
-    groups = [keys.of_groups(stream.column(name)) for name in unit.group_by]
+    groups = [keys.group_values(stream.column(name)) for name in unit.group_by]
     after = kind.after(unit)
 
     def results(outputs: Iterable[pa.RecordBatch]) -> list[pa.Table]:

@@ -49,11 +49,11 @@ class Events:
             self,
             keys=replace(
                 self.keys,
-                key=Numbering.of(key, self.keys.count),
-                group=Numbering.of(group, self.keys.group.size),
+                key=Numbering.from_codes(key, self.keys.count),
+                group=Numbering.from_codes(group, self.keys.group.size),
             ),
             times=self.times[order],
-            numbers=Numbering.of(self.numbers.whole()[order], self.numbers.size),
+            numbers=Numbering.from_codes(self.numbers.whole()[order], self.numbers.size),
             column=cache(lambda name: self.column(name).take(rows)),
         )
 
@@ -63,7 +63,7 @@ class Events:
         def read(name: str) -> pa.Array:
             return self.column(name).slice(begin, end - begin)
 
-        keys, codes = self.keys.of_rows(begin, end), self._classes(begin, end, read)
+        keys, codes = self.keys.codes_of(begin, end), self._classes(begin, end, read)
         return batch_of(self.unit, keys, self.times[begin:end], codes, read)
 
     def _classes(self, begin: int, end: int, read: Read) -> NDArray[np.int64]:

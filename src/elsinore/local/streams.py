@@ -20,9 +20,9 @@ from elsinore.quantitative.rows import CHUNK, Runs, codes_of, joined, take
 from elsinore.quantitative.runnable import NoValueWarning, Runnable
 from elsinore.quantitative.stream import Stream
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.leaving import why_no_value
+from elsinore.runtime.predicate_bits import bits, check_by, check_names, run_rows, unknown
+from elsinore.runtime.rate_mismatch import why_no_value
 from elsinore.runtime.schema import schema_of
-from elsinore.runtime.streams import bits, check_by, check_names, run_rows, unknown
 from elsinore.runtime.times import kind_of_column, numbers_for_text, to_ticks
 
 TIME = "time"  # the column of times, if the events have it

@@ -191,7 +191,7 @@ class QuantitativeOperator:
 
 def _told(bits: Bits, table: pa.Table) -> Any:
     """Return the bits of a pipeline's later predicates."""
-    return import_module("elsinore.runtime.streams").bits(bits, table)
+    return import_module("elsinore.runtime.predicate_bits").bits(bits, table)
 
 
 def _bare(rows: int) -> pa.Table:

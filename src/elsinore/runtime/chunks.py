@@ -1,4 +1,4 @@
-"""Tables in pieces, put together; plain columns of dictionaries; floats that are equal, alike."""
+"""Combining chunks of columns, decoding dictionaries, and canonical floats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsinore.runtime.ranges import by_ranges
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """Return a column without a dictionary of its values."""
+    """Return a column with dictionaries decoded."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
@@ -39,9 +39,9 @@ def same_floats(column: pa.Array) -> pa.Array:
 
 
 def in_one_piece(table: pa.Table, names: Iterable[str], threads: int) -> pa.Table:
-    """Return a table whose columns of some names are in one piece each, put together in threads.
+    """Return a table with the chunks of the named columns combined, by several threads.
 
-    Names that it does not have are passed over. With one thread nothing is done ahead.
+    Names without a column are ignored. With one thread the table is returned unchanged.
 
     >>> pieces = pa.table({"n": pa.chunked_array([[1], [2]]), "m": pa.chunked_array([[3], [4]])})
     >>> [column.num_chunks for column in in_one_piece(pieces, ["n", "other"], 2).columns]

@@ -1,4 +1,4 @@
-"""Telling events' classes from Arrow columns."""
+"""Classifying events: from Arrow columns to their classes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from elsinore.runtime.digits import PIECES, add_places, add_regions, add_truth, 
 from elsinore.runtime.names import text_numbers
 from elsinore.runtime.numbering import Codes, Numbering
 
-SPARSE = 0.5  # a type with a lesser share of the events has its rows picked out first
-FEW_TYPES = 2  # up to so many types' comparisons with constants are made for all events at once
+SPARSE = 0.5  # rows of a type with a lesser share of the events are selected first
+FEW_TYPES = 2  # comparisons with constants are made for all events for up to so many types
 
 
 def classify(
@@ -43,7 +43,7 @@ def classify(
     `numbers` are the events' types as places in `names` (see `type_places`), `columns` the
     attributes that `classes.attributes` names. Predicates of a type are computed for its own events
     only, so many types with many predicates cost one pass over the events; comparisons with
-    constants, which cannot fail, for all events at once where few types have any.
+    constants, which cannot fail, are computed for all events at once if few types have any.
     """
     known = {type_classes.type: type_classes for type_classes in classes.types}
     table = first_classes(classes, names)
@@ -68,15 +68,15 @@ def classify(
             continue
         picked = to_arrow(rows)
         few = np.zeros(len(rows), dtype=np.int64)
-        alike = np.zeros(len(rows), dtype=np.int32)
-        _add_digits(few, alike, 0, type_classes, {n: c.take(picked) for n, c in read.items()})
+        zeros = np.zeros(len(rows), dtype=np.int32)
+        _add_digits(few, zeros, 0, type_classes, {n: c.take(picked) for n, c in read.items()})
         codes[rows] += few
     return codes
 
 
 def first_classes(classes: Classes, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the first class of each type, -1 for one that is not known, and -1 at the end."""
-    offsets = {of_type.type: of_type.offset for of_type in classes.types}
+    """Return the first class of each type, -1 for unknown types, and -1 at the end."""
+    offsets = {type_classes.type: type_classes.offset for type_classes in classes.types}
     return np.array([*(offsets.get(name, -1) for name in names), -1], dtype=np.int64)
 
 
@@ -120,7 +120,7 @@ def type_numbers(types: pa.Array, names: Sequence[str]) -> Codes:
 
 
 def _indices(indices: pa.Array, begin: int, end: int) -> Codes:
-    """Return the places in their dictionary of rows, -1 for null."""
+    """Return the dictionary indices of a range of rows, -1 for null."""
     some = indices.slice(begin, end - begin).cast(pa.int32())
     return to_numpy(some, -1)
 
@@ -128,7 +128,7 @@ def _indices(indices: pa.Array, begin: int, end: int) -> Codes:
 def _text_places(types: pa.Array, names: Sequence[str]) -> Numbering:
     """Return the places of texts in `names`, -1 for others and null."""
     if len(types) == 0:
-        return Numbering.of(np.zeros(0, dtype=np.int32), len(names))
+        return Numbering.from_codes(np.zeros(0, dtype=np.int32), len(names))
     numbering = text_numbers(types, names)
     if not types.null_count:
         return numbering
@@ -200,7 +200,7 @@ def _add_digit(
 
 
 def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Array:
-    """Return which of the times written in texts an attribute has; null for none of them."""
+    """Return which of the times, written as text, each value equals; null for none of them."""
     place = to_scalar(None, pa.int32())
     for number, test in enumerate(choices.tests()):
         same = evaluate(test, columns)
@@ -211,9 +211,9 @@ def _places_of_times(choices: Choices, columns: Mapping[str, pa.Array]) -> pa.Ar
 
 
 def _doubles(column: pa.Array) -> NDArray[np.float64]:
-    """Return numbers as doubles, those that are none as NaN.
+    """Return numbers as doubles, other values as NaN.
 
-    Points are below 2**53, so that whole numbers beyond it are on the right side of each.
+    Points are below 2**53, so integers beyond it, though rounded, are on the right side of each.
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

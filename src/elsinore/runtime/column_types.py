@@ -1,4 +1,4 @@
-"""Columns of any Arrow type as columns of the types that all of Elsinore's computations take.
+"""Converting columns of any Arrow type to the types that Elsinore's computations support.
 
 Arrow computes with only some of its types: few of its functions take extension types, views, runs,
 decimals of 32 or 64 bits, or floats of 16. Each table of events therefore passes through `stored`
@@ -21,7 +21,7 @@ _UUID_DIGITS = [place for place in range(36) if place not in {8, 13, 18, 23}]  #
 
 
 def stored(table: pa.Table) -> pa.Table:
-    """Return `table` with each column in the type that `stored_type` gives; values stay the same.
+    """Return `table` with each column cast to its `stored_type`; values stay the same.
 
     >>> views = pa.table({"s": pa.array(["x"], pa.string_view())})
     >>> print(stored(views).schema.field("s").type)
@@ -37,7 +37,7 @@ def stored(table: pa.Table) -> pa.Table:
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """Return the plain type whose values stand for those of `kind`, also within nested types.
+    """Return the plain type that replaces `kind`, also within nested types.
 
     UUIDs become their text in lower case, as in '0f8fad5b-d9cb-469f-a165-70867728950e'; other
     extension types their storage, but `bool8` booleans. Views, runs, lists of a fixed size, narrow
@@ -92,26 +92,26 @@ def _stored_field(field: pa.Field) -> pa.Field:
 
 
 def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an array in the type that `stored_type` gives for its own."""
-    types, own = pa.types, array.type
-    if own == kind:
+    """Return an array cast to `kind`, the `stored_type` of its type."""
+    types, source_type = pa.types, array.type
+    if source_type == kind:
         return array
-    if isinstance(own, pa.UuidType):
+    if isinstance(source_type, pa.UuidType):
         return _uuid_texts(array.storage)
     if isinstance(array, pa.ExtensionArray):
         return _stored(array.storage, kind)
-    if types.is_run_end_encoded(own):
+    if types.is_run_end_encoded(source_type):
         return _stored(pc.run_end_decode(array), kind)
-    if types.is_dictionary(own):
-        if not types.is_dictionary(kind) or types.is_dictionary(own.value_type):
+    if types.is_dictionary(source_type):
+        if not types.is_dictionary(kind) or types.is_dictionary(source_type.value_type):
             return _stored(array.dictionary, kind).take(array.indices)
         values = _stored(array.dictionary, kind.value_type)
         indices = array.indices.cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
-    if types.is_struct(own):
+    if types.is_struct(source_type):
         parts = [_stored(array.field(n), field.type) for n, field in enumerate(kind)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
-    return _stored_lists(array, kind) if types.is_nested(own) else array.cast(kind)
+    return _stored_lists(array, kind) if types.is_nested(source_type) else array.cast(kind)
 
 
 def _uuid_texts(storage: pa.Array) -> pa.Array:
@@ -130,16 +130,16 @@ def _uuid_texts(storage: pa.Array) -> pa.Array:
 
 def _stored_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return lists or maps in a type of lists or maps."""
-    types, own, nulls = pa.types, array.type, array.is_null()
-    if types.is_map(own):
-        array = array.cast(pa.list_(_entries(own)))
-    if types.is_list_view(own) or types.is_large_list_view(own):
+    types, source_type, nulls = pa.types, array.type, array.is_null()
+    if types.is_map(source_type):
+        array = array.cast(pa.list_(_entries(source_type)))
+    if types.is_list_view(source_type) or types.is_large_list_view(source_type):
         # Arrow's cast of list views returns other values (24.0 to 26.0): take their parts
         lengths = np.where(to_numpy(nulls), 0, to_numpy(array.sizes))
         parts = _taken(array.values, kind.value_type, to_numpy(array.offsets), lengths)
-    elif types.is_fixed_size_list(own):
-        lengths = np.where(to_numpy(nulls), 0, own.list_size)
-        starts = (array.offset + np.arange(len(array))) * own.list_size
+    elif types.is_fixed_size_list(source_type):
+        lengths = np.where(to_numpy(nulls), 0, source_type.list_size)
+        starts = (array.offset + np.arange(len(array))) * source_type.list_size
         parts = _taken(array.values, kind.value_type, starts, lengths)
     else:
         lengths = to_numpy(array.value_lengths(), 0)

@@ -1,4 +1,4 @@
-"""The bytes of one text file, unpacked where it is compressed, as a stream of bounded memory."""
+"""Reading the text of a file, decompressed if necessary, in bounded memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECE_BYTES = 1 << 24  # bytes that are in memory at once
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the first bytes of UTF-16 with a byte order mark
 FIRST_BYTES = 64
-# What Arrow, Python's decoders and the machine raise if a file cannot be read.
+# Errors of Arrow, Python's decoders and the system for a file that cannot be read.
 READING_ERRORS = (
     OSError, zlib.error, UnicodeError, MemoryError, RecursionError, pa.ArrowException, ValueError,
     OverflowError,
@@ -49,7 +49,7 @@ class Content:
                 yield piece
 
     def size(self) -> int:
-        """Return the number of bytes of the text, which takes a pass where it is compressed."""
+        """Return the number of bytes of the text; takes a pass over a compressed file."""
         return sum(map(len, self.pieces())) if self.packed else self.path.stat().st_size
 
     def tail(self, count: int) -> bytes:
@@ -116,9 +116,9 @@ class PieceReader(io.RawIOBase):
 
 
 def open_content(path: Path) -> Content:
-    """Return the text of the file at `path`, which is unpacked where its name ends in .gz.
+    """Return the text of the file at `path`, decompressed if its name ends in .gz.
 
-    Raise InputError where it is empty, compressed without saying so, or UTF-16.
+    Raise InputError if it is empty, compressed without the suffix, or UTF-16.
     """
     packed = path.suffix.lower() == ".gz"
     with reading(path), _open(path, packed=packed) as stream:
@@ -137,11 +137,11 @@ def open_content(path: Path) -> Content:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Raise every error of the machine, of Arrow and of Python's decoders in here as InputError.
+    """Convert every error of the system, of Arrow and of Python's decoders to InputError.
 
-    This is the one boundary around the reading of files: it names the file, and the line of text
-    that is not UTF-8. An InputError, which says more, passes. The temporary file that the standard
-    input is kept in is called by that name.
+    This is the only place that converts errors of reading files: it names the file, and the line of
+    text that is not UTF-8. An InputError passes unchanged. The temporary copy of the standard input
+    is named "the standard input".
     """
     try:
         with _named(path):
@@ -178,7 +178,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def not_utf8(path: Path, where: str = "") -> str:
-    """Say that a file has text that is not UTF-8, `where` it is and in which line, if it has any.
+    """Return the error message for text that is not UTF-8, with its place and line, if known.
 
     Only files of text have lines; the names of a Parquet file's columns have none.
     """
@@ -192,7 +192,7 @@ def not_utf8(path: Path, where: str = "") -> str:
 
 
 def shell_text(value: str) -> str:
-    """Return a value as it is typed where messages speak of the command's options."""
+    """Return a value as it is typed in a shell, for messages about the command's options."""
     return shlex.quote(value) if is_on_the_command_line() else value
 
 
@@ -201,7 +201,7 @@ def _open(path: Path, *, packed: bool) -> pa.NativeFile:
 
 
 def _unreadable(path: Path, error: Exception) -> str:
-    """Say why the content of a file cannot be read, and what to do."""
+    """Return the error message for a file whose content cannot be read, with the remedy."""
     reason = str(error).partition("\n")[0].rstrip(".")
     if path.suffix.lower() != ".gz" or not path.is_file():
         return f"'{path}' cannot be read: {reason}."

@@ -1,9 +1,9 @@
-"""Whether a run may write where it was told to: decided before anything is read.
+"""Checking before a run that its destinations may be written.
 
-Two rules. What exists is not replaced unless that was asked for. And what a run reads it never
-writes: a destination that is an input, lies inside one or contains one is refused whatever was
-asked for. Files and folders are told by their identity (device and inode), so that links of both
-kinds, `..` and other spellings of a path are seen through.
+Two rules. Existing files are only replaced with `overwrite`. And a run never writes what it reads:
+a destination that is an input, lies inside one or contains one is refused, even with `overwrite`.
+Files and folders are compared by device and inode, so that links and different spellings of a path
+make no difference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from elsinore.errors import OutputError
 
 Identity: TypeAlias = tuple[int, int]
 
-# What a data set of several files consists of, ours and Spark's: nothing else is deleted with it.
+# The files of a data set, Elsinore's and Spark's: a folder with others is never deleted.
 PART_PREFIXES = ("part-", "_", ".")
 
 LONGEST_NAME = 255  # bytes that the name of a file may have
@@ -26,7 +26,7 @@ LONGEST_NAME = 255  # bytes that the name of a file may have
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A place that a run is to write, and the option that named it.
+    """A path that a run writes, and the option that named it.
 
     >>> str(Destination(Path("out/q1.csv"), "--out"))
     "--out 'out/q1.csv'"
@@ -51,7 +51,7 @@ def check_destinations(
 
     >>> check_destinations([Destination(Path("no-such/q.csv"), "--out")], [Path("trips.csv")])
     """
-    read = _Read.of(inputs)
+    read = _Inputs.from_paths(inputs)
     for destination in destinations:
         _refuse_input(destination, read)
     _refuse_one_another(destinations)
@@ -66,15 +66,15 @@ def check_destinations(
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What a run reads: files and folders by identity, and the folders that these lie in."""
+class _Inputs:
+    """The files and folders that a run reads, by identity, and the folders that contain them."""
 
     within: Mapping[Identity, Path]
     above: Mapping[Identity, Path]
 
     @classmethod
-    def of(cls, inputs: Sequence[Path]) -> _Read:
-        """Look through the inputs, and through links in them."""
+    def from_paths(cls, inputs: Sequence[Path]) -> _Inputs:
+        """Collect the identities of inputs, following links in them."""
         within: dict[Identity, Path] = {}
         above: dict[Identity, Path] = {}
         looked_at: set[Path] = set()
@@ -89,7 +89,7 @@ class _Read:
 
 
 def _walk(path: Path, within: dict[Identity, Path]) -> Iterator[Path]:
-    """Yield `path` and what is below it, each thing once, noting who is who in `within`."""
+    """Yield `path` and all paths below it, each once, and record their identities in `within`."""
     identity = _identity(path)
     if identity is None or identity in within:
         return
@@ -98,7 +98,7 @@ def _walk(path: Path, within: dict[Identity, Path]) -> Iterator[Path]:
     if path.is_dir():
         try:
             children = sorted(path.iterdir())
-        except OSError:  # what cannot be listed is told of when it is read
+        except OSError:  # a folder that cannot be listed is reported when it is read
             return
         for child in children:
             yield from _walk(child, within)
@@ -112,8 +112,8 @@ def _identity(path: Path) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
-def _refuse_input(destination: Destination, read: _Read) -> None:
-    remedy = "Name another place: what a run reads is never written, not even with --overwrite."
+def _refuse_input(destination: Destination, read: _Inputs) -> None:
+    remedy = "Name another path: a run never writes what it reads, not even with --overwrite."
     real = Path(os.path.realpath(destination.path))
     # Where the destination is a link, both the link's own place and its target's are looked at.
     place = Path(os.path.realpath(destination.path.parent)) / destination.path.name
@@ -140,7 +140,7 @@ def _refuse_one_another(destinations: Sequence[Destination]) -> None:
     for destination in destinations:
         real = Path(os.path.realpath(destination.path))
         if real in by_path:
-            raise OutputError(f"{destination} and {by_path[real]} are one place. Name two.")
+            raise OutputError(f"{destination} and {by_path[real]} are the same path. Name two.")
         by_path[real] = destination
     for real, destination in by_path.items():
         for folder in real.parents:
@@ -165,7 +165,7 @@ def _refuse_long_name(destination: Destination) -> None:
     if size > LONGEST_NAME:
         raise OutputError(
             f"{destination} cannot be written: that name has {size} bytes, and at most "
-            f"{LONGEST_NAME} can be had. Choose a shorter one."
+            f"{LONGEST_NAME} are possible. Choose a shorter one."
         )
 
 
@@ -179,7 +179,7 @@ def _exists(existing: Sequence[Destination]) -> str:
 
 
 def refuse_foreign_folder(path: Path) -> None:
-    """Raise OutputError where `path` is a folder that holds more than the parts of a data set."""
+    """Raise OutputError if `path` is a folder with other files than the parts of a data set."""
     if path.is_symlink() or not path.is_dir():
         return
     for child in sorted(path.iterdir()):

@@ -34,12 +34,12 @@ def add_regions(
 ) -> None:
     """Add `factor` times the region of a value among ascending points, in rows of one number.
 
-    Region 2p + 1 is below point p (and above the one before it), 2p + 2 at it; 0 is NaN's. The
-    points end with NaN, which nothing is above. Their range is cut into as many pieces as `guide`
-    (which is filled) has places but one: it says how many points lie in the pieces before each,
-    and only those in a value's own piece are compared with it, as many for each value, since no
-    processor could predict how many a value needs. The piece of a number never falls with the
-    number, rounded or not; numbers beyond the points are in the first and the last piece.
+    Region 2p + 1 is below point p (and above point p - 1), 2p + 2 is at point p, 0 is for NaN. The
+    points end with NaN. Their range is divided into len(guide) - 1 pieces; `guide` is filled with
+    the number of points before each piece. A value is compared only with the points of its piece,
+    with the same number of points for each value, which avoids unpredictable branches. The piece of
+    a number increases monotonically with the number; numbers outside of the range of points are in
+    the first or the last piece.
     """
     with cython.nogil:
         crowded: cython.longlong = _count_points(points, guide)
@@ -51,7 +51,7 @@ def add_regions(
 @cython.exceptval(check=False)
 @cython.nogil
 def _scale(points: cython.const_double[::1], guide: cython.const_longlong[::1]) -> cython.double:
-    """Return how many pieces there are per unit of a value."""
+    """Return the number of pieces per unit of a value."""
     width: cython.double = points[points.shape[0] - 2] - points[0]
     return (guide.shape[0] - 2) / width if width > TINY else 0.0
 
@@ -60,7 +60,7 @@ def _scale(points: cython.const_double[::1], guide: cython.const_longlong[::1]) 
 @cython.exceptval(check=False)
 @cython.nogil
 def _count_points(points: cython.const_double[::1], guide: cython.longlong[::1]) -> cython.longlong:
-    """Fill `guide`; return how many points the piece with the most of them has."""
+    """Fill `guide`; return the greatest number of points in a piece."""
     scale: cython.double = _scale(points, guide)
     crowded: cython.longlong = 0
     piece: cython.Py_ssize_t
@@ -142,7 +142,7 @@ def add_places(
     places: cython.const_int[::1],
     factor: cython.longlong,
 ) -> None:
-    """Add `factor` times a digit that was found elsewhere, in rows of one number."""
+    """Add `factor` times a digit computed elsewhere, in rows of one number."""
     row: cython.Py_ssize_t
     with cython.nogil:
         for row in range(codes.shape[0]):

@@ -1,4 +1,4 @@
-"""How probable the times of each event are, where a column says so event by event.
+"""Probabilities of events' possible times, from a column with a distribution for each event.
 
 A cell is a list of numbers, or a text of them with commas, semicolons or blanks between, from the
 first possible time to the last. An event without one has times that are equally probable.
@@ -21,13 +21,13 @@ LISTS = pa.list_(pa.float64())
 
 
 def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the lists of a column, each made to add up to 1, and which events' are none.
+    """Return a column's distributions, scaled to a sum of 1, and which events have invalid ones.
 
-    None are those with something else than probabilities, or that do not add up to 1. Raises
-    InputError for a column that holds neither lists of numbers nor text.
+    Invalid are lists of anything but probabilities, and those that do not add up to 1. Raises
+    InputError for a column that is neither of lists of numbers nor of text.
 
-    >>> given, odd = distributions(pa.array(["0.5, 0.5", None, "1 1"]))
-    >>> given.to_pylist(), odd.to_pylist()
+    >>> lists, is_invalid = distributions(pa.array(["0.5, 0.5", None, "1 1"]))
+    >>> lists.to_pylist(), is_invalid.to_pylist()
     ([[0.5, 0.5], None, None], [False, False, True])
     """
     if isinstance(column, pa.ChunkedArray):
@@ -38,20 +38,20 @@ def distributions(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     missing = to_numpy(column.is_null())
     lengths = to_numpy(pc.list_value_length(lists), 0).astype(np.int64)
     weights = to_numpy(lists.flatten(), float("nan"))
-    of = np.repeat(np.arange(len(lengths)), lengths)
+    list_of = np.repeat(np.arange(len(lengths)), lengths)
     good = (weights >= 0.0) & (weights <= 1.0)
-    totals = np.bincount(of, weights=np.where(good, weights, np.nan), minlength=len(lengths))
+    totals = np.bincount(list_of, weights=np.where(good, weights, np.nan), minlength=len(lengths))
     usable = np.abs(totals - 1.0) <= SUM_TOLERANCE  # NaN is not
-    kept = usable[of]
+    is_used = usable[list_of]
     starts = np.concatenate([[0], np.cumsum(np.where(usable, lengths, 0))]).astype(np.int32)
-    scaled = (weights / totals[of])[kept]
+    scaled = (weights / totals[list_of])[is_used]
     offsets = to_arrow(starts, mask=np.append(~usable, False))
     scaled_lists = pa.ListArray.from_arrays(offsets, to_arrow(scaled))
     return scaled_lists.cast(LISTS), to_arrow(~usable & ~missing)
 
 
 def _lists(column: pa.Array) -> pa.Array:
-    """Return a column as lists of doubles; texts that are none are null."""
+    """Return a column as lists of doubles; null for texts that are not lists of numbers."""
     kind = column.type
     if pa.types.is_null(kind):
         return pa.nulls(len(column), LISTS)

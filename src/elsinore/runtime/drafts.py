@@ -1,4 +1,4 @@
-"""Writing beside a place and renaming: what bears a result's name is complete, or is not there."""
+"""Writing results atomically: to a draft beside the destination, which is then renamed."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ LONGEST_PREFIX = LONGEST_NAME - 61
 
 @contextmanager
 def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Lend a place beside `path` for a file or a folder; it is given that name when the block ends.
+    """Yield a path beside `path` to write a file or a folder to; rename it when the block ends.
 
-    The folder of `path` is made if need be. Where the block raises, what it wrote is removed and
-    `path` stays what it was. With `overwrite` what is at `path` is replaced; a link is replaced,
-    not what it points to. The content is on disk before it gets its name. What a process left here
-    that was killed while it wrote is removed, where that surely is dead: one of this machine, of
-    which nothing runs any more.
+    The folder of `path` is created if it is missing. If the block raises, the draft is removed and
+    `path` is unchanged. With `overwrite` an existing file at `path` is replaced; a link is
+    replaced, not its target. The content is synchronized to disk before it is renamed. Drafts of
+    processes of this machine that have been killed are removed.
 
-    Raises OutputError where `path` exists without `overwrite`, where it is a folder that holds
-    anything but parts of a data set, and where the place cannot be written.
+    Raises OutputError if `path` exists without `overwrite`, if it is a folder with other files than
+    the parts of a data set, and if it cannot be written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "q.csv"
@@ -45,7 +44,7 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         if _clear_up(path) and not overwrite:
             raise OutputError(
-                f"'{path}' exists: a run that was killed had set it aside, and it is back."
+                f"'{path}' exists: it was restored after a run that was killed while replacing it."
             )
         place = _beside(path, "part")
         _remove(place)
@@ -61,7 +60,7 @@ def draft(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def _beside(path: Path, role: str) -> Path:
-    """Return where this thread writes (part) or sets aside (old) what is to be at `path`."""
+    """Return the path of this thread's draft (part) of `path`, or of its backup (old)."""
     writer = f"{os.getpid()}.{threading.get_native_id()}"
     return path.with_name(f"{_prefix(path)}{writer}.{role}")
 
@@ -79,7 +78,7 @@ def _prefix(path: Path) -> str:
 
 @functools.cache
 def _machine() -> str:
-    """Return what tells apart where numbers of processes mean the same: machine, boot, container.
+    """Return an identifier of the machine, boot and container, within which process ids are unique.
 
     >>> len(_machine())
     12
@@ -92,9 +91,9 @@ def _machine() -> str:
 
 
 def _clear_up(path: Path) -> bool:
-    """Remove drafts of `path` by dead processes of this machine; put back what one set aside.
+    """Remove drafts of `path` by dead processes of this machine; restore a backup of one.
 
-    Return whether something was put back.
+    Return whether a backup was restored.
     """
     put_back = False
     prefix = _prefix(path)
@@ -130,7 +129,7 @@ def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
     if not any(folders) or not os.path.lexists(path):
         os.replace(place, path)
         return
-    # A folder cannot be replaced in one step: it stands aside until the new one has its name.
+    # A folder cannot be replaced in one step: it is renamed until the new one has its name.
     aside = _beside(path, "old")
     os.rename(path, aside)
     try:
@@ -142,8 +141,8 @@ def _put_in_place(place: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def _rename_to_nothing(place: Path, path: Path) -> None:
-    """Give a draft its name, where nothing has that name."""
-    exists = OutputError(f"'{path}' exists already: it was made while this run went on.")
+    """Rename a draft to a path that does not exist."""
+    exists = OutputError(f"'{path}' exists already: it was created during this run.")
     if place.is_file():
         try:
             os.link(place, path)  # unlike renaming, this never replaces anything
@@ -159,7 +158,7 @@ def _rename_to_nothing(place: Path, path: Path) -> None:
 
 
 def _sync(place: Path) -> None:
-    """Have a file, or all files of a folder and its entries, reach the disk before it is renamed.
+    """Synchronize a file, or a folder with all its files, to disk before it is renamed.
 
     Otherwise a machine that loses power may have the new name and not the content.
     """
@@ -172,7 +171,7 @@ def _sync(place: Path) -> None:
 
 
 def sync_entries(folder: Path) -> None:
-    """Have the names in a folder reach the disk, where the system can do that."""
+    """Synchronize the names in a folder to disk, if the system can do that."""
     with suppress(OSError):  # Windows opens no folders, and some file systems sync none
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,6 @@
 """Fields of structs as attributes: `e.user.id` reads field `id` of column `user`.
 
-A query names them with dots. They become columns of their own before a run, unless there is a
-column of that name.
+They become columns before a run, unless there is a column of the dotted name.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ def names_with_dots(queries: Iterable[Query]) -> tuple[str, ...]:
 
 
 def fields_of(schema: pa.Schema, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the names that are fields of a schema's structs, each with the path to it.
+    """Return the path of each name that is a field of a schema's structs.
 
     >>> user = pa.struct([("id", pa.int64())])
     >>> fields_of(pa.schema([("user", user), ("a.b", pa.int64())]), ["user.id", "a.b", "user.x"])
     {'user.id': ('user', 'id')}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    paths: dict[str, tuple[str, ...]] = {}
     for name in names:
         if name not in schema.names:
             path = _path(pa.struct(schema), name.split("."))
             if path is not None:
-                found[name] = path
-    return found
+                paths[name] = path
+    return paths
 
 
 def _path(kind: pa.DataType, parts: list[str]) -> tuple[str, ...] | None:
-    """Return the names of a struct's fields that dotted parts lead along; names may have dots."""
+    """Return the path of struct fields that dotted parts name; field names may contain dots."""
     if not pa.types.is_struct(kind):
         return None
     for count in range(1, len(parts) + 1):

@@ -143,7 +143,7 @@ def misfits_of(source: Source, schemas: Sequence[pa.Schema]) -> dict[str, str]:
 
 
 def as_text(source: Source, names: Iterable[str]) -> Source:
-    """Return a source that reads columns as text, and reports nothing again of how it is read."""
+    """Return a source that reads columns as text, without repeating warnings."""
     reading = source.reading
     return replace(
         source,
@@ -180,7 +180,7 @@ def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
 def _misfit(
     source: Source, name: str, first: tuple[pa.DataType, Path], second: tuple[pa.DataType, Path]
 ) -> str:
-    """Say that a column has two types in two files."""
+    """Return the error message for a column with two types in two files."""
     return (
         f"The files do not fit together: column '{name}' is {_kind(first[0])} in '{first[1]}' and "
         f"{_kind(second[0])} in '{second[1]}'. {_one_type(name, source.format)}"
@@ -188,18 +188,18 @@ def _misfit(
 
 
 def _ignore(_: str) -> None:
-    """Do nothing with what was reported before."""
+    """Ignore a warning."""
 
 
 def refuse_empty(source: Source, rows: int) -> None:
     """Raise InputError for text without rows, whose columns have no types."""
     if rows == 0 and source.format != "parquet":
         header = ": a header and no rows" if source.format != "json" else ""
-        raise InputError(f"{source.name} holds no events{header}.")
+        raise InputError(f"{source.name} has no events{header}.")
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table with the columns and types of a schema that it fits; absent ones are null."""
+    """Return a table cast to a compatible schema; missing columns are null."""
     if table.schema.equals(schema):
         return table
     names = set(table.column_names)
@@ -213,7 +213,7 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def parquet_schema(path: Path) -> pa.Schema:
-    """Return the schema of a Parquet file; InputError where it is none."""
+    """Return the schema of a Parquet file; InputError if it is invalid."""
     if path.stat().st_size == 0:
         raise InputError(empty(path))
     with reading(path):
@@ -246,7 +246,7 @@ def _common_type(kind: pa.DataType, second: pa.DataType, *, guessed: bool) -> pa
 
 
 def _one_type(name: str, file_format: FileFormat) -> str:
-    """Say how a column that files have as two types becomes one."""
+    """Return the remedy for a column with two types in two files."""
     if file_format == "csv":
         return (
             "If one is text because of cells that stand for null, name these with "

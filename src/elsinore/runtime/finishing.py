@@ -127,7 +127,7 @@ class Finish:
         names = [f"g{n}" for n in range(len(self.unit.group_by))]
         columns = [rows.column(name).combine_chunks() for name in names]
         keys = encode_keys(columns, [], [], rows.num_rows)
-        groups = [keys.of_groups(column) for column in columns]
+        groups = [keys.group_values(column) for column in columns]
         schema = kind.partials(self.unit, self.types)[self.family[0]]
         fields = iter(without_codes(schema).names)
         made = {name: rows.column(f"f{n}") for n, name in enumerate(fields)}

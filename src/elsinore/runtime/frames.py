@@ -1,4 +1,4 @@
-"""Several tables of events, each of one type with columns of its own, as one table."""
+"""Combining several tables of events, each of one type, into one table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsinore.runtime.type_from import with_type
 
 
 def are_by_type(data: object) -> bool:
-    """Return whether `data` maps types of events to tables, and not names of columns to values.
+    """Return whether `data` maps types of events to tables (else names of columns to values).
 
     >>> are_by_type({"A": pa.table({"v": [1]})}), are_by_type({"v": [1]})
     (True, False)
@@ -50,7 +50,7 @@ def joined(tables: Mapping[str, Any]) -> pa.Table:
 def refuse_conflicts(columns: Iterable[tuple[str, str, object | None]]) -> None:
     """Raise InputError if a column has two types; given tables, their columns and types.
 
-    A type None goes with any other.
+    A type None is compatible with any other.
     """
     known: dict[str, tuple[object, str]] = {}
     for table, name, kind in columns:

@@ -1,7 +1,7 @@
-"""Columns of CSV that are text only because of rows that cannot be used, such as a second header.
+"""Guessing types of CSV columns again without unusable rows, such as a second header.
 
 The types of CSV columns are guessed from their values. A row without a usable time or type is no
-event, so its values have no say: where such rows are set aside, the types are guessed again.
+event: if such rows are set aside, the types are guessed again without them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from elsinore.runtime.text_times import usual_times
 from elsinore.runtime.times import to_ticks
 from elsinore.runtime.types import types_of
 
-GUESSED = {b"elsinore": b"guessed"}  # metadata of a column that is text only by its values
+GUESSED = {b"elsinore": b"guessed"}  # metadata of a column guessed as text from its values
 MISFIT = b"misfit"  # metadata: the error for a column that is text in some files alone
 
 
 def mark_guessed(table: pa.Table, misfits: Mapping[str, str]) -> pa.Table:
-    """Return a table of CSV files whose columns of text are known to be guessed.
+    """Return a table of CSV files with its guessed text columns marked by metadata.
 
-    Columns with metadata, such as those that are asked to be text, stay as they are. misfits: the
-    columns that are text in some of the files alone, each with the error to raise if they stay so.
+    Columns with metadata, such as those requested as text, are unchanged. misfits: the columns that
+    are text in only some of the files, each with the error to raise if they remain so.
     """
     fields = [
         field.with_metadata(
@@ -42,14 +42,14 @@ def mark_guessed(table: pa.Table, misfits: Mapping[str, str]) -> pa.Table:
 
 
 def guessed_columns(table: pa.Table) -> list[str]:
-    """Return the names of a table's columns that are text only by their values."""
+    """Return the names of a table's columns that were guessed as text."""
     return [
         field.name for field in table.schema if (field.metadata or {}).items() >= GUESSED.items()
     ]
 
 
 def refuse_misfits(table: pa.Table) -> None:
-    """Raise InputError if a column is text because it is text in some of several files."""
+    """Raise InputError if a column is text in only some of several files."""
     for field in table.schema:
         if field.metadata and MISFIT in field.metadata:
             raise InputError(field.metadata[MISFIT].decode())
@@ -60,10 +60,10 @@ def guess_again(
 ) -> tuple[pa.Table, pa.Table | None, InputError | None]:
     """Return events with types guessed without unusable rows, these rows, and the error of them.
 
-    A table without guessed columns, or without unusable rows, is returned as it is. There is an
-    error unless unusable rows are allowed. It is to be raised after what is wrong with the query:
-    that may be a column that is text because of usable rows. Raise InputError for columns that are
-    text in some of several files even without unusable rows.
+    A table without guessed columns, or without unusable rows, is returned unchanged. There is an
+    error unless unusable rows are allowed. Raise it after errors of the query, which may be about a
+    column that is text because of usable rows. Raise InputError for columns that are text in only
+    some of several files even without unusable rows.
     """
     names = guessed_columns(table)
     if not names:

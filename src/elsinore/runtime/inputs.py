@@ -1,4 +1,4 @@
-"""Events that are in memory already, in any of the usual containers, as one Arrow table."""
+"""Converting events in memory, in any of the usual containers, to an Arrow table."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     pyarrow Dataset, a pandas or polars DataFrame, a polars LazyFrame, whatever has
     `__arrow_c_stream__`, a dict of columns and a list of dicts (a key that a row lacks is
     null there). The index of a pandas DataFrame is an attribute of the events if it has a name.
-    The place of files (a path, a folder, a pattern) is read as `read_events` does.
+    A path of files (a file, a folder, a pattern) is read with `read_events`.
 
-    `few`: of a pandas DataFrame or a Dataset, whose columns take long to make, these are wanted.
+    `few`: the required columns of a pandas DataFrame or Dataset, whose conversion is slow.
 
     Raise InputError for anything else, and where columns are of unequal length, of mixed types or
     of the same name.
@@ -92,7 +92,7 @@ def is_pandas_frame(data: object) -> bool:
 
 
 def is_dataset(data: object) -> bool:
-    """Return whether `data` is a Dataset of pyarrow, without importing what reads them."""
+    """Return whether `data` is a Dataset of pyarrow, without importing `pyarrow.dataset`."""
     return type(data).__module__ == "pyarrow._dataset" and hasattr(data, "to_table")
 
 
@@ -127,9 +127,9 @@ def columns_to_convert(
 
 
 def no_events(attributes: Iterable[str], options: RunOptions) -> pa.Table:
-    """Return a table of no events that has the columns that queries and options name.
+    """Return an empty table with the columns that queries and options name.
 
-    Times are numbers; nothing is known of the other columns, whose type is null.
+    Times are numbers; the other columns have the type null.
 
     >>> no_events(["v"], RunOptions(time="at")).column_names
     ['v', 'type', 'at']
@@ -157,7 +157,7 @@ def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
-    """Return a column of values of Python; InputError names the row where they are of two kinds."""
+    """Return a column of Python values; InputError names the row of a value of another kind."""
     if not isinstance(name, str):
         raise InputError(f"Columns are named by text, and one is named {kind_of_value(name)}.")
     if isinstance(values, pa.Array | pa.ChunkedArray):
@@ -174,7 +174,7 @@ def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _misfit(name: str, values: Sequence[Any]) -> str:
-    """Say which value of a column does not go with those before it."""
+    """Return the error message for the first value of a column of another kind than before."""
     low, high = 0, len(values)  # the first `low` values make a column, the first `high` do not
     while high - low > 1:
         middle = (low + high) // 2
@@ -189,7 +189,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str:
     if before is None:
         return f"Column '{name}', row {high}: {value} is not a value that a table can hold."
     return (
-        f"Column '{name}' holds values of several kinds: {value} in row {high}, and "
+        f"Column '{name}' has values of several kinds: {value} in row {high}, and "
         f"{kind_of_value(before)} before it. Make them all of one kind."
     )
 
@@ -212,7 +212,7 @@ def _from_items(items: list[Any]) -> pa.Table:
         )
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
     raise InputError(
-        f"A list of events holds only dicts or only RecordBatches, this one holds {kinds}. "
+        f"A list of events contains only dicts or only RecordBatches, this one has {kinds}. "
         f"Accepted are {ACCEPTED}."
     )
 

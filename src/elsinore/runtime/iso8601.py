@@ -1,4 +1,4 @@
-"""Times written in ISO 8601, row by row: one that cannot be read does not spoil the others."""
+"""Parsing times in ISO 8601: texts that are not times become null."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _parse_each(texts: pa.Array, per_microsecond: int) -> tuple[pa.Array, bool]:
 def _by_distinct(
     texts: pa.Array, read: Callable[[str], int | None]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return `read` of every text, called once per distinct text, and where it gave a value."""
+    """Return `read` of every text, called once per distinct text, and the mask of its results."""
     encoded = pc.fill_null(texts, to_scalar("")).dictionary_encode()
     results = [read(text) for text in encoded.dictionary.to_pylist()]
     indices = to_numpy(encoded.indices)
@@ -101,7 +101,7 @@ def _day(text: str) -> int | None:
 
 
 def _zone_offset(text: str) -> int | None:
-    """Return the offset of a zone from UTC in seconds; 0 where there is no zone."""
+    """Return the offset of a zone from UTC in seconds; 0 without a zone."""
     if text in {"", "Z"}:
         return 0
     digits = re.sub(r"\D", "", text).ljust(4, "0")

@@ -18,7 +18,7 @@ from elsinore.runtime.json_lines import NOT_WHOLE, json_lines
 from elsinore.runtime.sources import Reading
 from elsinore.runtime.text_times import usual_times
 
-# Arrow guesses types from the first block; a whole file as one block lets every row have its say.
+# Arrow guesses types from the first block; reading a file as one block guesses from all rows.
 LARGEST_BLOCK = 2**31 - 1
 CHANGED = re.compile(r"Column\(/([^)]*)\) changed from (\w+) to (\w+) in row (\d+)")
 
@@ -26,7 +26,7 @@ CHANGED = re.compile(r"Column\(/([^)]*)\) changed from (\w+) to (\w+) in row (\d
 def read_json(path: Path, _: Reading) -> pa.Table:
     """Return the table in a JSON file: an object a line, or an array of objects.
 
-    Raise InputError that names the first line that is no JSON object, or what else is wrong.
+    Raise InputError that names the first line that is not a JSON object, or another error.
     """
     content = open_content(path)
 
@@ -52,7 +52,7 @@ def read_json(path: Path, _: Reading) -> pa.Table:
 
 
 def _refuse(content: Content, error: pa.ArrowInvalid) -> NoReturn:
-    """Raise InputError that names the first line that is no JSON object, or what else is wrong."""
+    """Raise InputError that names the first line that is not a JSON object, or another error."""
     path = content.path
     changed = CHANGED.search(str(error))
     if changed and changed[1]:
@@ -77,7 +77,7 @@ def _refuse(content: Content, error: pa.ArrowInvalid) -> NoReturn:
                 f"'{path}', line {number:,}: an object such as {{...}} is expected."
             ) from error
     if is_empty:
-        raise InputError(f"'{path}' holds no events.") from error
+        raise InputError(f"'{path}' has no events.") from error
     raise InputError(f"'{path}' cannot be read as a table of events: {error}.") from error
 
 

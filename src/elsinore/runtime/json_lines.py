@@ -61,7 +61,7 @@ def lines_of_pieces(path: Path, pieces: Iterable[bytes], *, is_array: bool) -> I
 
 
 class _Scan:
-    """What is known of a JSON text up to a byte of it."""
+    """The state of scanning a JSON text up to an offset."""
 
     def __init__(self, path: Path, *, is_array: bool) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Numbering keys and groups: from values of attributes to codes 0, 1, ... and back."""
+"""Encoding keys and groups: from values of attributes to codes 0, 1, ... and back."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from elsinore.runtime.numbering import Codes, Numbering
 from elsinore.runtime.ranges import by_ranges
 
 LARGEST = 2**63 - 1
-DENSE = 2**16  # a range of whole numbers up to so wide is its own numbering
-AHEAD = 2**16  # rows among which there is mostly one of each group
-TABLE = 2**22  # so many pairs of codes are numbered by a table of them, more by hashing
+DENSE = 2**16  # integers within a range up to this width need no hashing
+AHEAD = 2**16  # rows that mostly contain all groups
+TABLE = 2**22  # up to so many pairs of codes are encoded by a table, more by hashing
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Codes of rows, and for each group code a row that has it.
+    """Codes of rows, and for each group code an example row.
 
     `key` and `group` are int32, [row]; key is -1 where a required attribute is null. `count` is
     the number of keys, `example[g]` a row of group g (-1 for a code that no row has).
@@ -36,14 +36,14 @@ class Keys:
     example: NDArray[np.int64]
     incomplete: bool  # whether some row has no key
 
-    def of_groups(self, column: pa.Array) -> pa.Array:
+    def group_values(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
-        return of_groups(column, self.example)
+        return group_values(column, self.example)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedKeys:
-    """Keys whose codes are made where they are read; see `Keys`."""
+    """Keys whose codes are computed when they are read; see `Keys`."""
 
     key: Numbering
     group: Numbering
@@ -55,25 +55,25 @@ class NumberedKeys:
         """The number of keys."""
         return self.key.size
 
-    def of_rows(self, begin: int, end: int) -> Keys:
+    def codes_of(self, begin: int, end: int) -> Keys:
         """Return the codes of a range of rows."""
         group = self.group.make(begin, end)
         key = group if self.key is self.group else self.key.make(begin, end)
         return Keys(key, group, self.count, self.example, self.incomplete)
 
-    def kept(self, threads: int = 1) -> NumberedKeys:
-        """Return the same with all codes made."""
-        group = self.group.kept(threads)
-        key = group if self.key is self.group else self.key.kept(threads)
+    def materialized(self, threads: int = 1) -> NumberedKeys:
+        """Return the same keys with all codes in memory."""
+        group = self.group.materialized(threads)
+        key = group if self.key is self.group else self.key.materialized(threads)
         return replace(self, key=key, group=group)
 
-    def of_groups(self, column: pa.Array) -> pa.Array:
+    def group_values(self, column: pa.Array) -> pa.Array:
         """Return a column's value for each group code, null for a code that no row has."""
-        return of_groups(column, self.example)
+        return group_values(column, self.example)
 
 
-def of_groups(column: pa.Array, example: NDArray[np.int64]) -> pa.Array:
-    """Return a column's values in some rows, null for those below 0."""
+def group_values(column: pa.Array, example: NDArray[np.int64]) -> pa.Array:
+    """Return a column's values in the example rows, null for rows below 0."""
     column = column.take(to_arrow(example, mask=example < 0))
     return same_floats(plain(column) if _has_floats(column.type) else column)
 
@@ -84,8 +84,8 @@ def encode_keys(
     required: Sequence[pa.Array],
     rows: int,
 ) -> Keys:
-    """Return what `number_keys` does, of all rows."""
-    return number_keys(groups, further, required, rows).of_rows(0, rows)
+    """Encode the keys of all rows (`number_keys`)."""
+    return number_keys(groups, further, required, rows).codes_of(0, rows)
 
 
 def number_keys(
@@ -101,13 +101,13 @@ def number_keys(
     (the attributes of `[ ]`) has no key: null equals nothing, and NaN counts as null.
     """
     every = (
-        [Numbering.alike(rows)]
+        [Numbering.constant(rows)]
         if not groups
         else [_code(column_of_group, threads) for column_of_group in groups]
     )
     group = _combine(every, threads)
     key = _combine([group, *(_code(column, threads) for column in further)], threads)
-    missing = [mask for column in required if (mask := _missing(column)) is not None]
+    missing = [mask for column in required if (mask := _is_missing(column)) is not None]
     if missing:
         key = _without(key, missing)
     if groups:
@@ -118,7 +118,7 @@ def number_keys(
 
 
 def _without(key: Numbering, missing: Sequence[pa.Array]) -> Numbering:
-    """Return keys that are -1 where something is missing."""
+    """Return keys with -1 in rows where a required attribute is missing."""
 
     def make(begin: int, end: int) -> Codes:
         codes = key.make(begin, end).copy()
@@ -134,8 +134,8 @@ def _has_floats(kind: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type))
 
 
-def _missing(column: pa.Array) -> pa.Array | None:
-    """Return where a column is null or NaN; None where it is nowhere."""
+def _is_missing(column: pa.Array) -> pa.Array | None:
+    """Return the mask of a column's nulls and NaNs; None if there are none."""
     if _has_floats(column.type):
         column = plain(column)
     if pa.types.is_floating(column.type):
@@ -177,7 +177,7 @@ def _code(column: pa.Array, threads: int) -> Numbering:
         most = max(bound["max"].as_py() for bound in bounds)
         if most - least < DENSE:
             return _numbered_from(column, least, most - least + 1)
-    if not pa.types.is_dictionary(column.type) or _has_twins(column.dictionary):
+    if not pa.types.is_dictionary(column.type) or _has_duplicates(column.dictionary):
         column = plain(column)
         return _encoded(
             lambda begin, end: same_floats(column.slice(begin, end - begin)).dictionary_encode(),
@@ -194,10 +194,10 @@ def _code(column: pa.Array, threads: int) -> Numbering:
     return Numbering(len(column), size + (none is not None), take)
 
 
-def _has_twins(dictionary: pa.Array) -> bool:
-    """Return whether a value is in a dictionary twice, which Arrow allows.
+def _has_duplicates(dictionary: pa.Array) -> bool:
+    """Return whether a dictionary has a duplicate value, which Arrow allows.
 
-    >>> _has_twins(pa.array(["x", "y"])), _has_twins(pa.array(["x", "x"]))
+    >>> _has_duplicates(pa.array(["x", "y"])), _has_duplicates(pa.array(["x", "x"]))
     (False, True)
     """
     size, dictionary = len(dictionary), same_floats(dictionary)
@@ -205,7 +205,7 @@ def _has_twins(dictionary: pa.Array) -> bool:
 
 
 def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
-    """Return whole numbers as they are but for the least of them."""
+    """Return integers less the least of them as codes."""
     first = least - 2**64 if least > LARGEST else least
 
     def number(begin: int, end: int) -> Codes:
@@ -221,7 +221,7 @@ def _numbered_from(column: pa.Array, least: int, size: int) -> Numbering:
 def _encoded(
     encode: Callable[[int, int], pa.DictionaryArray], rows: int, threads: int
 ) -> Numbering:
-    """Number the values of ranges of rows, each encoded by itself; a null comes last."""
+    """Merge the dictionary codes of separately encoded ranges of rows; null is last."""
     parts = [encode(0, rows)] if threads == 1 else by_ranges(encode, rows, threads)
     dictionary, places = parts[0].dictionary, None
     if len(parts) > 1:
@@ -244,7 +244,7 @@ def _encoded(
             number(place)
 
     by_ranges(number_all, len(parts), threads)
-    return Numbering.of(codes, size + any(part.indices.null_count for part in parts))
+    return Numbering.from_codes(codes, size + any(part.indices.null_count for part in parts))
 
 
 def _combine(parts: Sequence[Numbering], threads: int) -> Numbering:
@@ -261,7 +261,7 @@ def _combine(parts: Sequence[Numbering], threads: int) -> Numbering:
 
 
 def _looked_up(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
-    """Number pairs of codes by a table of all that there might be."""
+    """Encode pairs of codes by a table of all possible pairs."""
     exists = np.zeros((codes.size, second_codes.size), dtype=np.uint8)
 
     def mark(begin: int, end: int) -> None:
@@ -278,7 +278,7 @@ def _looked_up(codes: Numbering, second_codes: Numbering, threads: int) -> Numbe
 
 
 def _hashed(codes: Numbering, second_codes: Numbering, threads: int) -> Numbering:
-    """Number pairs of codes, which could be too many for a table."""
+    """Encode pairs of codes by hashing."""
 
     def encode(begin: int, end: int) -> pa.DictionaryArray:
         pairs = codes.make(begin, end).astype(np.int64) * second_codes.size + second_codes.make(

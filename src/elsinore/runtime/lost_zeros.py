@@ -1,4 +1,4 @@
-"""Columns of CSV that are whole numbers, and lost zeros that their values began with.
+"""Warnings for columns of CSV that were read as integers and lost leading zeros.
 
 `007` and `7` are one number and may be two names, of riders or of towns.
 """
@@ -33,7 +33,7 @@ def begins_with_zero(content: bytes, delimiter: str) -> bool:
 
 
 def lost_zeros(table: pa.Table, texts: Callable[[list[str]], pa.Table]) -> Iterator[str]:
-    """Yield a sentence for each column of whole numbers of `table` that lost zeros.
+    """Yield a warning for each integer column of `table` that lost leading zeros.
 
     `texts` reads some columns as text.
     """

@@ -1,18 +1,18 @@
-"""Freed memory that serves again."""
+"""Reusing freed memory instead of returning it to the system."""
 
 from __future__ import annotations
 
 import numpy as np
 
-KEPT = 2**24  # bytes: what a thread makes of a stretch of rows takes a quarter of it
+RETAINED_BYTES = 2**24  # four times what a thread allocates for a range of rows
 
 
-def keep_freed() -> None:
-    """Have the C library keep up to 2 * KEPT bytes that are freed, for what is next.
+def retain_freed_memory() -> None:
+    """Make the C library retain up to 2 * RETAINED_BYTES freed bytes for later allocations.
 
-    Fresh memory costs as much as what is put into it. glibc gives freed memory back to the system
-    from twice the size of the largest array on that it ever did so with, up to 32 MB (mallopt(3),
-    M_MMAP_THRESHOLD): here is one, never written to. Elsewhere, or where a user says how much it
-    keeps, nothing changes.
+    Fresh memory takes as long as the computation that fills it. glibc returns freed memory to the
+    system above twice the size of the largest mapped array that was freed, up to 32 MB (mallopt(3),
+    M_MMAP_THRESHOLD): so one such array is allocated and freed here, never written to. With other C
+    libraries, or if the user has set the threshold, nothing changes.
     """
-    np.empty(KEPT, dtype=np.uint8)
+    np.empty(RETAINED_BYTES, dtype=np.uint8)

@@ -14,7 +14,7 @@ import cython
 FEW_NAMES = cython.declare(cython.int, 8)  # it takes less time to compare a text with each of them
 NO_KEY = cython.declare(cython.ulonglong, 1)  # of no text: one of length 0 that has a byte
 ALL_BITS = cython.declare(cython.ulonglong, 2**64 - 1)
-LAST_FACTOR = cython.declare(cython.ulonglong, 0xC2B2AE3D27D4EB4F)  # odd constants of a hash
+LAST_FACTOR = cython.declare(cython.ulonglong, 0xC2B2AE3D27D4EB4F)  # odd constants of the hash
 FACTOR = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 
 
@@ -230,7 +230,7 @@ def _last_bytes(
 def _hash(
     first: cython.ulonglong, last: cython.ulonglong, size: cython.ulonglong
 ) -> cython.ulonglong:
-    """Mix what identifies a text into one number, of whose lower 24 bits any may be used."""
+    """Return the hash of a text's first and last bytes and size; its lower 24 bits are mixed."""
     mixed: cython.ulonglong = (first ^ (last * LAST_FACTOR)) + size
     return (mixed * FACTOR) >> 40
 
@@ -245,7 +245,7 @@ def _is_equal(
     name: cython.ulonglong,
     size: cython.ulonglong,
 ) -> cython.bint:
-    """Return whether so many bytes are equal."""
+    """Return whether `size` bytes are equal."""
     byte: cython.ulonglong
     for byte in range(size):  # noqa: SIM110 - compiled as it stands
         if text[begin + byte] != names[name + byte]:

@@ -1,4 +1,4 @@
-"""Numbering texts by the names that they are, such as the types of events."""
+"""Encoding texts by their places in a list of names, such as the types of events."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def text_numbers(texts: pa.Array, names: Sequence[str]) -> Numbering:
 
 
 def _table_size(names: int) -> int:
-    """Return the size of a table of names, of which so much is empty that few searches are long."""
+    """Return the size of a hash table of names with few collisions."""
     return max(2**8, 4 << names.bit_length())
 
 
 def _bytes_of(column: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return where each text begins in the bytes, and the bytes; no copies."""
+    """Return the offsets of texts and their bytes, without copies."""
     _, starts, text = column.buffers()
     width = "int64" if pa.types.is_large_string(column.type) else "int32"
     offsets = np.frombuffer(starts, dtype=width)[column.offset : column.offset + len(column) + 1]

@@ -1,4 +1,4 @@
-"""Numbers of rows that are made where they are read, range by range.
+"""Integer codes of rows that are computed when they are read, range by range.
 
 What is made of a range is soon needed, or gone, and its memory serves again: fresh memory for all
 rows of a column costs as much as what is done with it, and more where the system has to find it.
@@ -20,7 +20,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """A number for each of so many rows, below `size`; `make(begin, end)` makes those of a range.
+    """A code below `size` for each of `rows` rows; `make(begin, end)` computes those of a range.
 
     >>> squares = Numbering(4, 10, lambda begin, end: np.arange(begin, end, dtype=np.int32) ** 2)
     >>> squares.make(1, 3).tolist(), squares.whole().tolist()
@@ -32,22 +32,22 @@ class Numbering:
     make: Callable[[int, int], Codes]
 
     @classmethod
-    def of(cls, numbers: Codes, size: int) -> Numbering:
-        """Return the numbering that numbers are which are there already.
+    def from_codes(cls, codes: Codes, size: int) -> Numbering:
+        """Return the numbering of codes that are already in memory.
 
-        >>> Numbering.of(np.array([3, 1, 2], np.int32), 4).make(1, 3)
+        >>> Numbering.from_codes(np.array([3, 1, 2], np.int32), 4).make(1, 3)
         array([1, 2], dtype=int32)
         """
-        numbers = read_only(numbers)
-        return cls(len(numbers), size, lambda begin, end: numbers[begin:end])
+        codes = read_only(codes)
+        return cls(len(codes), size, lambda begin, end: codes[begin:end])
 
     @classmethod
-    def alike(cls, rows: int) -> Numbering:
-        """Return the numbering in which all rows have one number."""
+    def constant(cls, rows: int) -> Numbering:
+        """Return the numbering in which all rows have code 0."""
         return cls(rows, 1, lambda begin, end: np.zeros(end - begin, dtype=np.int32))
 
     def whole(self, threads: int = 1) -> Codes:
-        """Return the numbers of all rows."""
+        """Return the codes of all rows."""
         numbers = np.empty(self.rows, dtype=np.int32)
 
         def put(begin: int, end: int) -> None:
@@ -56,6 +56,6 @@ class Numbering:
         by_ranges(put, self.rows, threads)
         return numbers
 
-    def kept(self, threads: int = 1) -> Numbering:
-        """Return the same with all numbers made, for those who read them more than once."""
-        return Numbering.of(self.whole(threads), self.size)
+    def materialized(self, threads: int = 1) -> Numbering:
+        """Return the same numbering with its codes in memory, for repeated reading."""
+        return Numbering.from_codes(self.whole(threads), self.size)

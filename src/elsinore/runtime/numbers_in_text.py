@@ -1,4 +1,4 @@
-"""Columns of text that are numbers but for a few rows: one odd cell of a CSV file makes them so."""
+"""Columns of text that are mostly numbers: one invalid cell in a CSV file makes them text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHOLE = r"^\s*[+-]?\d{1,18}\s*$"  # of 64 bits, whatever the digits are
 
 
 def are_most(numbers: int, texts: int) -> bool:
-    """Return whether so many numbers among so many texts make a column one of numbers.
+    """Return whether a column of texts counts as numeric with so many numbers.
 
     >>> are_most(1, 2), are_most(1, 3), are_most(0, 0)
     (True, False, False)
@@ -21,7 +21,7 @@ def are_most(numbers: int, texts: int) -> bool:
 
 
 def numbers_in_text(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return texts as numbers, whole ones where all are, null where one is none; None: few are.
+    """Return texts as numbers, null for others, integers if possible; None if few are numbers.
 
     >>> numbers_in_text(pa.chunked_array([["1", "soon", " 3", None]])).to_pylist()
     [1, None, 3, None]

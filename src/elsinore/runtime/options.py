@@ -1,4 +1,4 @@
-"""How a run reads its events."""
+"""Options of a run: how it reads its events."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from elsinore.runtime.uncertain import UncertainTimes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """Where an event's time and type are found, and what to do about events without.
+    """The columns of events' times and types, and the treatment of events without them.
 
     `time` and `type` are column names or SQL expressions over the columns; `time_unit` is the unit
     of numeric times; `order_by` names columns that order simultaneous events; `allow_rejects` lets
-    a run go on without unusable events, which are then handed out beside the results.
+    a run continue without unusable events, which are then returned beside the results.
     `ordered` sorts results on Spark, which else leaves each query's rows in the order they come in.
     `sharing` says what queries may share; with `record` the statistics keep each burst and what was
     decided. `scan`: on Spark, whether tasks read files
@@ -26,8 +26,8 @@ class RunOptions:
     events of a pane are combined before the shuffle. `clock` says what times are counted
     in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits;
     `units_written` tells whether the length of a window has a unit of time.
-    `uncertain` is what is said of uncertain times; `time` is then the first possible one, or the
-    last where that is told by granularity.
+    `uncertain` describes uncertain times; `time` is then the first possible time, or the last if
+    they are given by a granularity.
     `threads`: over how many threads a query's windows or keys are spread in this process at most;
     None: all cores.
     `end` says whether more events may follow; if so, `last_time` is the time of the last event in
@@ -57,7 +57,7 @@ class RunOptions:
 
     @property
     def uncertainty(self) -> Uncertainty | None:
-        """What engines are told of uncertain times, in ticks of the clock."""
+        """The options of uncertain times for engines, in ticks of the clock."""
         return None if self.uncertain is None else self.uncertain.uncertainty(self.clock)
 
     @property

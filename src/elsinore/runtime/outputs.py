@@ -24,7 +24,7 @@ from elsinore.runtime.sources import format_of
 OutputFormat = Literal["parquet", "csv", "json"]
 
 ROWS_AT_A_TIME = 65_536
-# types whose values JSON has in a spelling of our own
+# types with a JSON form that Elsinore defines
 _SPELLED = (pa.types.is_timestamp, pa.types.is_decimal, pa.types.is_duration)
 DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
@@ -39,10 +39,10 @@ def write_table(
     decimals are their digits, and doubles that are not finite are Infinity, -Infinity and NaN: in
     JSON as strings, since it has no numbers for them. JSON is one object per line, nulls included.
     Lists and structs in a CSV cell are JSON.
-    The file appears whole or not at all.
+    The file is replaced atomically.
 
-    Raise InputError for an unknown format, and OutputError where the file cannot be written, or
-    something is there already and is not to be overwritten.
+    Raise InputError for an unknown format, and OutputError if the file cannot be written or exists
+    without `overwrite`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "q1.json"
@@ -64,9 +64,9 @@ def write_to(table: pa.Table, file: BinaryIO, file_format: OutputFormat) -> None
 
 
 class Rows:
-    """A table that is written piece by piece to an open file, in the form of `write_table`.
+    """Writes a table piece by piece to an open file, in the format of `write_table`.
 
-    Pieces are put together until they are worth writing; `close` writes the rest.
+    Pieces are combined up to an efficient size; `close` writes the rest.
     """
 
     def __init__(self, file: BinaryIO, file_format: OutputFormat) -> None:
@@ -74,18 +74,18 @@ class Rows:
         self._file = file
         self._format = file_format
         self._pending: list[pa.Table] = []
-        self._held = 0  # rows that are pending
+        self._pending_rows = 0
         self._parquet: pq.ParquetWriter | None = None
 
     def add(self, piece: pa.Table) -> None:
-        """Write a piece, or hold it for a while."""
+        """Add a piece, and write the pending pieces if they are large enough."""
         self._pending.append(piece)
-        self._held += piece.num_rows
-        if self._held >= ROWS_AT_A_TIME * 4:
+        self._pending_rows += piece.num_rows
+        if self._pending_rows >= ROWS_AT_A_TIME * 4:
             self._write()
 
     def close(self) -> None:
-        """Write what is left. A file without any piece stays empty."""
+        """Write the pending pieces. A file without any piece stays empty."""
         self._write()
         if self._parquet is not None:
             self._parquet.close()
@@ -94,7 +94,7 @@ class Rows:
         if not self._pending:
             return
         table = pa.concat_tables(self._pending)
-        self._pending, self._held = [], 0
+        self._pending, self._pending_rows = [], 0
         if self._format == "parquet":
             if self._parquet is None:
                 self._parquet = pq.ParquetWriter(self._file, table.schema)
@@ -110,7 +110,7 @@ class Rows:
 def writing_rows(
     path: Path, file_format: OutputFormat, *, overwrite: bool = False, parts: bool = False
 ) -> Iterator[Rows]:
-    """Lend a table to be written to `path` piece by piece; it appears there when the block ends.
+    """Yield a writer of a table; the complete table appears at `path` when the block ends.
 
     With `parts` it is a folder with one file in it.
     """
@@ -135,7 +135,7 @@ def write_part(
 
 
 def part_name(number: int, file_format: OutputFormat) -> str:
-    """Return what a file of a data set of several is called.
+    """Return the name of a file in a data set of several.
 
     >>> part_name(3, "csv")
     'part-00003.csv'
@@ -144,7 +144,7 @@ def part_name(number: int, file_format: OutputFormat) -> str:
 
 
 def output_format(path: Path) -> OutputFormat | None:
-    """Return the format that a file of this name is written in, None where none is.
+    """Return the format of a file by its name; None if it is unknown.
 
     >>> output_format(Path("bad.jsonl")), output_format(Path("bad.csv.gz"))
     ('json', None)
@@ -162,7 +162,7 @@ def _write_csv(table: pa.Table, file: BinaryIO, *, header: bool = True) -> None:
 
 
 def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Return a column that Arrow's CSV writer takes and that reads as `write_table` promises."""
+    """Return a column in a type that Arrow's CSV writer formats as `write_table` documents."""
     data_type = column.type
     if pa.types.is_dictionary(data_type):
         column = column.cast(data_type.value_type)
@@ -252,7 +252,7 @@ def json_cells(column: pa.ChunkedArray) -> Iterator[str]:
 
 
 def _holds(data_type: pa.DataType, test: Any) -> bool:
-    """Return whether `data_type` is, or has anywhere inside, a type that `test` is true of."""
+    """Return whether `test` is true of `data_type` or of a type nested in it."""
     inner = (data_type.field(index).type for index in range(data_type.num_fields))
     return bool(test(data_type)) or any(_holds(part, test) for part in inner)
 

@@ -1,4 +1,4 @@
-"""The possible times of events with uncertain times, as columns that travel with the events."""
+"""The possible times of events with uncertain times, as columns of the travelling events."""
 
 from __future__ import annotations
 

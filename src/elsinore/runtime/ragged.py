@@ -1,4 +1,4 @@
-"""Rows with too few or too many cells, odd cells, and quotes that are opened and never closed."""
+"""Error messages for CSV rows with wrong numbers of cells, invalid cells, and unclosed quotes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN_CELLS = 60  # characters of a row in an error
 
 
 def refusal(path: Path, error: pa.ArrowInvalid) -> str:
-    """Say what is wrong with CSV that Arrow cannot read, and what to do about it.
+    """Return the error message, with the remedy, for CSV that Arrow cannot read.
 
     Arrow counts the header as a row; messages count rows of data, from 1.
 
@@ -47,7 +47,7 @@ def is_unclosed(row: str) -> bool:
 
 
 def rejected_row(path: Path, row: pa_csv.InvalidRow) -> str:
-    """Return why a row with a wrong number of cells is set aside, with its place and its text."""
+    """Return the reason for rejecting a row with a wrong number of cells, with place and text."""
     return (
         f"{count(row.actual_columns, 'cell')} where there are {row.expected_columns} columns, in "
         f"row {row.number - 1:,} of '{path}': {row.text}"
@@ -57,7 +57,7 @@ def rejected_row(path: Path, row: pa_csv.InvalidRow) -> str:
 def refusal_of_log(
     path: Path, error: pa.ArrowInvalid, names: Sequence[str], kinds: Sequence[str]
 ) -> str:
-    """Say what is wrong with a log of Zeek that Arrow cannot read, with columns of these types.
+    """Return the error message for a log of Zeek that Arrow cannot read, with these column types.
 
     >>> error = pa.ArrowInvalid("In CSV column #1: conversion error: invalid value 'x'")
     >>> refusal_of_log(Path("c.log"), error, ["ts", "port"], ["time", "count"])[:62]
@@ -77,7 +77,7 @@ def refusal_of_log(
 
 
 def _unequal(path: Path, row: int, match: re.Match[str]) -> str:
-    """Say that a row has more or less cells than there are columns."""
+    """Return the error message for a row with a wrong number of cells."""
     _, columns, cells, text = match.groups(default="")
     return (
         f"'{path}', row {row:,}: {count(int(cells), 'cell')} where there are {columns} columns: "
@@ -91,7 +91,7 @@ def _shown(text: str) -> str:
 
 
 def unclosed(path: Path, where: str, shown: str) -> str:
-    """Say that a quote is opened and not closed."""
+    """Return the error message for a quote that is not closed."""
     return (
         f"'{path}', {where}: a quote is opened and not closed: {shown}. Close it with a \"; one "
         "that belongs to the text of a quoted cell is written twice."

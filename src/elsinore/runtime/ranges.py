@@ -1,7 +1,6 @@
-"""Passes over the rows of columns that threads take range by range.
+"""Passes over the rows of columns, divided into ranges for threads.
 
-Compiled passes and Arrow's own let other threads run, so a pass over some rows goes on beside that
-over others.
+Compiled passes and Arrow's functions release Python's lock, so ranges are processed in parallel.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from elsinore.threads import in_threads
 
 R = TypeVar("R")
 
-MOST_ROWS = 2**19  # of a range: what is made of one is soon needed, or gone
+MOST_ROWS = 2**19  # of a range, so that its results stay in the processor's cache
 
 
 def ranges_of(rows: int, threads: int) -> list[tuple[int, int]]:
-    """Return ranges of rows, about equally long: one for each thread at least, if they suffice.
+    """Return ranges of rows of similar lengths, at least one per thread if there are enough rows.
 
     >>> ranges_of(10, 1), ranges_of(10, 3)
     ([(0, 10)], [(0, 3), (3, 6), (6, 10)])
@@ -28,7 +27,7 @@ def ranges_of(rows: int, threads: int) -> list[tuple[int, int]]:
 
 
 def by_ranges(work: Callable[[int, int], R], rows: int, threads: int) -> list[R]:
-    """Return what `work(begin, end)` gives for ranges of rows, in their order.
+    """Return the results of `work(begin, end)` for ranges of rows, in their order.
 
     >>> by_ranges(range, 10, 3)
     [range(0, 3), range(3, 6), range(6, 10)]
@@ -36,7 +35,7 @@ def by_ranges(work: Callable[[int, int], R], rows: int, threads: int) -> list[R]
     ranges = ranges_of(rows, threads)
     if len(ranges) == 1 or threads == 1:
         return [work(*bounds) for bounds in ranges]
-    left = iter(range(len(ranges)))  # whoever is in want of one takes the next
+    left = iter(range(len(ranges)))  # idle threads take the next
     results: dict[int, R] = {}
 
     def take() -> None:

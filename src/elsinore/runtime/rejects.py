@@ -1,4 +1,4 @@
-"""Events that cannot be used: found, given a reason, and refused or set aside."""
+"""Unusable events: the reasons, and raising an error or setting the events aside."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ODD_LAW = "probabilities of its time that do not add up to 1"
 LATE = "late: before the watermark"  # of live streams, as is the next one
 AHEAD = "time too far ahead of the clock"
 
-# What stops a job of Spark, at the first event that it finds, with the reason.
+# The error that stops a Spark job at the first unusable event, with the reason.
 REFUSAL = (
     "An event cannot be used: {}. Correct the input, drop such events, or run without them "
     "(rejects)."
 )
 
-# What a time may be that is a time unless it is too far away.
+# Types whose values are times unless they are out of range.
 IN_RANGE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_temporal)
 SHOWN_ROWS = 5
 SHOWN_WIDTH = 200  # characters of a row in an error
@@ -44,9 +44,9 @@ def unusable_reasons(
     micros: pa.Array,
     event_type: pa.Array | pa.ChunkedArray | None = None,
 ) -> pa.Array:
-    """Return for each event why it cannot be used, null where it can.
+    """Return the reason why each event cannot be used, null for usable events.
 
-    `time` is the column as it was read and `micros` what `to_microseconds` made of it; a value that
+    `time` is the column as it was read and `micros` the result of `to_microseconds`; a value that
     became null is unusable. An event with several faults shows the first: its time, then its type.
 
     >>> times = pa.array(["1e99", "soon", None])
@@ -91,7 +91,7 @@ def set_aside(
 ) -> tuple[pa.Table, pa.Table]:
     """Return the usable events and the unusable ones, these with a last column `reject_reason`.
 
-    Where the input has a column of that name already, the new one is `reject_reason_2` and so on.
+    If the input already has a column of that name, the new one is `reject_reason_2` and so on.
     Raise InputError, with the count, the reasons and the first five rows, if there are unusable
     events and these are not `allowed` (no place was named to put them); `time` is the column, or
     SQL expression, that the times were read from.
@@ -131,7 +131,7 @@ def unusable_error(table: pa.Table, reasons: pa.Array, time: str) -> InputError:
 
 
 def with_ragged_rows(rejected: pa.Table, reasons: Sequence[str]) -> pa.Table:
-    """Return rejected events with rows that have too few or too many cells, for these reasons.
+    """Return rejected events together with rows of a wrong number of cells, for these reasons.
 
     The attributes of such rows are null: which cell belongs to which column is unknown.
 
@@ -145,7 +145,7 @@ def with_ragged_rows(rejected: pa.Table, reasons: Sequence[str]) -> pa.Table:
 
 
 def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
-    """Return how many events there are for each reason.
+    """Return a text with the number of events for each reason.
 
     >>> reasons_text(pa.array(["null time", None, "null time", "null type"]))
     '2 with null time, 1 with null type'
@@ -155,7 +155,7 @@ def reasons_text(reasons: pa.Array | pa.ChunkedArray) -> str:
 
 
 def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
-    """Say what can be done about events that cannot be used for these reasons.
+    """Return the remedy for events that are unusable for these reasons.
 
     `time` is the column, or SQL expression, that the times were read from.
     """
@@ -175,12 +175,12 @@ def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
         )
     if AHEAD in reasons:
         return (
-            f"{option('ahead')} says by how much times may be ahead of this machine's clock. "
+            f"{option('ahead')} limits how far times may be ahead of this machine's clock. "
             f"{mend_or_reject(())}"
         )
     if is_on_the_command_line():
         where = option("rejects", "PATH")
-        return f"Correct them, or name a place for them with {where}, and the run goes on."
+        return f"Correct them, or name a file for them with {where}, and the run continues."
     return "Correct them, or run with rejects=True, which sets them aside."
 
 

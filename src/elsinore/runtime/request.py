@@ -1,4 +1,4 @@
-"""What a run is asked for, in the words of its user, and what that is to the drivers."""
+"""The arguments of a run as users write them, and their conversion to drivers' options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from elsinore.runtime.uncertain import uncertain_times
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """The arguments of `Workload.run` beside the events; see there."""
+    """The arguments of `Workload.run` except the events; see there."""
 
     time: str = "time"
     type: str = "type"
@@ -56,9 +56,9 @@ class RunRequest:
             )
 
     def options(self) -> RunOptions:
-        """Return what drivers are told; granularity is the planner's.
+        """Return the options for drivers, all but the granularity, which is the planner's.
 
-        Raises ElsinoreError for modes there are not, and what is wrong with uncertain times.
+        Raises ElsinoreError for unknown modes and for invalid options of uncertain times.
         """
         return RunOptions(
             time=self.time if self.time_interval is None else self.time_interval[0],
@@ -84,5 +84,5 @@ class RunRequest:
 
 
 def _names_of(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name or several as several; what is no name is told of later."""
+    """Return a name or several as a tuple; other values are reported later."""
     return tuple(names) if isinstance(names, list | tuple) else (cast("str", names),)

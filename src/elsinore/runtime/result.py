@@ -1,4 +1,4 @@
-"""The result of one query: a table of pyarrow or a data frame of Spark, with what both can do."""
+"""The result of one query: a pyarrow Table or a Spark DataFrame with common methods."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SHOWN_COLUMNS = 12  # names in a representation
 
 
 class Result:
-    """A query's result; all that its `frame` can do, it can do too.
+    """A query's result, with all methods of its `frame`.
 
-    `frame` is a pyarrow Table where the query was answered in this process, and a Spark DataFrame,
-    computed when it is asked for, where Spark answers it. Beside the methods of those, both have
-    `to_arrow`, `to_pandas`, `to_polars` and `to_pylist`, and show themselves in notebooks. Hand
-    `frame`, or `to_arrow()`, to functions that check for one of those types.
+    `frame` is a pyarrow Table if the query ran in this process, and a lazily computed DataFrame if
+    it runs on Spark. Besides the methods of these, results have `to_arrow`, `to_pandas`,
+    `to_polars` and `to_pylist`, and are displayed in notebooks. Pass `frame`, or `to_arrow()`, to
+    functions that check for one of these types.
 
     >>> result = Result("q", pa.table({"window_start": [0], "trends": [3.0]}))
     >>> result
@@ -71,8 +71,8 @@ class Result:
             rows: list[dict[str, Any]] = table.to_pylist()
         except OverflowError as error:
             raise InputError(
-                f"The rows of '{self._query}' hold times outside of the years 1 to 9999, which "
-                "Python's datetime does not have; to_arrow() has them."
+                f"The rows of '{self._query}' have times outside of the years 1 to 9999, which "
+                "Python's datetime does not support; use to_arrow()."
             ) from error
         return rows
 
@@ -128,7 +128,7 @@ class Result:
 
 
 def shown_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column's values; times outside of the years 1 to 9999, as Python has none, as text.
+    """Return a column's values; as text for times outside of Python's years 1 to 9999.
 
     >>> days = pa.array([2932897], pa.int32()).cast(pa.date32())
     >>> shown_values(pa.chunked_array([days.cast(pa.timestamp("s"))]))
@@ -145,19 +145,19 @@ def shown_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def rows_text(frame: Any) -> str:
-    """Return how many rows a result has: "1 row"; "rows" where that is not computed yet."""
+    """Return the number of rows as text: "1 row"; "rows" if it is not computed yet."""
     if not isinstance(frame, pa.Table):
         return "rows"
     return count(frame.num_rows, "row")
 
 
 def engine_of(frame: Any) -> str:
-    """Return where a result is computed, in words."""
+    """Return the engine that computes a result, in words."""
     return "in process" if isinstance(frame, pa.Table) else "on Spark, when asked for"
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> str:
-    """Return a table as a notebook shows it.
+    """Return a table as HTML for notebooks.
 
     >>> html_table(["a<b"], [[None]])
     '<table><thead><tr><th>a&lt;b</th></tr></thead><tbody><tr><td>null</td></tr></tbody></table>'

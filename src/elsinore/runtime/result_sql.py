@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DIALECT = "spark"
-ROWS = "rows"  # what the table of a condition is called
+ROWS = "rows"  # the name of the table in a condition
 
 
 class SqlCondition:
@@ -53,10 +53,10 @@ class SqlCondition:
             self._database = empty_database()
         self._database.register(ROWS, _as_stored(table))
         try:
-            kept = _computed(self._database, self._query, self.text)
+            is_kept = _computed(self._database, self._query, self.text)
         finally:
             self._database.unregister(ROWS)
-        return table.filter(kept.column("keep"))
+        return table.filter(is_kept.column("keep"))
 
 
 class SqlQuery:
@@ -91,7 +91,7 @@ class SqlQuery:
         return str(self._over(renamed).sql(DIALECT))
 
     def rows(self, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Return what the query selects.
+        """Return the rows that the query selects.
 
         Raises InputError for unknown columns and for what DuckDB cannot compute.
         """
@@ -127,7 +127,7 @@ def _parsed(text: str) -> exp.Expression:
 
 
 def _first_error(error: SqlglotError) -> str:
-    """Return what sqlglot says of a mistake, without the codes that mark it on a terminal."""
+    """Return sqlglot's message for a mistake, without terminal codes."""
     details = getattr(error, "errors", None)
     if not details:
         return str(error).splitlines()[0]
@@ -158,8 +158,8 @@ def _computed(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.T
         return _as_results(database.sql(query.sql("duckdb")).to_arrow_table())
     except duckdb.Error as error:
         lines = [line for line in str(error).splitlines() if line and not line.startswith("LINE")]
-        told = " ".join(line.strip() for line in lines if set(line.strip()) != {"^"})
-        raise InputError(f"'{text}' cannot be computed over these results: {told}") from None
+        message = " ".join(line.strip() for line in lines if set(line.strip()) != {"^"})
+        raise InputError(f"'{text}' cannot be computed over these results: {message}") from None
 
 
 def _as_stored(table: pa.Table) -> pa.Table:
@@ -179,7 +179,7 @@ def _as_stored(table: pa.Table) -> pa.Table:
 
 
 def _as_results(table: pa.Table) -> pa.Table:
-    """Return a table with intervals as lengths of time, as results have them."""
+    """Return a table with intervals as durations, as in results."""
     for at, field in enumerate(table.schema):
         if pa.types.is_interval(field.type):
             lengths = [_length(value) for value in table.column(at).to_pylist()]

@@ -1,4 +1,4 @@
-"""Results of a run: a table per query, and what there is to say about it."""
+"""Results of a run: a table per query, with warnings, statistics and rejected events."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ SHOWN_TABLE = 50  # in a notebook
 class Results(Mapping[str, Result], Generic[Frame]):
     """A mapping from a query's name to its result; `tables` has the bare tables or data frames.
 
-    `rejected` holds the events that could not be used, with a `reject_reason`, where the run was
-    allowed to go on without them. `orders` names the columns that a query's rows can be sorted by:
-    in this process they are; on Spark they are where that was asked for (`ordered`).
+    `rejected` contains the unusable events, with a `reject_reason`, if the run was allowed to
+    continue without them. `orders` names the sort columns of each query's rows: rows are sorted in
+    this process, and on Spark if this was requested (`ordered`).
 
-    On Spark, what the operators gave out is kept for as long as the session lasts, where several
-    results are made of it; `close`, or the end of a `with`, lets go of it. Results can be computed
-    afterwards too, from the events again.
+    On Spark, operators' outputs from which several results are computed are cached for the session;
+    `close`, or the end of a `with`, releases them. Afterwards results are computed from the events
+    again.
     """
 
     tables: Mapping[str, Frame]
     rejected: Frame | None = None
     find_statistics: Callable[[], tuple[OperatorStatistics, ...]] = tuple
     find_warnings: Callable[[], tuple[str, ...]] = tuple
-    find_doubts: Callable[[], tuple[str, ...]] = tuple  # about the queries, whatever the events are
+    find_doubts: Callable[[], tuple[str, ...]] = tuple  # about the queries, without the events
     find_open_windows: Callable[[], Mapping[str, int | None]] = dict
     release: Callable[[], object] = tuple
     find_result: Callable[[str], Result] | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Let go of what Spark keeps for the results; in this process there is nothing."""
+        """Release what Spark caches for the results; does nothing in this process."""
         self.release()
 
     def __enter__(self) -> Results[Frame]:
@@ -53,17 +53,16 @@ class Results(Mapping[str, Result], Generic[Frame]):
 
     @property
     def statistics(self) -> tuple[OperatorStatistics, ...]:
-        """What the operators counted: an entry per unit of the plan.
+        """The operators' statistics: an entry per unit of the plan.
 
-        On Spark they are those of the results that have been computed by now; a part that Spark
-        computed more than once counts once. Nothing comes back over Spark Connect, which has no
-        means for that: the tuple is then empty.
+        On Spark they cover the results computed so far; a part that Spark computed more than once
+        counts once. The tuple is empty with Spark Connect, which cannot return statistics.
         """
         return self.find_statistics()
 
     @property
     def open_windows(self) -> Mapping[str, int | None]:
-        """How many windows of each query were open at the end of an open stream (`end="open"`).
+        """The number of each query's open windows at the end of an open stream (`end="open"`).
 
         Their results are not final and were not returned. Windows of trend queries, and those of
         match queries with SLIDE, count once for all groups; without WITHIN there is one, the whole
@@ -75,7 +74,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what may be a mistake, such as a type that never occurs.
+        """Warnings of possible mistakes, such as a type that never occurs.
 
         Those on the queries alone, which `workload.warnings` has too, come first. On Spark this
         looks at all results, and once more at the types of all events, unless the tasks that
@@ -105,12 +104,12 @@ class Results(Mapping[str, Result], Generic[Frame]):
         return _unpickled, (dict(self.tables), self.rejected, dict(self.orders), *by_now)
 
     def __repr__(self) -> str:
-        shown = [self._told(name) for name in list(self.tables)[:SHOWN_QUERIES]]
+        shown = [self._shown_result(name) for name in list(self.tables)[:SHOWN_QUERIES]]
         hidden = len(self.tables) - len(shown)
         hidden_text = f" and {hidden:,} more" if hidden else ""
         return f"<Results of {self._count()}: {', '.join(shown)}{hidden_text}; {self._engine()}>"
 
-    def _told(self, name: str) -> str:
+    def _shown_result(self, name: str) -> str:
         frame = self.tables[name]
         return f"{name} ({rows_text(frame)})" if isinstance(frame, pa.Table) else name
 

@@ -1,4 +1,4 @@
-"""The order of times, and rows that have key and time in common."""
+"""Whether times are in order, and simultaneous rows of a key, computed by several threads."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from elsinore.runtime.numbering import Numbering
 from elsinore.runtime.ranges import by_ranges, ranges_of
 from elsinore.runtime.simultaneous import has_simultaneous, order_of, simultaneous_rows
 
-FEW_KEYS = 2**16  # up to which each range may have a table of them
+FEW_KEYS = 2**16  # up to which each range has a table of keys
 
 
 def order_in_ranges(times: NDArray[np.int64], threads: int) -> int:
-    """Return what `order_of` does, of ranges of rows by so many threads.
+    """Return the order of times (`order_of`), computed by several threads.
 
     >>> order_in_ranges(np.array([1, 2, 2, 3]), 2)  # ASCENDING
     1
@@ -26,20 +26,20 @@ def order_in_ranges(times: NDArray[np.int64], threads: int) -> int:
 
 
 def has_ties(times: NDArray[np.int64], keys: Numbering, threads: int) -> bool:
-    """Return what `has_simultaneous` does, of times that never fall, by so many threads.
+    """Return whether a key has simultaneous events (`has_simultaneous`), by several threads.
 
-    >>> has_ties(np.array([1, 2, 2]), Numbering.of(np.array([0, 1, 0], np.int32), 2), 1)
+    >>> has_ties(np.array([1, 2, 2]), Numbering.from_codes(np.array([0, 1, 0], np.int32), 2), 1)
     False
     """
 
     def find(begin: int, end: int) -> bool:
         first = int(np.searchsorted(times, times[begin])) if begin < end else begin
-        # with what the range before has of its first time
+        # from the first row with the time at which the range begins
         return has_simultaneous(times[first:end], keys.make(first, end), keys.size)
 
     if keys.size > FEW_KEYS:
         return find(0, len(times))
-    if threads == 1:  # up to the first range that has some
+    if threads == 1:  # stop at the first range with a tie
         return any(find(*bounds) for bounds in ranges_of(len(times), threads))
     return any(by_ranges(find, len(times), threads))
 
@@ -47,11 +47,12 @@ def has_ties(times: NDArray[np.int64], keys: Numbering, threads: int) -> bool:
 def simultaneous(
     times: NDArray[np.int64], keys: Numbering, threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows that have key and time in common with another, and their moments' numbers.
+    """Return the rows whose key and time equal another row's, and numbers of these ties.
 
-    Times never fall. A moment's number is the same for all of its rows, and for no others.
+    Times never fall. Rows have the same number if their key and time are equal.
 
-    >>> simultaneous(np.array([1, 2, 2, 2]), Numbering.of(np.array([0, 1, 0, 1], np.int32), 2), 1)
+    >>> keys = Numbering.from_codes(np.array([0, 1, 0, 1], np.int32), 2)
+    >>> simultaneous(np.array([1, 2, 2, 2]), keys, 1)
     (array([1, 3]), array([0, 0]))
     """
 
@@ -65,8 +66,12 @@ def simultaneous(
 
     if len(times) < 2:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    found = [find(0, len(times))] if keys.size > FEW_KEYS else by_ranges(find, len(times), threads)
-    counts = [int(moments.max(initial=-1)) + 1 for _, moments in found]
+    ties_by_range = (
+        [find(0, len(times))] if keys.size > FEW_KEYS else by_ranges(find, len(times), threads)
+    )
+    counts = [int(moments.max(initial=-1)) + 1 for _, moments in ties_by_range]
     offsets = np.cumsum([0, *counts[:-1]])
-    numbered = [moments + offset for (_, moments), offset in zip(found, offsets, strict=True)]
-    return np.concatenate([rows for rows, _ in found]), np.concatenate(numbered)
+    numbered = [
+        moments + offset for (_, moments), offset in zip(ties_by_range, offsets, strict=True)
+    ]
+    return np.concatenate([rows for rows, _ in ties_by_range]), np.concatenate(numbered)

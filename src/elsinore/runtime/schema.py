@@ -1,4 +1,4 @@
-"""What Arrow columns hold, as queries see it."""
+"""The kinds of attributes, derived from Arrow types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elsinore.runtime.column_types import stored_type
 
 
 def schema_of(columns: pa.Schema) -> Schema:
-    """Return the attributes that a table's columns give its events.
+    """Return the schema of events with a table's columns.
 
     >>> schema_of(pa.schema([("speed", pa.float32())])).kind("speed")
     <AttributeKind.NUMBER: 'number'>
@@ -20,7 +20,7 @@ def schema_of(columns: pa.Schema) -> Schema:
 
 
 def kind_of(kind: pa.DataType) -> AttributeKind:
-    """Return what a column of an Arrow type holds.
+    """Return the kind of attribute of an Arrow type.
 
     >>> kind_of(pa.uuid()), kind_of(pa.month_day_nano_interval())
     (<AttributeKind.STRING: 'string'>, <AttributeKind.INTERVAL: 'interval'>)
@@ -60,7 +60,7 @@ def check_order(text: str, kind: AttributeKind) -> None:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values, whether or not it has a dictionary of them."""
+    """Return the type of a column's values, without their dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 

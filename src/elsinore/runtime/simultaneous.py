@@ -34,7 +34,7 @@ def has_simultaneous(
 ) -> cython.bint:
     """Return whether a key (0 to count - 1; below 0: none) has two events of one time.
 
-    Times never fall, so keys matter only where a time equals that of the row before.
+    Times never fall, so keys are compared only if a time equals that of the row before.
 
     >>> keys = np.array([0, 1, 0], np.int32)
     >>> has_simultaneous(np.array([1, 1, 1]), keys, 2)
@@ -43,7 +43,7 @@ def has_simultaneous(
     False
     """
     last: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last time
-    found: cython.bint = False
+    is_tied: cython.bint = False
     row: cython.Py_ssize_t
     key: cython.int
     before: cython.int
@@ -55,9 +55,9 @@ def has_simultaneous(
                 if before >= 0:
                     last[before] = times[row]
                 if key >= 0 and last[key] == times[row]:
-                    found = True
+                    is_tied = True
                     break
-    return found
+    return is_tied
 
 
 def simultaneous_rows(
@@ -67,23 +67,23 @@ def simultaneous_rows(
     rows: cython.longlong[::1],
     moments: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
-    """Find the rows of which another row has the key (0 to count - 1) and the time.
+    """Find rows whose key (0 to count - 1) and time equal those of another row.
 
-    Puts these rows, and numbers of their moments, into `rows` and `moments`, in the order in which
-    they are found; returns how many rows there are.
+    Puts these rows, and a number for each combination of key and time, into `rows` and `moments`;
+    returns the number of rows.
     """
     last: cython.longlong[::1] = np.empty(count, np.int64)  # [key] -> its last row
-    moment_of: cython.longlong[::1] = np.empty(
+    tie_of: cython.longlong[::1] = np.empty(
         count, np.int64
     )  # [key] -> the moment of that row, if tied
-    found: cython.Py_ssize_t = 0
+    tied: cython.Py_ssize_t = 0
     moment: cython.longlong = 0
     row: cython.Py_ssize_t
     before: cython.longlong
     key: cython.int
     with cython.nogil:
         last[:] = -1
-        moment_of[:] = -1
+        tie_of[:] = -1
         for row in range(times.shape[0]):
             key = keys[row]
             if key < 0:
@@ -91,12 +91,12 @@ def simultaneous_rows(
             before = last[key]
             last[key] = row
             if before < 0 or times[before] != times[row]:
-                moment_of[key] = -1
+                tie_of[key] = -1
                 continue
-            if moment_of[key] < 0:
-                moment_of[key] = moment
-                rows[found], moments[found] = before, moment
-                found, moment = found + 1, moment + 1
-            rows[found], moments[found] = row, moment_of[key]
-            found += 1
-    return found
+            if tie_of[key] < 0:
+                tie_of[key] = moment
+                rows[tied], moments[tied] = before, moment
+                tied, moment = tied + 1, moment + 1
+            rows[tied], moments[tied] = row, tie_of[key]
+            tied += 1
+    return tied

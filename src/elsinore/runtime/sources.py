@@ -1,6 +1,6 @@
-"""Where events are read from: names as users give them, resolved to files of one format.
+"""Sources of events: names, as users write them, resolved to files of one format.
 
-The same files, and the same refusals, whichever driver reads them.
+All drivers read the same files and raise the same errors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SUFFIXES: dict[str, FileFormat] = {
     ".log.gz": "zeek",
 }
 STDIN = "-"
-STDIN_FOLDER = "elsinore-stdin-"  # begins the name of the folder that the standard input is kept in
+STDIN_FOLDER = "elsinore-stdin-"  # prefix of the folder with a copy of the standard input
 STREAM_LOG = "_spark_metadata"
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -50,16 +50,16 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 
 
 class ReadingWarning(UserWarning):
-    """Cells of a file may mean something else than what they were read as."""
+    """A warning that cells of a file may have been read with the wrong type."""
 
 
-def tell_by_warning(sentence: str) -> None:
-    """Warn of what may be a mistake in how text was read."""
+def warn_about_reading(sentence: str) -> None:
+    """Issue a `ReadingWarning`."""
     warnings.warn(sentence, ReadingWarning, stacklevel=2)
 
 
 class TypeFrom(StrEnum):
-    """Where the types of events are taken from."""
+    """The source of events' types."""
 
     FILE = "file"  # the file's name without its suffix: conn.csv has events of type conn
     FOLDER = "folder"  # the name of the folder that it is in
@@ -69,23 +69,23 @@ class TypeFrom(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How text is read: what stands between the cells of CSV, and which cells are null.
+    """How text is read: the delimiter of CSV, and which cells are null.
 
-    `texts` are columns of CSV that are text whatever they hold; `tell` is handed what may be a
-    mistake in how it was read. `reject` is handed each row of CSV that has too few or too many
-    cells, as the reason to set it aside; without it, such a row is an error.
+    `texts` are columns of CSV that are read as text; `tell` is called with warnings about guessed
+    types. `reject` is called with the reason for each row of CSV with a wrong number of cells;
+    without it, such a row is an error.
     """
 
     delimiter: str | None = None
     nulls: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-    tell: Callable[[str], None] = tell_by_warning
+    tell: Callable[[str], None] = warn_about_reading
     reject: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file, and the columns that its folders named `column=value` stand for."""
+    """A file, and the columns from its folders named `column=value`."""
 
     path: Path
     partition: tuple[tuple[str, str | None], ...] = ()
@@ -93,25 +93,25 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Files of one format that hold a run's events.
+    """Files of one format with a run's events.
 
-    `given` are the files and folders that were named; `streamed` says that one of these was
+    `named` are the files and folders that were named; `streamed` says that one of these was
     written by a Spark stream, whose log only Spark reads. `type_from` says where a column `type`
     is taken from; None: there is none but the events' own.
     """
 
     files: tuple[DataFile, ...]
     format: FileFormat
-    given: tuple[Path, ...]
+    named: tuple[Path, ...]  # by the user
     reading: Reading = field(default=Reading())
     streamed: bool = False
     type_from: TypeFrom | None = None
 
     @property
     def name(self) -> str:
-        """What errors call the source."""
-        further = len(self.given) - 1
-        return f"'{self.given[0]}'" + (f" and {further} more" if further else "")
+        """The source's name in errors."""
+        further = len(self.named) - 1
+        return f"'{self.named[0]}'" + (f" and {further} more" if further else "")
 
 
 def find_source(
@@ -120,15 +120,15 @@ def find_source(
     delimiter: str | None = None,
     nulls: Sequence[str] = (),
     texts: Sequence[str] = (),
-    tell: Callable[[str], None] = tell_by_warning,
+    tell: Callable[[str], None] = warn_about_reading,
     reject: Callable[[str], None] | None = None,
     type_from: TypeFrom | None = None,
 ) -> Source:
     """Return the source of names: files, folders, patterns with `*`, or `-` for standard input.
 
-    Raise InputError where nothing is there (naming the nearest that is) or it cannot be looked at,
-    where a file is named twice, where formats are unknown or several, for an empty name, for URLs
-    (with what reads them) and for a delimiter that is none.
+    Raise InputError for missing files (with similar names) and unreadable folders, for a file named
+    twice, for unknown or several formats, for an empty name, for URLs (with a way to read them) and
+    for an invalid delimiter.
 
     >>> find_source(["s3://bucket/trips.csv"])
     Traceback (most recent call last):
@@ -136,11 +136,11 @@ def find_source(
     elsinore.errors.InputError: 's3://bucket/trips.csv' is a URL, and events are read ...
     """
     reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), tell, reject)
-    given = [path for name in names for path in _expanded(str(name))]
+    named = [path for name in names for path in _expanded(str(name))]
     data_files: list[DataFile] = []
     known: dict[Path, Path] = {}
     streamed = False
-    for path in given:
+    for path in named:
         if not path.exists():
             raise InputError(missing(path))
         streamed = streamed or (path / STREAM_LOG).exists()
@@ -149,8 +149,8 @@ def find_source(
         data_files += files
     return Source(
         files=tuple(data_files),
-        format=_common_format(data_files, given),
-        given=tuple(given),
+        format=_common_format(data_files, named),
+        named=tuple(named),
         reading=reading,
         streamed=streamed,
         type_from=type_from,
@@ -158,7 +158,7 @@ def find_source(
 
 
 def format_of(path: Path) -> FileFormat | None:
-    """Return the format the suffix of `path` stands for, None for an unknown one.
+    """Return the format for the suffix of `path`; None if it is unknown.
 
     >>> format_of(Path("trips.2024.CSV.gz"))
     'csv'
@@ -170,15 +170,15 @@ def format_of(path: Path) -> FileFormat | None:
 
 
 def unknown_format(path: Path) -> str:
-    """Say that a file's name does not tell its format, and which names do."""
+    """Return the error message for a file with an unknown suffix."""
     return (
-        f"Cannot tell the format of '{path}' from its name. Known suffixes: {', '.join(SUFFIXES)}. "
+        f"The format of '{path}' is unknown. Known suffixes: {', '.join(SUFFIXES)}. "
         "Rename the file or convert it to one of these."
     )
 
 
 def empty(path: Path) -> str:
-    """Say that a file has no content."""
+    """Return the error message for an empty file."""
     return (
         f"'{path}' is empty (0 bytes), as an interrupted writer leaves it. Delete it, or write the "
         "data set again."
@@ -186,7 +186,7 @@ def empty(path: Path) -> str:
 
 
 def missing(path: Path) -> str:
-    """Say that nothing is at `path`, and what there is that is called nearly so."""
+    """Return the error message for a missing file, with similar names."""
     folder = path.parent
     if not folder.is_dir():
         return f"Cannot read '{path}': there is no folder '{folder}'."
@@ -201,13 +201,13 @@ def _delimiter(text: str | None) -> str | None:
     delimiter = DELIMITERS.get(text.lower(), text)
     if len(delimiter.encode()) != 1 or delimiter in {'"', "\n", "\r"}:
         raise InputError(
-            f"The delimiter {text!r} is none: it is one character such as ',', ';' or '|', or tab."
+            f"{text!r} is not a delimiter. Use one character such as ',', ';' or '|', or tab."
         )
     return delimiter
 
 
 def _refuse_twice(path: Path, files: Sequence[DataFile], known: dict[Path, Path]) -> None:
-    """Raise InputError where a file below `path` is `known` by another name; note them all."""
+    """Raise InputError if a file below `path` is `known` by another name; add all to `known`."""
     places = {file.path.resolve(): file.path for file in files}
     for place, file in places.items():
         if place in known:
@@ -219,10 +219,10 @@ def _refuse_twice(path: Path, files: Sequence[DataFile], known: dict[Path, Path]
 
 
 def _expanded(name: str) -> list[Path]:
-    """Return the paths that a name stands for."""
+    """Return the paths that a name or pattern refers to."""
     if not name.strip():
         raise InputError(
-            "The name of the events is empty, as that of a variable that is not set. Name a file "
+            "The name of the events is empty, perhaps from an unset variable. Name a file "
             "or a folder; this folder is '.'."
         )
     if name == STDIN:
@@ -237,7 +237,7 @@ def _expanded(name: str) -> list[Path]:
         return [path]
     paths = [Path(place) for place in sorted(glob.glob(name, recursive=True))]
     if not paths:
-        raise InputError(f"No file is called like '{name}'.")
+        raise InputError(f"No file matches '{name}'.")
     return paths
 
 
@@ -254,7 +254,7 @@ def _url(name: str, scheme: str) -> str:
 
 
 def _spooled() -> Path:
-    """Write the standard input to a temporary file, named after the format it shows; return it.
+    """Write the standard input to a temporary file with the suffix of its format; return its path.
 
     Raise InputError where it is empty.
     """
@@ -272,7 +272,7 @@ def _spooled() -> Path:
 
 
 def _sniffed(first: bytes) -> str:
-    """Return the suffix of the format that the first bytes of a file show.
+    """Return the suffix of a file's format, guessed from its first bytes.
 
     >>> _sniffed(b'{"time": 1}'), _sniffed(b"time,type")
     ('.jsonl', '.csv')
@@ -282,7 +282,7 @@ def _sniffed(first: bytes) -> str:
         import zlib  # noqa: PLC0415 - seldom needed
 
         packed = ".gz"
-        with suppress(zlib.error):  # damaged: whoever reads the file says so
+        with suppress(zlib.error):  # damaged: reading the file raises the error
             first = zlib.decompressobj(wbits=31).decompress(first, len(first))
     if first.startswith(b"PAR1"):
         return ".parquet"
@@ -301,9 +301,9 @@ def _folder_files(folder: Path) -> list[DataFile]:
     known = [data_file for data_file in data_files if format_of(data_file.path) is not None]
     unknown = [data_file.path for data_file in data_files if format_of(data_file.path) is None]
     if not known:
-        holds = f" (it holds '{unknown[0].name}')" if unknown else ""
+        with_file = f" (it has '{unknown[0].name}')" if unknown else ""
         raise InputError(
-            f"The folder '{folder}' holds no events{holds}: no file in it has one of the suffixes "
+            f"The folder '{folder}' has no events{with_file}: none of its files has a suffix among "
             f"{', '.join(SUFFIXES)}."
         )
     if unknown:
@@ -329,7 +329,7 @@ def _below(folder: Path, above: frozenset[Path]) -> list[Path]:
 
 
 def folder_columns(relative: Path) -> tuple[tuple[str, str | None], ...]:
-    """Return the columns that folders named `column=value` above a file add to its rows.
+    """Return the columns of a file from its parent folders named `column=value`.
 
     >>> folder_columns(Path("day=2024-01-31/part-0.csv"))
     (('day', '2024-01-31'),)
@@ -342,7 +342,7 @@ def folder_columns(relative: Path) -> tuple[tuple[str, str | None], ...]:
     )
 
 
-def _common_format(files: Sequence[DataFile], given: Sequence[Path]) -> FileFormat:
+def _common_format(files: Sequence[DataFile], named: Sequence[Path]) -> FileFormat:
     by_format: dict[FileFormat, Path] = {}
     for file in files:
         file_format = format_of(file.path)
@@ -353,7 +353,7 @@ def _common_format(files: Sequence[DataFile], given: Sequence[Path]) -> FileForm
         raise InputError(f"There are no events: name a file or a folder with {option('events')}.")
     if len(by_format) > 1:
         listed = " and ".join(f"{name} ('{path.name}')" for name, path in by_format.items())
-        where = f"The folder '{given[0]}' holds" if len(given) == 1 else "The events are"
+        where = f"The folder '{named[0]}' holds" if len(named) == 1 else "The events are"
         raise InputError(
             f"{where} files of several formats: {listed}. Keep one format a "
             "folder, or name one file."

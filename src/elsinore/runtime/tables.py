@@ -1,4 +1,4 @@
-"""Small rules that hold for every table of events, whichever way it came."""
+"""Checks and conversions of every table of events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsinore.runtime.chunks import plain
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Raise InputError if two columns of the data called `where` bear one name.
+    """Raise InputError if two columns of the data described by `where` have the same name.
 
     >>> check_names(["time", "type", "time"], "'trips.csv'")
     Traceback (most recent call last):
@@ -26,7 +26,7 @@ def check_names(names: Iterable[str], where: str) -> None:
 
 
 def plain_dictionaries(table: pa.Table) -> pa.Table:
-    """Return `table` with values in place of dictionaries that hold null, which is a null then.
+    """Return `table` with dictionaries that contain null decoded.
 
     >>> null = pa.DictionaryArray.from_arrays([0, 1], ["x", None])
     >>> plain_dictionaries(pa.table({"s": null})).column("s").null_count

@@ -29,9 +29,9 @@ from elsinore.runtime.sources import Reading
 from elsinore.runtime.text_times import usual_times
 from elsinore.runtime.zeek_files import read_zeek
 
-# Arrow guesses types from the first block; a whole file as one block lets every row have its say.
+# Arrow guesses types from the first block; reading a file as one block guesses from all rows.
 LARGEST_BLOCK = 2**31 - 1
-MARKS = 3  # texts that may stand for null that a message names
+MARKS = 3  # possible null markers that a message names
 LIKELY_DELIMITERS = (";", "\t", "|", ",")
 
 
@@ -40,8 +40,8 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
 
     An empty cell is null, and so are those of `reading.nulls`. Types are found from all values, but
     for those of `reading.texts`; timestamps are in microseconds, or nanoseconds where one of them
-    needs these. It tells which columns lost zeros. Rows with too few or too many cells are left out
-    and handed to `reading.reject`, if it is given.
+    needs these. Columns that lost zeros are reported. Rows with too few or too many cells are left
+    out and passed to `reading.reject`, if it is not None.
 
     Raise InputError that names the place, or the delimiter that the file seems to have.
     """
@@ -75,7 +75,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
                 ) as reader,
             ):
                 return reader.read_all()
-        if whole and reading.reject is not None:  # without threads rows have numbers
+        if whole and reading.reject is not None:  # without threads, Arrow reports row numbers
             parse.invalid_row_handler = skip
             rejected.clear()
         block = min(content.size(), LARGEST_BLOCK) if whole else None
@@ -104,7 +104,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
         for sentence in lost_zeros(table, lambda names: read(names, names)):
             reading.tell(sentence)
     for reason in rejected:
-        assert reading.reject is not None  # rows are left out on demand only
+        assert reading.reject is not None  # rows are only left out on request
         reading.reject(reason)
     for field in table.schema:
         if pa.types.is_binary(field.type):
@@ -141,7 +141,7 @@ def _read_whole(
         header = next(content.pieces()).decode(errors="replace").splitlines()[0]
         if header.count('"') % 2:
             raise InputError(unclosed(path, "the header", header)) from error
-        raise InputError(f"'{path}' holds no events: no row, and a header at most.") from error
+        raise InputError(f"'{path}' has no events: at most a header, and no rows.") from error
     unclosed_text = rest_in_a_quote(content, delimiter, table)
     if unclosed_text is not None:
         shown = unclosed_text.splitlines()[0] if unclosed_text else ""
@@ -187,7 +187,7 @@ def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
 
 
 def _null_option(marks: list[str]) -> str:
-    """Return how texts are said to stand for null."""
+    """Return the option that makes these texts null."""
     if is_on_the_command_line() or len(marks) == 1:
         return " ".join(option("null", shell_text(mark)) for mark in marks)
     return f"null={marks}"

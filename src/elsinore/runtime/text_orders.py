@@ -17,13 +17,13 @@ from elsinore.model.schema import AttributeKind
 from elsinore.runtime.numbers_in_text import numbers_in_text
 from elsinore.runtime.schema import schema_of
 
-LOOKED_AT = 1_000  # rows, the first
-MEANT = {b"elsinore": b"text"}  # metadata of a column that was asked to be text
+EXAMINED = 1_000  # first rows
+MEANT = {b"elsinore": b"text"}  # metadata of a column that was requested as text
 _ORDERS = {Operator.LT, Operator.LE, Operator.GT, Operator.GE}
 
 
 def meant_as_text(table: pa.Table, name: str) -> pa.Table:
-    """Return a table in which a column, if it is there, is known to be text on purpose."""
+    """Return a table with a column, if present, marked as intended to be text."""
     place = table.schema.get_field_index(name)
     if place < 0:
         return table
@@ -32,17 +32,17 @@ def meant_as_text(table: pa.Table, name: str) -> pa.Table:
 
 
 class _Ordered(NamedTuple):
-    """What a comparison by order is of: columns, and the constant beside one."""
+    """The columns that a comparison by order reads, and the constant that one is compared with."""
 
     columns: tuple[str, ...]
     constants: tuple[str, ...]
 
 
 def text_orders(queries: Iterable[Query], table: pa.Table) -> Iterator[str]:
-    """Yield a sentence for each comparison by order of texts that are numbers for the most part.
+    """Yield a warning for each comparison by order of texts that are mostly numbers.
 
-    Texts whose first rows are in the same order as text and as numbers, such as those of as many
-    digits, are not told of, nor are columns that were asked to be text.
+    There is none for columns whose first rows have the same order as text and as numbers, such as
+    numbers with equally many digits, and for columns that were requested as text.
 
     >>> from elsinore.language import parse_workload
     >>> queries = parse_workload("QUERY q RETURN COUNT(*) PATTERN T+ WHERE T[i].x > T[i-1].x;")
@@ -74,7 +74,7 @@ def text_orders(queries: Iterable[Query], table: pa.Table) -> Iterator[str]:
 
 
 def ordered_texts(queries: Iterable[Query], texts: Iterable[str]) -> list[str]:
-    """Return those of the columns of text that queries compare by order.
+    """Return the columns of text that queries compare by order.
 
     >>> from elsinore.language import parse_workload
     >>> text = "QUERY q RETURN COUNT(*) PATTERN T+ WHERE T.x > '9' AND T.y = '1';"
@@ -89,7 +89,7 @@ def ordered_texts(queries: Iterable[Query], texts: Iterable[str]) -> list[str]:
 
 
 def _ordered(node: ex.Expression) -> _Ordered | None:
-    """Return what a node compares by order, if it does and these are attributes and constants."""
+    """Return the attributes and constants that a node compares by order; None for other nodes."""
     if not isinstance(node, Binary) or node.operator not in _ORDERS:
         return None
     sides = (node.left, node.right)
@@ -101,10 +101,10 @@ def _ordered(node: ex.Expression) -> _Ordered | None:
 
 
 def _out_of_order(ordered: _Ordered, table: pa.Table) -> tuple[str, str] | None:
-    """Return two texts, the first before the second, that are numbers the other way round."""
+    """Return two texts whose order as numbers is the opposite of their order as texts."""
     texts = list(ordered.constants)
     for name in ordered.columns:
-        texts += table.column(name).slice(0, LOOKED_AT).to_pylist()
+        texts += table.column(name).slice(0, EXAMINED).to_pylist()
     numbers = numbers_in_text(pa.chunked_array([pa.array(texts, pa.string())]))
     if numbers is None:
         return None
@@ -115,7 +115,7 @@ def _out_of_order(ordered: _Ordered, table: pa.Table) -> tuple[str, str] | None:
 
 
 def _remedy(name: str) -> str:
-    """Return how a column of text becomes one of numbers, or is told to be meant as text."""
+    """Return the remedy: convert a column of text to numbers, or declare it as text."""
     if is_on_the_command_line():
-        return f"write '{name}' as numbers; if texts, --text {name} says so"
+        return f"write '{name}' as numbers; if texts, add --text {name}"
     return f"cast '{name}' to a number"

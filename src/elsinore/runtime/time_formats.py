@@ -1,4 +1,4 @@
-"""Times in text of a given format, such as 'dd/MM/yyyy HH:mm', read as Spark's TO_TIMESTAMP does.
+"""Parsing times in a format such as 'dd/MM/yyyy HH:mm', as Spark's TO_TIMESTAMP does.
 
 A format is a pattern of Spark (Java) datetime letters. It becomes a regular expression, whose parts
 are written anew in ISO 8601; so the one parser there is decides which days and hours exist.
@@ -52,34 +52,34 @@ def parse_times(texts: pa.Array, pattern: str) -> pa.Array:
     """
     expression, short_year = _expression(pattern)
     parts = pc.extract_regex(texts, expression)
-    found = {field.name: parts.field(n) for n, field in enumerate(parts.type.fields)}
+    parts_by_name = {field.name: parts.field(n) for n, field in enumerate(parts.type.fields)}
 
     def part(name: str, width: int) -> pa.Array:
-        values = found.get(name)
+        values = parts_by_name.get(name)
         if values is None:
             values = pa.repeat(to_scalar(_DEFAULTS.get(name, "0")), len(texts))
         return pc.utf8_lpad(values, width, "0")
 
-    if "month" in found:
-        months = pc.index_in(found["month"], value_set=pa.array(MONTHS))
+    if "month" in parts_by_name:
+        months = pc.index_in(parts_by_name["month"], value_set=pa.array(MONTHS))
         numbers = pc.add(months, to_scalar(1, pa.int32())).cast(pa.string())
-        found["month"] = pc.coalesce(numbers, found["month"])
-    if "half" in found:
-        found["hour"] = _hour(found["half"], found.get("noon"))
+        parts_by_name["month"] = pc.coalesce(numbers, parts_by_name["month"])
+    if "half" in parts_by_name:
+        parts_by_name["hour"] = _hour(parts_by_name["half"], parts_by_name.get("noon"))
     year = part("year", 4)
     if short_year:
         year = pc.binary_join_element_wise("20", pc.utf8_slice_codeunits(year, 2), "")
     day = pc.binary_join_element_wise(year, part("month", 2), part("day", 2), "-")
     hours = pc.binary_join_element_wise(part("hour", 2), part("minute", 2), part("second", 2), ":")
     iso = [day, "T", hours]
-    if "part" in found:
-        iso += [".", found["part"]]
-    if "zone" in found:
-        iso.append(found["zone"])
+    if "part" in parts_by_name:
+        iso += [".", parts_by_name["part"]]
+    if "zone" in parts_by_name:
+        iso.append(parts_by_name["zone"])
     read = pc.binary_join_element_wise(*iso, "")
     known = pc.if_else(parts.is_valid(), read, to_scalar(None, pa.string()))
     ticks, _ = parse_iso8601(known)
-    return ticks.cast(pa.timestamp("us", "UTC" if "zone" in found else None))
+    return ticks.cast(pa.timestamp("us", "UTC" if "zone" in parts_by_name else None))
 
 
 def _expression(pattern: str) -> tuple[str, bool]:
@@ -109,7 +109,7 @@ def _expression(pattern: str) -> tuple[str, bool]:
 
 
 def _hour(half: pa.Array, noon: pa.Array | None) -> pa.Array:
-    """Return hours of 24 for hours of 12, before noon unless `noon` says PM."""
+    """Return hours of 24 from hours of 12, before noon unless `noon` is PM."""
     known = pc.if_else(pc.equal(half, to_scalar("")), to_scalar(None, pa.string()), half)
     number = known.cast(pa.int32())
     number = pc.if_else(pc.equal(number, to_scalar(12)), to_scalar(0, pa.int32()), number)

@@ -1,9 +1,9 @@
-"""Time columns of any usual kind to integer ticks, and back to the kind they came in.
+"""Conversion of time columns of any usual kind to integer ticks, and back.
 
-Inside, a time is a count of ticks since the epoch: microseconds, or nanoseconds where the input or
-a window is finer (`elsinore.model.clock`). What a column held is kept as a `TimeKind`, so that
-results speak of time as the input did: timestamps in, timestamps out; numbers in, numbers out. Text
-is read as ISO 8601 and comes out as timestamps.
+Internally a time is a count of ticks since the epoch: microseconds, or nanoseconds if the input or
+a window is finer (`elsinore.model.clock`). The kind of the input's times is stored as a `TimeKind`,
+so that results have times of the same kind: timestamps for timestamps, numbers for numbers. Text is
+read as ISO 8601 and becomes timestamps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 MICROSECONDS_PER_DAY = 86_400_000_000
 # Doubles at or beyond 2^63 do not fit in 64 bits; this is the first that does not.
 FIRST_FLOAT_TOO_LARGE = 2.0**63
-AT_ONCE = 2**15  # times that are converted at once: what is made on the way stays in the cache
+AT_ONCE = 2**15  # times that are converted at once: intermediate results stay in the cache
 
 ACCEPTED = (
     "a timestamp, a date, an integer, a float or a decimal (seconds, or the unit that --time-unit "
@@ -42,7 +42,7 @@ ACCEPTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeKind:
-    """What a time column held before it became ticks, `per_microsecond` of them to a microsecond.
+    """The kind of a time column before its conversion to ticks, `per_microsecond` of them each.
 
     `unit` is that of the timestamps or numbers (s, ms, us, ns; for text and dates us, or ns where
     ticks are nanoseconds), `zone` the time zone of timestamps, None where they have none.
@@ -58,7 +58,7 @@ class TimeKind:
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The Arrow type results have where it holds their values without loss."""
+        """The Arrow type of results whose values it can represent exactly."""
         if self.form == "integer":
             return pa.int64()
         if self.form == "float":
@@ -69,19 +69,19 @@ class TimeKind:
 
     @property
     def ticks(self) -> int:
-        """How many ticks a unit has."""
+        """The number of ticks of a unit."""
         if self.form == "date":
             return MICROSECONDS_PER_DAY * self.per_microsecond
         return max(1, NANOSECONDS[self.unit] * self.per_microsecond // 1_000)
 
     @property
     def is_number(self) -> bool:
-        """Whether times are numbers, which have no unit of their own."""
+        """Whether times are numbers, whose unit is an option."""
         return self.form in {"integer", "float"}
 
 
 def kind_of_bounds(kind: TimeKind, window: Window | None) -> TimeKind:
-    """Return the kind of time that holds every bound of a query's windows, as near to `kind`.
+    """Return the kind nearest to `kind` that represents all bounds of a query's windows exactly.
 
     Dates become timestamps where windows do not begin and end at midnight, whole numbers floats
     where bounds fall between them, and timestamps too coarse for the bounds get finer units.
@@ -103,7 +103,7 @@ def kind_of_bounds(kind: TimeKind, window: Window | None) -> TimeKind:
 
 
 def check_unit(unit: str) -> None:
-    """Raise InputError for a unit of numeric times that is none."""
+    """Raise InputError for an unknown unit of numeric times."""
     if unit not in NANOSECONDS:
         raise InputError(f"Unknown time unit {unit!r}. Units of numeric times: s, ms, us, ns.")
 
@@ -111,7 +111,7 @@ def check_unit(unit: str) -> None:
 def kind_of_column(
     column: pa.ChunkedArray | pa.Array, unit: TimeUnit = "s"
 ) -> tuple[TimeKind, bool]:
-    """Return what kind of time a column holds, and whether it has nanoseconds.
+    """Return the kind of a column's times, and whether it has nanoseconds.
 
     Only text is looked at row by row: it is ISO 8601, or numbers where most of it is. Raise
     InputError for a column that cannot be a time.
@@ -163,7 +163,7 @@ def as_ticks(
     per_microsecond: int = 1,
     threads: int = 1,
 ) -> tuple[pa.Int64Array, TimeKind]:
-    """Return what `to_ticks` does, with times however far from the epoch.
+    """Return the result of `to_ticks` without a limit of the distance from the epoch.
 
     >>> as_ticks(pa.array([2**62]), "us")[0].to_pylist() == [2**62]
     True
@@ -186,10 +186,10 @@ def as_ticks(
 def within(
     ticks: pa.Int64Array, largest: int, threads: int = 1, *, ascending: bool = False
 ) -> pa.Int64Array:
-    """Return ticks, with nulls in place of those further from the epoch than `largest`.
+    """Return ticks, with null for those further from the epoch than `largest`.
 
     `ascending`: they never fall, and none is null, so that the first and the last are the furthest.
-    Where there is nothing to put in place of, the ticks are returned as they are.
+    If all are within the limit, the ticks are returned unchanged.
 
     >>> within(pa.array([-3, 1, 2]), 2, ascending=True).to_pylist()
     [None, 1, 2]
@@ -212,7 +212,7 @@ def within(
 
 
 def schema_with_numbers(table: pa.Table, time: str) -> pa.Schema:
-    """Return what queries see of a table: times that are numbers in text are numbers to them.
+    """Return the schema that queries use: times that are numbers in text have numeric types.
 
     >>> schema_with_numbers(pa.table({"time": ["1", "soon"]}), "time").field("time").type
     DataType(int64)
@@ -278,7 +278,7 @@ def from_microseconds(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.
 
 
 def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
-    """Return the kind of times a column of `data_type` holds; zones of text are found later."""
+    """Return the kind of times of a column of `data_type`; zones in text are read later."""
     if pa.types.is_dictionary(data_type):
         data_type = data_type.value_type
     if pa.types.is_timestamp(data_type):
@@ -297,7 +297,7 @@ def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
 
 
 def numbers_for_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Return a column of text of which most is numbers as these, any other as it is."""
+    """Return a column of text that are mostly numbers as numbers, any other column unchanged."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not _is_text(kind):
         return column
@@ -308,7 +308,7 @@ def numbers_for_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa
 
 
 def reads_as_time(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
-    """Return which texts of a column are times, or numbers where most are, however far away.
+    """Return which texts of a column are times (or numbers if most are), without a limit.
 
     >>> reads_as_time(pa.array(["9999-12-31", "soon"])).to_pylist()
     [True, False]
@@ -416,7 +416,7 @@ def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
 
 
 def _rounded(numbers: npt.NDArray[np.float64], per_unit: int) -> npt.NDArray[np.int64]:
-    """Return numbers times `per_unit`, rounded; what is too large comes out below 0."""
+    """Return numbers times `per_unit`, rounded; below 0 if it exceeds 64 bits."""
     whole = np.floor(numbers)
     part = np.rint((numbers - whole) * per_unit).astype(np.int64)
     ticks: npt.NDArray[np.int64] = whole.astype(np.int64) * per_unit + part

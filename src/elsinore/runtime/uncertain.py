@@ -141,22 +141,22 @@ def uncertain_times(
     )
 
 
-def _length(given: object, name: str) -> Length:
+def _length(length: object, name: str) -> Length:
     try:
-        value, bare = parse_duration(str(given))
+        value, bare = parse_duration(str(length))
     except QuerySyntaxError:
         raise InputError(
             f"{option(name)} takes a length of time, such as '15 seconds', not "
-            f"{kind_of_value(given)}."
+            f"{kind_of_value(length)}."
         ) from None
     return Length(value, bare)
 
 
-def _weights(given: Sequence[float] | None) -> tuple[float, ...]:
-    if given is None:
+def _weights(probabilities: Sequence[float] | None) -> tuple[float, ...]:
+    if probabilities is None:
         return ()
     name = option("time_distribution")
-    weights = tuple(float(weight) for weight in given)
+    weights = tuple(float(weight) for weight in probabilities)
     if not weights or any(not 0.0 <= weight <= 1.0 for weight in weights):
         raise InputError(f"{name} takes probabilities, each from 0 to 1.")
     total = math.fsum(weights)

@@ -23,7 +23,7 @@ from pyspark.sql.conversion import ArrowTableToRowsConversion
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from elsinore.operators import ResultForm
-from elsinore.runtime.arranged import arranged
+from elsinore.runtime.presentation import arrange_rows
 from elsinore.runtime.result import Result
 from elsinore.spark.expressions import quoted
 from elsinore.spark.finishing import Unpack, unpacked
@@ -100,7 +100,7 @@ class Presented:
             place = table.schema.get_field_index(name)
             shown = self.time.presented(table.column(place), window)
             table = table.set_column(place, name, shown)
-        table = arranged(table, form, ordered=self.ordered)
+        table = arrange_rows(table, form, ordered=self.ordered)
         return table.cast(to_arrow_schema(self.schema, timezone=zone))
 
 

@@ -56,14 +56,14 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     if source.streamed:
-        return spark.read.parquet(*(_place(path) for path in source.given))
+        return spark.read.parquet(*(_place(path) for path in source.named))
     schemas = [parquet_schema(file.path) for file in source.files]
     schema = common_schema(source, schemas)
     reader = spark.read
     if any(file.partition for file in source.files):
-        if len(source.given) > 1:
+        if len(source.named) > 1:
             raise InputError("Of partitioned data sets Spark reads one at a time. Name one folder.")
-        reader = reader.option("basePath", str(source.given[0].absolute()))
+        reader = reader.option("basePath", str(source.named[0].absolute()))
     for field in schema:
         if isinstance(field.type, pa.UuidType) or pa.types.is_float16(field.type):
             raise InputError(

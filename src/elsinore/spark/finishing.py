@@ -33,7 +33,7 @@ class FinishAll:
     In: see `Outputs`. Out: `ANSWERS`; a blob is rows as one message of Arrow's IPC format, of the
     query's schema in `schemas`. Of results beyond `inline` bytes the driver may fetch no more.
     Partial outputs of more than `memory` bytes wait on local disk. Each blob is followed by empty
-    rows, its share of the `given_rows` that Spark gives a task at once (see `columnar.blobs`).
+    rows, its share of the `rows_per_task` that Spark gives a task at once (see `columnar.blobs`).
     """
 
     outputs: Outputs
@@ -41,7 +41,7 @@ class FinishAll:
     schemas: dict[int, pa.Schema]  # by number in the workload
     inline: int
     memory: int = MEMORY
-    given_rows: int = 0
+    rows_per_task: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take a partition's partial outputs; yield blobs of all queries' rows."""
@@ -106,7 +106,7 @@ class FinishAll:
         for batch in table.to_batches(max_chunksize=max(1, BLOB_BYTES // width)):
             blob = batch.serialize()
             left -= blob.size
-            empty = rows_beside(blob.size, self.given_rows)
+            empty = rows_beside(blob.size, self.rows_per_task)
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array([query] * (1 + empty), pa.int32()),

@@ -201,8 +201,8 @@ class Folding:
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield what is left. Raises CannotFoldError as well."""
         yield from self._operator.close()
-        nothing = self._run.given(Sorted.none(self._merging.layout), self._run.combined)
-        actions = _of_actions(Sorted.none(self._acted.layout))
+        nothing = self._run.given(Sorted.empty(self._merging.layout), self._run.combined)
+        actions = _of_actions(Sorted.empty(self._acted.layout))
         yield from self._folder.process(nothing, actions, final=True)
 
     def kept(self, partials: Iterable[pa.RecordBatch], waiting: Waiting) -> CannotFoldError | None:

@@ -87,7 +87,7 @@ class Pass:
             schemas={number: shown.form.schema for number, shown in self.presented.items()},
             inline=INLINE_BYTES // blobs.partitions,
             memory=task_memory(self.events.frame.sparkSession),
-            given_rows=rows_at_once(self.events.frame.sparkSession),
+            rows_per_task=rows_at_once(self.events.frame.sparkSession),
         )
         answers = self._finished(finish, from_arrow_schema(ANSWERS))
         return Answers(

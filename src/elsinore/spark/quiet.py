@@ -17,11 +17,11 @@ from elsinore.expressions.reasons import TAKE_OUT
 GONE = "FILE_NOT_EXIST"  # of the kinds of what Spark calls FAILED_READ_FILE
 NO_SUCH_TIME = {  # by what Python and Arrow say of it
     r"year -?\d+ is out of range|date value out of range": (
-        "The rows hold times outside of the years 1 to 9999, which Python's datetime does not "
+        "The rows have times outside of the years 1 to 9999, which Python's datetime does not "
         "have; to_arrow() has them."
     ),
     r"out of bounds timestamp": (
-        "The rows hold times outside of the years 1678 to 2261, which Spark's toPandas() cannot "
+        "The rows have times outside of the years 1678 to 2261, which Spark's toPandas() cannot "
         "hand over; to_pandas() and to_arrow() have them."
     ),
 }

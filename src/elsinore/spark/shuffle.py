@@ -46,7 +46,7 @@ def packed(
         layout=layout,
         partitions=partitions,
         stretches=stretches,
-        given_rows=rows_at_once(selected.sparkSession),
+        rows_per_task=rows_at_once(selected.sparkSession),
     )
     return selected.mapInArrow(shipped(packing), from_arrow_schema(TRAVELS))
 

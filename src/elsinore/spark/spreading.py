@@ -113,7 +113,7 @@ class Share:
         stretch = np.zeros(partial.num_rows, np.int64)
         for number, window in enumerate(windows):
             of_query = query == number
-            stretch[of_query] = self.stretches.of_windows(window, index[of_query])
+            stretch[of_query] = self.stretches.of_window_numbers(window, index[of_query])
         target = (first[partial.column("group").to_numpy()] + stretch) % self.partitions
         return np.flatnonzero(np.isin(target, list(here)))
 

@@ -20,8 +20,8 @@ from elsinore.quantitative.regex import TYPE
 from elsinore.quantitative.rows import codes_of
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.options import RunOptions
-from elsinore.runtime.streams import (
-    attributes_asked,
+from elsinore.runtime.predicate_bits import (
+    attributes_read_by,
     check_by,
     check_names,
     run_rows,
@@ -76,7 +76,7 @@ def run(
         data = data.withColumn(TYPE, F.col(quoted(type)))
     keys = tuple(dict.fromkeys(by))
     check_by(keys, schema_of(data))
-    attributes = attributes_asked(query, data.columns)
+    attributes = attributes_read_by(query, data.columns)
     events = Events(data, _options(data, time, TYPE if TYPE in attributes else time))
     unit = _unit(query, keys, events, value, compiled=compiled is not False)
     refuse_unsent((unit,), data.schema)

@@ -74,7 +74,7 @@ class Waiting:
                     self._file.write(message)
         except OSError as error:
             raise InputError(
-                "Partial outputs of a partition that do not fit in memory cannot be kept in "
+                "Partial outputs of a partition that do not fit in memory cannot be written to "
                 f"'{where}': {error.strerror or error}. Make room there, name another disk with "
                 "Spark's spark.local.dir, or use more partitions (spark.sql.shuffle.partitions)."
             ) from error

@@ -282,7 +282,7 @@ def test_a_removed_query_whose_aggregate_is_missing_is_told() -> None:
     both = Workload.parse(text + MATCH.format("n"), aggregates=USERS)
     live = both.live(SCHEMA)
     live.push(rows_between(range(12)))
-    with pytest.raises(StateError, match=r"(?s)cannot be made again.*SPREAD"):
+    with pytest.raises(StateError, match=r"(?s)cannot be restored.*SPREAD"):
         Workload.parse(MATCH.format("n")).resume(live.save())
     live = Workload.parse(MATCH.format("n"), aggregates=USERS).resume(live.save())
     assert {name for name, _ in live.push(rows_between(range(12, 30)))} == {"n"}

@@ -22,7 +22,7 @@ from elsinore.runtime.sources import (
     Reading,
     Source,
     format_of,
-    tell_by_warning,
+    warn_about_reading,
 )
 
 FileOrder = Literal["modified", "name"]
@@ -61,14 +61,14 @@ class FolderSource:
         order: FileOrder = "modified",
         settle: float = SETTLE,
         rejects: bool = False,
-        warn: Callable[[str], None] = tell_by_warning,
+        warn: Callable[[str], None] = warn_about_reading,
     ) -> None:
         if order not in get_args(FileOrder):
             hint = did_you_mean(order, get_args(FileOrder))
             raise InputError(f"Unknown order of files '{order}': modified or name.{hint}")
         self._folder = Path(folder).absolute()
         self._order = order
-        self._reading = replace(Reading() if reading is None else reading, tell=warn)
+        self._reading = replace(Reading() if reading is None else reading, tell=warn_about_reading)
         self._warn = warn
         self._settle = settle
         self._warned: set[str] = set()
@@ -79,7 +79,7 @@ class FolderSource:
         self._schema = schema if schema is not None else self._first_schema()
         self._reader = FolderReader(
             schema=self._schema,
-            reading=replace(self._reading, tell=tell_by_warning),  # which can be pickled
+            reading=replace(self._reading, tell=warn_about_reading),  # which can be pickled
             rejects=rejects,
         )
 
@@ -269,7 +269,7 @@ def file_schema(folder: Path, relative: str, reading: Reading) -> pa.Schema:
         schema = parquet_schema(path)
     else:
         assert file_format is not None  # only files with a known suffix are admitted
-        source = Source(files=(DataFile(path),), format=file_format, given=(path,), reading=reading)
+        source = Source(files=(DataFile(path),), format=file_format, named=(path,), reading=reading)
         schema = read_source(source).schema
     fields = [
         pa.field(f.name, pa.string() if pa.types.is_null(f.type) else stored_type(f.type))

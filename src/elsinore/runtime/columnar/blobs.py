@@ -1,11 +1,11 @@
 """Blobs: some keys' events as bytes, without a schema, which sender and receiver share.
 
-A blob is two messages of Arrow's IPC format one after the other: the keys, each with how many
-events it has, and the events, key after key, each key's in time order.
+A blob is two consecutive messages of Arrow's IPC format: the keys with their numbers of events, and
+the events, key after key, each key's in time order.
 
-Spark gives a task so many rows at once, however large they are where nobody limits their bytes (to
-add them up takes it as long as all else). So that a partition's blobs do not come all at once, each
-is followed by empty rows, as many as its share of what a task is to be given.
+Spark passes a fixed number of rows to a task at once, whatever their size (its limit by bytes would
+double the time). So that a partition's blobs do not all arrive at once, each is followed by empty
+rows in proportion to its size.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-GIVEN_BYTES = 1 << 25  # of blobs that Spark gives a task at once, about
-EVENTS_OF_KEY = "events"  # the column of a blob's keys that says how many events each has
-# What Spark shuffles; `acted`: the blob holds actions of events (`elsinore.operators.panes`).
+TASK_BYTES = 1 << 25  # of blobs that Spark passes to a task at once, about
+EVENTS_OF_KEY = "events"  # the column of a blob's keys with their numbers of events
+# The rows that Spark shuffles; `acted`: the blob contains actions (`elsinore.operators.panes`).
 TRAVELS = pa.schema([("pid", pa.int32()), ("blob", pa.binary()), ("acted", pa.bool_())])
 
 
@@ -31,7 +31,7 @@ class Layout:
 
     @property
     def counted(self) -> pa.Schema:
-        """The columns of a blob's keys: theirs, and how many events each has."""
+        """The columns of a blob's keys, and the column of their numbers of events."""
         return self.keys.append(pa.field(EVENTS_OF_KEY, pa.int32()))
 
 
@@ -47,11 +47,11 @@ def encode(
     blobs: Sequence[tuple[int, pa.RecordBatch, pa.RecordBatch]],
     *,
     acted: bool = False,
-    given_rows: int = 0,
+    rows_per_task: int = 0,
 ) -> pa.RecordBatch:
     """Return rows that travel; each blob is (partition, keys with counts, events or actions).
 
-    given_rows: how many rows Spark gives a task at once; 0 where it heeds their size.
+    rows_per_task: the rows that Spark passes to a task at once; 0 if it limits their bytes instead.
     """
     sink = pa.BufferOutputStream()
     ends, targets = [0], []
@@ -59,7 +59,7 @@ def encode(
         sink.write(keys.serialize())
         sink.write(events.serialize())
         end = sink.tell()
-        rows = 1 + rows_beside(end - ends[-1], given_rows)
+        rows = 1 + rows_beside(end - ends[-1], rows_per_task)
         ends += [end] * rows
         targets += [target] * rows
     offsets = pa.py_buffer(np.array(ends, dtype=np.int32))
@@ -69,15 +69,15 @@ def encode(
     return pa.RecordBatch.from_arrays(columns, schema=TRAVELS)
 
 
-def rows_beside(size: int, given_rows: int) -> int:
-    """Return how many empty rows follow a blob of so many bytes.
+def rows_beside(size: int, rows_per_task: int) -> int:
+    """Return the number of empty rows that follow a blob of `size` bytes.
 
-    given_rows: how many rows Spark gives a task at once; 0 where it heeds their size.
+    rows_per_task: the rows that Spark passes to a task at once; 0 if it limits their bytes instead.
 
-    >>> rows_beside(GIVEN_BYTES // 4, 1000)
+    >>> rows_beside(TASK_BYTES // 4, 1000)
     250
     """
-    return size * given_rows // GIVEN_BYTES
+    return size * rows_per_task // TASK_BYTES
 
 
 def decode(layout: Layout, column: pa.Array) -> Iterator[Blob]:

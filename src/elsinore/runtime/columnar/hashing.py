@@ -1,4 +1,4 @@
-"""Numbers of values that are the same in every process: which partition a key belongs to."""
+"""Hashes of values that are the same in every process: they assign keys to partitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NULL = np.uint64(0x5851F42D4C957F2D)  # the word of a null
 
 
 def hash_rows(columns: Sequence[pa.Array], rows: int) -> Words:
-    """Return a 64-bit number for each row, of its values alone.
+    """Return a 64-bit hash of the values of each row.
 
     Equal rows have equal numbers in every process and batch, whether a column is encoded by a
     dictionary or not. Nulls are equal to one another, NaNs too, and 0.0 equals -0.0.
@@ -53,8 +53,8 @@ def _words(column: pa.Array) -> Words:
     if pa.types.is_null(kind):
         return np.full(len(column), _NULL)
     if pa.types.is_dictionary(kind):
-        of_values = np.append(_words(column.dictionary), _NULL)
-        return np.asarray(of_values[column.indices.cast(pa.int64()).fill_null(-1).to_numpy()])
+        value_words = np.append(_words(column.dictionary), _NULL)
+        return np.asarray(value_words[column.indices.cast(pa.int64()).fill_null(-1).to_numpy()])
     words = _present(column)
     if column.null_count:
         words[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
@@ -62,7 +62,7 @@ def _words(column: pa.Array) -> Words:
 
 
 def _present(column: pa.Array) -> Words:
-    """Return words of a plain column; what stands where it is null does not matter."""
+    """Return words of a plain column; arbitrary ones for nulls."""
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
@@ -94,7 +94,7 @@ def _present(column: pa.Array) -> Words:
 
 
 def _text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return where each text begins, one more for the end, and the bytes."""
+    """Return the offsets of texts (one more than texts) and their bytes."""
     _, starts, data = column.buffers()
     offsets = np.frombuffer(starts, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)

@@ -1,7 +1,7 @@
 """The reduce side: a partition's blobs in, its events key after key in time order out.
 
-What exceeds the memory allowed is ordered in parts; each part becomes a *run*, which is kept on
-local disk, and the runs are merged block by block.
+Events beyond the memory limit are sorted in parts; each part becomes a *run* on local disk, and the
+runs are merged block by block.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from elsinore.runtime.columnar.runs import Runs, Sorted
 from elsinore.runtime.columnar.segments import merged_order, with_ties_ordered
 from elsinore.runtime.keys import encode_keys
 
-MEMORY = 1 << 26  # bytes of blobs that are ordered at once; ordering takes about twice as much more
+MEMORY = 1 << 26  # bytes of blobs that are sorted at once; sorting takes about twice as much more
 BATCH_ROWS = 1 << 17  # events in a batch for the operator
-BLOCK_SHARE = 1 / 4  # of the memory that is allowed, for the events of all runs merged at once
-CHUNK_SHARE = 1 / 512  # of the memory that is allowed, which each run takes while it is merged
-LEAST_CHUNK = 1 << 10  # bytes, however little memory is allowed
+BLOCK_SHARE = 1 / 4  # of the memory limit, for the events of all runs merged at once
+CHUNK_SHARE = 1 / 512  # of the memory limit, for each run while it is merged
+LEAST_CHUNK = 1 << 10  # bytes, even if the memory limit is lower
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -30,13 +30,13 @@ Codes = NDArray[np.int32]
 
 @dataclass(slots=True)
 class KeyCodes:
-    """Numbers a partition's keys, and their groups, as they are seen: 0, 1, ..."""
+    """Assigns codes 0, 1, ... to a partition's keys and groups in the order of arrival."""
 
     layout: Layout
-    group_columns: int  # the first columns of a key, which its group is told by
+    group_columns: int  # the number of the first columns of a key that identify its group
     keys: list[pa.Array] = field(default_factory=list)  # the values of each key
     groups: list[pa.Array] = field(default_factory=list)  # those of each group
-    group_of: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    group_codes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def number(self, blobs: Sequence[Blob]) -> Codes:
         """Return the code of each key of some blobs, one blob after another."""
@@ -45,17 +45,17 @@ class KeyCodes:
             for n in range(len(self.layout.keys))
         ]
         count = sum(blob.keys.num_rows for blob in blobs)
-        before = len(self.group_of)
+        before = len(self.group_codes)
         codes, self.keys = _extended(self.keys, columns, before, count)
         fresh = [column.slice(before) for column in self.keys[: self.group_columns]]
         new = (int(codes.max()) + 1 if count else 0) - before
         if new > 0 and self.group_columns == len(self.layout.keys):  # a group is a key
             self.groups = self.keys
-            self.group_of = np.arange(before + new, dtype=np.int32)
+            self.group_codes = np.arange(before + new, dtype=np.int32)
         elif new > 0:
             known = len(self.groups[0]) if self.groups else 0
             groups, self.groups = _extended(self.groups, fresh, known, new)
-            self.group_of = np.concatenate((self.group_of, groups))
+            self.group_codes = np.concatenate((self.group_codes, groups))
         return codes
 
 
@@ -79,17 +79,17 @@ def _extended(
 
 @dataclass(slots=True)
 class Merging:
-    """Brings a partition's events in order.
+    """Sorts a partition's events.
 
-    `add` all its blobs, then read `batches`, each (codes of groups, codes of keys, events); then,
-    or as they come, `codes` tells what values they stand for. Keys of a group come one after
-    another. Simultaneous events of a key are ordered by the columns `orders`, if there are any.
+    `add` all its blobs, then read `batches`, each (codes of groups, codes of keys, events); the
+    values of the codes are in `codes`. Keys of a group are adjacent. Simultaneous events of a key
+    are ordered by the columns `orders`, if there are any.
 
-    Memory is about three times `memory`, and what the keys' values take. A moment of one key is
-    never cut between runs: simultaneous events of one key have to fit in memory.
+    It takes about three times `memory`, and the memory of the keys' values. Simultaneous events of
+    a key are never divided between runs, so they have to fit in memory.
 
-    Several may number their keys alike, by `shared` codes; `seen` are the codes of those whose
-    events are in order, which are all when `batches` gives out the first.
+    Several `Merging` can use the same `shared` codes; `seen` are the codes of keys whose events
+    are sorted, which are all when `batches` yields its first batch.
     """
 
     layout: Layout
@@ -100,7 +100,7 @@ class Merging:
     shared: KeyCodes | None = None
     codes: KeyCodes = field(init=False)
     seen: Codes = field(init=False, default_factory=lambda: np.zeros(0, dtype=np.int32))
-    rows: int = field(init=False, default=0)  # events that were added
+    rows: int = field(init=False, default=0)  # number of events added
     _blobs: list[Blob] = field(init=False, default_factory=list)
     _bytes: int = field(init=False, default=0)
     _disk: Runs = field(init=False)
@@ -111,11 +111,11 @@ class Merging:
 
     @property
     def spilled_bytes(self) -> int:
-        """How many bytes have been written to disk."""
+        """The number of bytes written to disk."""
         return sum(run.size for run in self._disk.runs)
 
     def add(self, column: pa.Array) -> None:
-        """Take blobs. Raises InputError where they have to go to a disk that is full."""
+        """Add blobs. Raises InputError if they do not fit in memory and the disk is full."""
         for blob in decode(self.layout, column):
             if self._bytes and self._bytes + blob.events.nbytes > self.memory:
                 self._spill()
@@ -139,8 +139,8 @@ class Merging:
             yield block.slice(start, min(start + self.batch_rows, len(block.key)))
 
     def _ordering(self) -> _Ordering:
-        """Return the order of the blobs that wait, which then wait no more."""
-        # Blobs in the order of their first times: most keys' stretches then follow one another.
+        """Return the sorted events of the pending blobs, and clear these."""
+        # In the order of their first times: then most keys' stretches need no merging.
         blobs = [blob for blob in self._blobs if blob.events.num_rows]
         blobs.sort(key=lambda blob: int(blob.events.column("time")[0].as_py()))
         codes = self.codes.number(blobs)
@@ -151,9 +151,11 @@ class Merging:
             for n in range(len(self.layout.events))
         ]
         self._blobs, self._bytes = [], 0
-        del blobs  # and with them what Spark gave
+        del blobs  # and the memory that Spark passed
         events = pa.RecordBatch.from_arrays(columns, schema=self.layout.events)
-        return _ordered(events, codes, lengths.astype(np.int64), self.codes.group_of, self.orders)
+        return _ordered(
+            events, codes, lengths.astype(np.int64), self.codes.group_codes, self.orders
+        )
 
     def _merged(self) -> Iterator[Sorted]:
         """Yield the runs' events in order, block by block."""
@@ -173,11 +175,11 @@ class Merging:
             for n in range(len(self.layout.events))
         ]
         events = pa.RecordBatch.from_arrays(columns, schema=self.layout.events)
-        ordering = _ordered(events, keys[starts], lengths, self.codes.group_of, self.orders)
+        ordering = _ordered(events, keys[starts], lengths, self.codes.group_codes, self.orders)
         return ordering.take(0, len(keys))
 
     def _spill(self) -> None:
-        """Order the blobs that wait, and write them as a run."""
+        """Sort the pending blobs and write them as a run."""
         ordering = self._ordering()
         size = max(LEAST_CHUNK, int(self.memory * CHUNK_SHARE))
         width = max(1, ordering.events.nbytes // len(ordering.rows))
@@ -186,9 +188,9 @@ class Merging:
 
 
 def together(first: Merging, second: Merging) -> Iterator[tuple[Sorted, Sorted]]:
-    """Yield what two of one numbering have in order: pairs, all of one before all of the next."""
+    """Yield the sorted events of two `Merging` with shared codes, in pairs of the same keys."""
     first_batches, second_batches = first.batches(), second.batches()
-    nothing = Sorted.none(first.layout), Sorted.none(second.layout)
+    nothing = Sorted.empty(first.layout), Sorted.empty(second.layout)
     left, right = next(first_batches, None), next(second_batches, None)
     while left is not None and right is not None:
         end = min(left.place(-1), right.place(-1))
@@ -207,7 +209,7 @@ def together(first: Merging, second: Merging) -> Iterator[tuple[Sorted, Sorted]]
 
 @dataclass(slots=True)
 class _Ordering:
-    """Events and the order they are to have."""
+    """Events and their sort order, as row numbers."""
 
     events: pa.RecordBatch
     rows: Ints
@@ -224,21 +226,21 @@ class _Ordering:
 
 
 def _ordered(
-    events: pa.RecordBatch, codes: Codes, lengths: Ints, group_of: Codes, orders: Sequence[str]
+    events: pa.RecordBatch, codes: Codes, lengths: Ints, group_codes: Codes, orders: Sequence[str]
 ) -> _Ordering:
     """Return the order of events that lie as stretches of one key each.
 
-    codes, lengths: [stretch] -> its key, and how many events it has.
+    codes, lengths: [stretch] -> its key, and its number of events.
     """
     present = np.unique(codes)
-    by_group = present[np.argsort(group_of[present], kind="stable")]
-    ranks = np.empty(len(group_of), dtype=np.int32)
+    by_group = present[np.argsort(group_codes[present], kind="stable")]
+    ranks = np.empty(len(group_codes), dtype=np.int32)
     ranks[by_group] = np.arange(len(by_group), dtype=np.int32)
     times = events.column("time").to_numpy()
-    of_stretch = ranks[codes]
-    rows = merged_order(of_stretch, lengths, len(by_group), times)
-    counts = np.bincount(of_stretch, weights=lengths, minlength=len(by_group)).astype(np.int64)
+    stretch_ranks = ranks[codes]
+    rows = merged_order(stretch_ranks, lengths, len(by_group), times)
+    counts = np.bincount(stretch_ranks, weights=lengths, minlength=len(by_group)).astype(np.int64)
     key = np.repeat(by_group, counts)
     if orders:
         rows = with_ties_ordered(rows, key, times[rows], [events.column(name) for name in orders])
-    return _Ordering(events, rows, group_of[key], key)
+    return _Ordering(events, rows, group_codes[key], key)

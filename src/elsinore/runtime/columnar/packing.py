@@ -24,7 +24,7 @@ BLOB_BYTES = 1 << 22  # a blob's events; Spark copies whole rows
 
 
 class Combined(NamedTuple):
-    """What travels of a chunk's events, and actions that stand for some of them, key after key."""
+    """The events of a chunk that travel, and the actions that replace others, key after key."""
 
     left: NDArray[np.bool_]  # [row] -> whether the event travels
     events: pa.RecordBatch  # those that do
@@ -33,7 +33,7 @@ class Combined(NamedTuple):
 
 
 class CombinesEvents(Protocol):
-    """Makes actions of events where that is cheaper than to send them."""
+    """Replaces events by actions if that is cheaper than sending the events."""
 
     @property
     def layout(self) -> pa.Schema:
@@ -50,11 +50,11 @@ class Packing:
     Calling it with batches that have the layout's columns of keys and events yields rows
     (`pid`, `blob`): all events of a key have one `pid`, below `partitions`, whichever task packs
     them. A blob's events are key after key, each key's in time order; simultaneous ones stay as
-    they came. Memory is a few chunks', however many events come. given_rows: how many rows Spark
+    they came. Memory is a few chunks', however many events come. rows_per_task: how many rows Spark
     gives a task at once, whatever their size.
 
-    With `stretches`, a key's events have one `pid` for each of its stretches of time, and those
-    that are of windows of two stretches travel twice.
+    With `stretches`, a key's events have one `pid` for each of its stretches of time, and events
+    in windows of two stretches travel twice.
     """
 
     layout: Layout
@@ -63,12 +63,12 @@ class Packing:
     chunk_rows: int = CHUNK_ROWS
     chunk_bytes: int = CHUNK_BYTES
     blob_bytes: int = BLOB_BYTES
-    given_rows: int = 0
+    rows_per_task: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of batches of events."""
         for chunk in self._chunks(batches):
-            yield encode(list(self._blobs(*self._by_key(chunk))), given_rows=self.given_rows)
+            yield encode(list(self._blobs(*self._by_key(chunk))), rows_per_task=self.rows_per_task)
 
     def _chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         waiting: list[pa.RecordBatch] = []
@@ -88,27 +88,27 @@ class Packing:
     def combined(
         self, chunk: list[pa.RecordBatch], combine: CombinesEvents
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of a chunk whose events are combined where that pays; empties it."""
+        """Yield the blobs of a chunk, combining events where that is cheaper; empties the chunk."""
         targets, starts, keys, events = self._by_key(chunk)
         combined_rows = combine(starts, events)
         left = np.concatenate(([0], np.cumsum(combined_rows.left)))[starts]
         counts = np.bincount(combined_rows.key, minlength=len(keys[0]) if keys else 1)
-        of_actions = np.concatenate(([0], np.cumsum(counts)))
+        action_starts = np.concatenate(([0], np.cumsum(counts)))
         for acted, bounds, rows in (
             (False, left, combined_rows.events),
-            (True, of_actions, combined_rows.actions),
+            (True, action_starts, combined_rows.actions),
         ):
             if rows.num_rows:
                 there = np.flatnonzero(np.diff(bounds))
                 some = [column.take(pa.array(there)) for column in keys]
                 begins = np.append(bounds[there], rows.num_rows)
                 blobs = list(self._blobs(targets[there], begins, some, rows))
-                yield encode(blobs, acted=acted, given_rows=self.given_rows)
+                yield encode(blobs, acted=acted, rows_per_task=self.rows_per_task)
 
     def _by_key(
         self, chunk: list[pa.RecordBatch]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[pa.Array], pa.RecordBatch]:
-        """Return each key's partition, where its events begin and its values; and the events.
+        """Return each key's partition, first row and values; and the events.
 
         Memory holds the events twice, so the chunk is emptied before and dropped after.
         """
@@ -128,8 +128,8 @@ class Packing:
         order, starts = _by_key_and_time(key, len(codes), times)
         if self.stretches is not None and self.partitions > 1 and len(order):
             parts = self.stretches.parts(starts, times[order])
-            order, starts, of_part, targets = self._spread(order, targets, *parts)
-            places = places[of_part]
+            order, starts, key_of_part, targets = self._spread(order, targets, *parts)
+            places = places[key_of_part]
         rows = pa.array(order)
         events = pa.RecordBatch.from_arrays(
             [
@@ -153,7 +153,7 @@ class Packing:
         key: NDArray[np.int64],
         stretch: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return rows by partition, key and time; where a key's begin in each, whose, and which.
+        """Return rows by partition, key and time, and the parts' starts, keys and targets.
 
         order: rows by key and time; targets: [key] -> the partition of its first stretch; the
         rest: of parts of the rows, see `Stretches.parts`.
@@ -195,7 +195,7 @@ class Packing:
 def _by_key_and_time(
     ranks: NDArray[np.int32], keys: int, times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows ordered by key and time, and where each key's begin; [key + 1]."""
+    """Return rows ordered by key and time, and the first row of each key; [key + 1]."""
     times = np.ascontiguousarray(times)
     if order_of(times) != DISORDERED:
         return rows_by_code(ranks, keys)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.runtime.columnar.blobs import Layout
 
-LOCAL_DIRECTORIES = "SPARK_LOCAL_DIRS"  # what Spark tells its Python workers
+LOCAL_DIRECTORIES = "SPARK_LOCAL_DIRS"  # set by Spark for its Python workers
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -39,8 +39,8 @@ class Sorted:
         return np.asarray(self.events.column("time").to_numpy())
 
     @classmethod
-    def none(cls, layout: Layout) -> Sorted:
-        """Return no rows."""
+    def empty(cls, layout: Layout) -> Sorted:
+        """Return a batch without events."""
         codes = np.zeros(0, np.int32)
         columns = [pa.array([], field.type) for field in layout.events]
         return cls(codes, codes, pa.RecordBatch.from_arrays(columns, schema=layout.events))
@@ -52,11 +52,11 @@ class Sorted:
         )
 
     def place(self, row: int) -> Place:
-        """Return what an event's place in the order depends on."""
+        """Return the sort key of an event: its group, key and time."""
         return int(self.group[row]), int(self.key[row]), int(self.times[row])
 
     def search(self, place: Place, start: int, *, side: str) -> int:
-        """Return where, from row `start` on, events of a place begin or end."""
+        """Return the first row from `start` on that is not before `place` (or is after it)."""
         low, high = start, len(self.key)
         columns: tuple[NDArray[Any], ...] = (self.group, self.key, self.times)
         for values, wanted in zip(columns, place, strict=True):
@@ -81,17 +81,17 @@ class Run:
     file: IO[bytes]
     places: list[tuple[int, int, int]]  # of each chunk in the file: where, how long, how many rows
     firsts: list[Place]  # the first event of each chunk
-    _ahead: Sorted | None = None  # of the chunk before `_next`, what has not been taken
+    _ahead: Sorted | None = None  # the events of the chunk before `_next` that are not taken yet
     _next: int = 0
 
     @property
     def size(self) -> int:
-        """How many bytes of the file it takes."""
+        """The number of bytes in the file."""
         return sum(size for _, size, _ in self.places)
 
     @property
     def rows(self) -> int:
-        """How many events it has, those that were taken included."""
+        """The number of its events, including those already taken."""
         return sum(rows for _, _, rows in self.places)
 
     @property
@@ -114,7 +114,7 @@ class Run:
         return self.firsts[number] if number < len(self.firsts) else None
 
     def taken(self, pivot: Place | None, *, side: str) -> Iterator[Sorted]:
-        """Take the events before `pivot` (with side "right": those that are there, too), or all."""
+        """Take the events before `pivot` (with side "right": up to and at it), or all."""
         while self.head is not None:
             if self._ahead is None:
                 if pivot is not None and not _comes(self.firsts[self._next], pivot, side):
@@ -145,7 +145,7 @@ def _comes(place: Place, pivot: Place, side: str) -> bool:
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Runs:
-    """The runs of a partition, one after another in a file without a name: it goes when we do."""
+    """The runs of a partition in one temporary file, which the system deletes with the process."""
 
     layout: Layout
     runs: list[Run] = field(default_factory=list)
@@ -169,7 +169,7 @@ class Runs:
             self._file.flush()
         except OSError as error:
             raise InputError(
-                f"Events of a partition that do not fit in memory cannot be kept in '{where}': "
+                f"Events of a partition that do not fit in memory cannot be written to '{where}': "
                 f"{error.strerror or error}. Make room there, name another disk with Spark's "
                 "spark.local.dir, use more partitions (spark.sql.shuffle.partitions), or allow "
                 "more memory (spark.elsinore.taskMemory)."
@@ -177,11 +177,12 @@ class Runs:
         self.runs.append(Run(schema=schema, file=self._file, places=places, firsts=firsts))
 
     def next(self, rows: int) -> list[Sorted]:
-        """Take about `rows` rows at most: those that come before all that is left.
+        """Take at most about `rows` rows: events that precede all remaining ones.
 
-        The pivot is the least of the runs' events a block on, a block being so many rows over the
-        runs that have any of them; what is before it is taken. Where nothing is, its moment is
-        longer than a block, and is taken whole. Nothing is left where nothing is returned.
+        A block is `rows` divided by the number of runs that contribute. The pivot is the least of
+        the events one block further in each run; all events before it are taken. If there are
+        none, the events at the pivot's time exceed a block and are taken together. An empty result
+        means that no events remain.
         """
         heads = sorted(
             ((head, run) for run in self.runs if (head := run.head) is not None),
@@ -196,7 +197,7 @@ class Runs:
 def _pivot(
     heads: list[tuple[Place, Run]], block: int
 ) -> tuple[Place | None, list[tuple[Place, Run]]]:
-    """Return the least of runs' events a block on, None if all end before; and who has any by then.
+    """Return the least event one block further in each run (None if all end), and its runs.
 
     heads: runs with their first events, in the order of these.
     """

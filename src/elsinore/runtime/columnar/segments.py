@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 def merged_order(ranks: NDArray[np.int32], lengths: Ints, keys: int, times: Ints) -> Ints:
     """Return the rows of stretches key after key, each key's in time order.
 
-    ranks: [stretch] -> place of its key in the order wanted, below `keys`; lengths: [stretch] ->
+    ranks: [stretch] -> place of its key in the required order, below `keys`; lengths: [stretch] ->
     its rows, which follow those of the stretch before; times: [row]. Simultaneous events of a key
     stay in the order of their stretches.
 

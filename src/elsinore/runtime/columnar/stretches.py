@@ -1,7 +1,7 @@
-"""Stretches of time that a key's events are spread over partitions by.
+"""Spreading a key's events over partitions by stretches of time.
 
-Where results are of windows, what is in one says nothing of another. Windows of a key may then be
-worked on in different partitions, however many of the events are that key's.
+Windows are independent of one another, so windows of one key can be computed in different
+partitions, which matters if most events have the same key.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Ints = NDArray[np.int64]
 class Stretches:
     """Equal stretches of time, of `length` ticks, one of which begins at `origin`.
 
-    A window is of the stretch in which it begins. A key's windows of stretch n are worked on n
-    partitions after the one of its first, round and round. An event goes wherever windows are that
-    hold it, which is to the stretch that it lies in and the one before at most: no window is longer
-    than a stretch.
+    A window belongs to the stretch in which it begins. A key's windows of stretch n are computed n
+    partitions (modulo their number) after its first. An event is sent to the stretches of all
+    windows that contain it: at most its stretch and the one before, as no window is longer than a
+    stretch.
     """
 
     length: int
@@ -32,7 +32,7 @@ class Stretches:
 
     @property
     def crossing(self) -> bool:
-        """Whether windows may go on in the next stretch."""
+        """Whether windows can extend into the next stretch."""
         return any(
             window.overlap > 1
             or self.length % window.step
@@ -41,19 +41,19 @@ class Stretches:
         )
 
     def numbers(self, times: Ints) -> Ints:
-        """Return the stretch that each time lies in.
+        """Return the number of the stretch that contains each time.
 
         >>> Stretches(10, 5, ()).numbers(np.array([4, 5, 14, 15])).tolist()
         [-1, 0, 0, 1]
         """
         return last_window(times, self.length, self.origin)
 
-    def of_windows(self, window: Window, indices: Ints) -> Ints:
-        """Return the stretch of each window, given by its index."""
+    def of_window_numbers(self, window: Window, indices: Ints) -> Ints:
+        """Return the stretch of each window, identified by its index."""
         return self.numbers(window.bounds(indices)[0])
 
     def parts(self, starts: Ints, times: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return parts of keys' events: where they begin, how long they are, key, and stretch.
+        """Return the parts of keys' events: first rows, lengths, keys and stretches.
 
         Rows starts[key] to starts[key + 1] - 1 are a key's, in time order. Each stretch is a part,
         and so are its first events once more where windows of the stretch before hold them.
@@ -77,7 +77,7 @@ class Stretches:
         if self.crossing:
             first = numbers
             for window in self.windows:
-                first = np.minimum(first, self.of_windows(window, window.first(times)))
+                first = np.minimum(first, self.of_window_numbers(window, window.first(times)))
             again = np.add.reduceat(first < numbers, firsts, dtype=np.int64)
             there = np.flatnonzero(again)
             firsts, key = np.append(firsts, firsts[there]), np.append(key, key[there])

@@ -2,11 +2,12 @@
 
 `plan_live` plans a `LiveSetup` on the driver, which is pickled to wherever the work is done. There,
 an `EventReader` reads batches of events, a `Bucket` for each pass and share of the keys holds the
-state, and `PassResults` computes rows from what buckets yield. `Watermark` says how far time is.
+state, and `PassResults` computes rows from what buckets yield. `Watermark` tracks event time.
 """
 
 from elsinore.runtime.live.bucket import Bucket
 from elsinore.runtime.live.changes import Change, Span, changes_between
+from elsinore.runtime.live.durations import Length, seconds_of, ticks_of
 from elsinore.runtime.live.events import Admission, EventReader, UsableEvents
 from elsinore.runtime.live.generations import (
     PlannedGeneration,
@@ -14,7 +15,6 @@ from elsinore.runtime.live.generations import (
     handed_over,
     planned_again,
 )
-from elsinore.runtime.live.lengths import Length, seconds_of, ticks_of
 from elsinore.runtime.live.options import LENGTHS, LiveOptions, options_of, schema_from
 from elsinore.runtime.live.planner import Planner
 from elsinore.runtime.live.planning import setup_for

@@ -39,11 +39,11 @@ from elsinore.runtime.live.ties import Ties
 from elsinore.runtime.travelling import operator_batch
 
 OWNER = "a bucket of a live stream"
-FEW_KEYS = 1 << 10  # so many keys may have codes before it is looked which can be released
+FEW_KEYS = 1 << 10  # up to so many keys, unused codes are not searched for
 
 
 class Bucket:
-    """Events that wait, codes of keys, and the operators of a pass's units.
+    """Waiting events, codes of keys, and the operators of a pass's units.
 
     Time only moves on: after `advance(until)`, events before `until` are late. They are counted and
     returned by `add`, and change no result.
@@ -100,7 +100,7 @@ class Bucket:
                 self._release_codes()
 
     def end(self) -> Iterator[pa.RecordBatch]:
-        """Yield everything that is left: the stream has ended. Nothing may be added afterwards."""
+        """Yield all remaining outputs: the stream has ended. Nothing may be added afterwards."""
         yield from self._run(None)
 
     def early(self) -> Iterator[pa.RecordBatch]:
@@ -117,7 +117,7 @@ class Bucket:
     def _run(
         self, until: int | None, units: Sequence[int] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Give events to the operators of some units; yield what is final then.
+        """Pass events to the operators of some units; yield their final outputs.
 
         Those are the events before `until` and, unless an order of simultaneous events has to be
         awaited, at `until`: so results that depend on them alone do not wait for a later event.
@@ -134,7 +134,7 @@ class Bucket:
             if events is not None:
                 batch = operator_batch(self.setup.units, number, events, key, group)
                 if self._ties:
-                    self._ties[number].look_at(batch, self._codes.size)
+                    self._ties[number].observe(batch, self._codes.size)
                 yield from self._rows(number, operator.process(batch, until))
             if until is None or events is None:
                 yield from self._rows(number, operator.close(until))
@@ -167,9 +167,9 @@ class Bucket:
         return self._watermark
 
     def deadline(self) -> int | None:
-        """Return the least time at which `advance` would have something to do; None: no such time.
+        """Return the least time at which `advance` would have an effect; None if there is none.
 
-        That is: results are final, or waiting events can be given to operators.
+        Its effects: results become final, or waiting events are passed to operators.
         """
         deadlines = [operator.deadline() for operator in self._operators]
         first = self._buffer.first
@@ -185,7 +185,7 @@ class Bucket:
         times = [operator.idle_time() for operator in self._operators]
         return max((time for time in times if time is not None), default=None)
 
-    # --- what it holds
+    # --- statistics
 
     @property
     def late(self) -> int:
@@ -204,7 +204,7 @@ class Bucket:
 
     @property
     def statistics(self) -> list[OperatorStatistics]:
-        """What the operator of each unit counted since the bucket was made or loaded.
+        """The statistics of each unit's operator since the bucket was created or loaded.
 
         Tied events are those of the first batch that had some.
         """
@@ -224,7 +224,7 @@ class Bucket:
 
     def _release_codes(self) -> None:
         """Release the codes of keys that no operator needs."""
-        self._codes.keep(self.open_keys())
+        self._codes.release_except(self.open_keys())
         self._many = max(FEW_KEYS, 2 * self._codes.count)
 
     # --- state
@@ -254,9 +254,9 @@ class Bucket:
 
     @classmethod
     def load(cls, setup: PassSetup, blob: bytes, *, drop: bool = False) -> Bucket:
-        """Return the bucket that `save` returned the bytes of.
+        """Return the bucket that was saved as `blob`.
 
-        drop: the saved state may be of further units, which are dropped.
+        drop: the saved state may contain further units, which are dropped.
         Raises StateError if the bytes are damaged, of another version, or of other queries.
         """
         facts, parts = unpack_state(OWNER, blob)
@@ -290,7 +290,7 @@ class Bucket:
 
 
 def _part(unit: Unit) -> str:
-    """Return the name of the part of a saved state that is a unit's operator."""
+    """Return the name of the part of a saved state with a unit's operator."""
     return f"operator of {', '.join(unit.names)}"
 
 

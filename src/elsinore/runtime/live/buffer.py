@@ -1,4 +1,4 @@
-"""The reorder buffer: events that wait until the watermark has passed them."""
+"""The reorder buffer of events that the watermark has not passed."""
 
 from __future__ import annotations
 

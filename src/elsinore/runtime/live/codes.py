@@ -1,8 +1,8 @@
 """Codes of the keys and groups of a live stream; codes that are no longer in use are reused.
 
-Operators know keys by int32 codes, and some of them have an array element per code. A stream may
-have any number of keys over time, of which few are open at once. So codes are released when no
-operator uses them, and given to the next new keys.
+Operators identify keys by int32 codes, and some have an array element per code. A stream may have
+any number of keys over time, of which few are open at once. So codes are released when no operator
+uses them, and assigned to the next new keys.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class CodeTable:
         self._hashed = np.zeros(0, np.int32)  # the code of each hash
         self._collided: dict[tuple[object, ...], int] = {}  # codes of rows with another row's hash
         self._values = [pa.chunked_array([], kind) for kind in types]
-        self._rows = 0  # of values, those of released codes included
+        self._rows = 0  # of values, including those of released codes
         self._row_of = np.zeros(0, np.int64)  # [code] -> its row of values, or FREE
-        self._free: list[int] = []  # released codes, the one to be given next last
+        self._free: list[int] = []  # released codes; the last is assigned next
 
     @property
     def size(self) -> int:
-        """The number of codes that have been given, those released included."""
+        """The number of codes ever assigned, including released ones."""
         return len(self._row_of)
 
     @property
@@ -67,7 +67,7 @@ class CodeTable:
         return len(self._row_of) - len(self._free)
 
     def encode(self, columns: Sequence[pa.Array], rows: int) -> tuple[Codes, Codes, Ints]:
-        """Return the code of each row, the codes given to new values, and a row for each of those.
+        """Return the code of each row, the codes of new values, and an example row of each.
 
         columns: plain arrays of the table's types.
         """
@@ -80,17 +80,17 @@ class CodeTable:
         if len(new):
             codes[new] = self._take_codes(len(new))
             self._insert([column.take(pa.array(new)) for column in distinct], codes[new])
-        of_number = np.full(len(numbered.example), FREE, np.int32)
-        of_number[present] = codes
-        return of_number[numbered.group], codes[new], example[new]
+        codes_by_number = np.full(len(numbered.example), FREE, np.int32)
+        codes_by_number[present] = codes
+        return codes_by_number[numbered.group], codes[new], example[new]
 
     def take(self, codes: Codes) -> list[pa.Array]:
         """Return the values of some codes in use."""
         rows = pa.array(self._row_of[codes])
         return [_whole(values.take(rows)) for values in self._values]
 
-    def keep(self, codes: Codes) -> None:
-        """Release all codes except some."""
+    def release_except(self, codes: Codes) -> None:
+        """Release all codes except `codes`."""
         used = np.zeros(self.size, dtype=bool)
         used[codes] = True
         released = np.flatnonzero(~used & (self._row_of >= 0))
@@ -108,7 +108,7 @@ class CodeTable:
     def restored(
         cls, types: Sequence[pa.DataType], values: Sequence[pa.Array], codes: Codes
     ) -> CodeTable:
-        """Return the table in which rows of values have some codes, and no others are in use."""
+        """Return a table with a code for each row of values, and no other codes in use."""
         table = cls(types)
         table._row_of = np.full(int(codes.max(initial=-1)) + 1, FREE, np.int64)
         table._insert(list(values), codes)
@@ -116,19 +116,19 @@ class CodeTable:
         return table
 
     def _look_up(self, distinct: Sequence[pa.Array], rows: int) -> Codes:
-        """Return the codes of distinct rows; FREE for those that have none."""
+        """Return the codes of distinct rows; FREE for new values."""
         codes = np.full(rows, FREE, np.int32)
         if not len(self._hashes):
             return codes
         hashes = hash_rows(distinct, rows)
         places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        found = np.flatnonzero(self._hashes[places] == hashes)
-        codes[found] = self._hashed[places[found]]
-        known = self.take(codes[found])
-        equal = np.ones(len(found), dtype=bool)
+        matching = np.flatnonzero(self._hashes[places] == hashes)
+        codes[matching] = self._hashed[places[matching]]
+        known = self.take(codes[matching])
+        equal = np.ones(len(matching), dtype=bool)
         for column, values in zip(distinct, known, strict=True):
-            equal &= _equal(column.take(pa.array(found)), values)
-        for row in found[~equal].tolist():
+            equal &= _equal(column.take(pa.array(matching)), values)
+        for row in matching[~equal].tolist():
             codes[row] = self._collided.get(_row(distinct, row), FREE)
         return codes
 
@@ -140,7 +140,7 @@ class CodeTable:
         return np.array([*reused, *fresh], np.int32)
 
     def _insert(self, values: list[pa.Array], codes: Codes) -> None:
-        """Give codes to distinct rows of values that have none."""
+        """Assign codes to distinct rows of new values."""
         hashes = hash_rows(values, len(codes))
         order = np.argsort(hashes, kind="stable")
         hashes, sorted_codes = hashes[order], codes[order]
@@ -198,7 +198,7 @@ class KeyCodes:
 
     @property
     def size(self) -> int:
-        """The number of codes of keys that have been given, those released included."""
+        """The number of codes ever assigned to keys, including released ones."""
         return self._keys.size
 
     def encode(self, columns: Sequence[pa.Array], rows: int) -> tuple[Codes, Codes]:
@@ -208,19 +208,19 @@ class KeyCodes:
             return codes, codes
         if len(new):
             taken = pa.array(examples)
-            of_new = [column.take(taken) for column in columns[: self._group_columns]]
-            self._put_groups(new, self._groups.encode(of_new, len(new))[0])
+            new_values = [column.take(taken) for column in columns[: self._group_columns]]
+            self._put_groups(new, self._groups.encode(new_values, len(new))[0])
         return codes, self._group_of[codes]
 
     def groups(self, codes: Codes) -> list[pa.Array]:
         """Return the attributes of the groups of some codes."""
         return self._groups.take(codes)
 
-    def keep(self, keys: Codes) -> None:
-        """Release the codes of all keys except some, and those of their groups."""
-        self._keys.keep(keys)
+    def release_except(self, keys: Codes) -> None:
+        """Release the codes of all keys except `keys`, and of groups without keys."""
+        self._keys.release_except(keys)
         if self._groups is not self._keys:
-            self._groups.keep(self._group_of[keys])
+            self._groups.release_except(self._group_of[keys])
 
     def saved(self) -> tuple[Codes, Codes, list[pa.Array]]:
         """Return the codes of keys in use, the codes of their groups, and the keys' attributes."""
@@ -235,7 +235,7 @@ class KeyCodes:
         group_columns: int,
         saved: tuple[Codes, Codes, Sequence[pa.Array]],
     ) -> KeyCodes:
-        """Return what `saved` was returned by."""
+        """Return the codes that `saved` returned."""
         keys, groups, values = saved
         codes = cls(types, group_columns)
         codes._keys = CodeTable.restored(types, values, keys)
@@ -243,8 +243,10 @@ class KeyCodes:
             codes._groups = codes._keys
             return codes
         used, examples = np.unique(groups, return_index=True)
-        of_groups = [column.take(pa.array(examples)) for column in values[:group_columns]]
-        codes._groups = CodeTable.restored(types[:group_columns], of_groups, used.astype(np.int32))
+        group_values = [column.take(pa.array(examples)) for column in values[:group_columns]]
+        codes._groups = CodeTable.restored(
+            types[:group_columns], group_values, used.astype(np.int32)
+        )
         codes._put_groups(keys, groups)
         return codes
 

@@ -1,4 +1,4 @@
-"""Batches of events as users have them, read for the passes of a live run."""
+"""Reading batches of users' events for the passes of a live run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class UsableEvents:
         return times
 
     def filter(self, chosen: NDArray[np.bool_]) -> UsableEvents:
-        """Return some of the events; those rejected stay."""
+        """Return the chosen events; rejected events are unchanged."""
         mask = pa.array(chosen)
         return UsableEvents(
             table=self.table.filter(mask),
@@ -92,7 +92,7 @@ class EventReader:
     """Reads batches of events of one schema for the passes of a live run.
 
     passes: the units of each. fields: names of attributes that may be fields of structs. Reading is
-    a function of the batch alone: any number of readers, in any processes, read alike.
+    a function of the batch alone: any number of readers, in any processes, read the same.
     """
 
     schema: pa.Schema
@@ -106,7 +106,7 @@ class EventReader:
         object.__setattr__(self, "_interests", interests)
 
     def read(self, table: pa.Table) -> tuple[UsableEvents, list[pa.Table]]:
-        """Return the usable events of a table, and what travels of them to each pass.
+        """Return the usable events of a table, and the travelling events of each pass.
 
         Raises what `usable` does.
         """
@@ -178,7 +178,7 @@ class EventReader:
         return events.filter(~is_out), rejected
 
     def travelling(self, events: UsableEvents) -> list[pa.Table]:
-        """Return what travels of events to the operators of each pass."""
+        """Return the travelling events for the operators of each pass."""
         table = events.table
         orders = [evaluate_sql(text, table, "order") for text in self.options.order_by]
         return [
@@ -194,19 +194,19 @@ class EventReader:
         ]
 
     def _check_text(self, time: pa.Array) -> None:
-        """Refuse times in text that only a look at all events could tell how to read."""
+        """Raise InputError for times in text whose format depends on all events."""
         numbers = numbers_for_text(time)
         if numbers is not time:
             cast = option("time", f"CAST({self.options.time} AS DOUBLE)")
             raise InputError(
                 "The times of these events are numbers in text. A live stream cannot tell from its "
-                f"first events whether all are: say so with {cast}."
+                f"first events whether all are: declare it with {cast}."
             )
         if self.options.clock.per_microsecond == 1 and kind_of_column(time)[1]:
             cast = option("time", f"CAST({self.options.time} AS TIMESTAMP_NS)")
             raise InputError(
                 "Some times in text have nanoseconds, which a live stream must know when it "
-                f"starts: say so with {cast}."
+                f"starts: declare it with {cast}."
             )
 
     def _fitting(self, table: pa.Table) -> pa.Table:
@@ -238,8 +238,8 @@ def attribute_types(schema: pa.Schema, options: RunOptions) -> dict[str, pa.Data
     return types if options.uncertain is None else types | TYPES
 
 
-def time_of(schema: pa.Schema, options: RunOptions) -> TimeKind:
-    """Return the kind of times that results of a live run have.
+def time_kind(schema: pa.Schema, options: RunOptions) -> TimeKind:
+    """Return the kind of times in the results of a live run.
 
     Raises InputError for a column that cannot be a time. Whether times in text have a zone is known
     from events alone (`UsableEvents.time`).

@@ -28,9 +28,9 @@ from elsinore.runtime.live.setup import LiveSetup
 class PlannedGeneration:
     """Queries that were planned together.
 
-    queries, exact: what the setup was planned from. spans: for each query that the generation
-    answers, the windows that it answers; queries of the setup that are not among them have been
-    removed from the workload. begin: events before it are not for the generation.
+    queries, exact: the input of planning the setup. spans: the windows of each query that the
+    generation answers; other queries of the setup have been removed from the workload. begin:
+    events before it do not belong to the generation.
     """
 
     setup: LiveSetup
@@ -42,10 +42,10 @@ class PlannedGeneration:
     @property
     def units(self) -> list[Unit]:
         """The units of all passes."""
-        return [unit for of_pass in self.setup.passes for unit in of_pass.units]
+        return [unit for unit_pass in self.setup.passes for unit in unit_pass.units]
 
     def windowed(self) -> set[str]:
-        """Return the queries whose results are of windows, each of its window's events alone."""
+        """Return the queries with results of windows that depend only on the window's events."""
         return {
             name
             for unit in self.units
@@ -54,7 +54,7 @@ class PlannedGeneration:
         }
 
     def open_windows(self, time: int) -> dict[str, int | None]:
-        """Return how many windows of each query that is answered contain a time in ticks.
+        """Return the number of windows of each answered query that contain a time in ticks.
 
         None if windows begin with events: operators count these at the end of a run alone.
         """
@@ -68,7 +68,7 @@ class PlannedGeneration:
         }
 
     def is_over(self, watermark: int) -> bool:
-        """Return whether all windows that the generation answers have ended."""
+        """Return whether all windows of the generation have ended."""
         for unit in self.units:
             windows = kind_for(unit).windows(unit)
             for place, name in enumerate(unit.names):
@@ -83,7 +83,7 @@ class PlannedGeneration:
         return True
 
     def described(self) -> dict[str, Any]:
-        """Return the generation as JSON values, the schema aside.
+        """Return the generation as JSON values, without the schema.
 
         Queries are texts, from which they are planned again; None for those written in Python.
         """
@@ -98,7 +98,7 @@ class PlannedGeneration:
 def first_generation(
     planner: Planner, schema: pa.Schema, options: LiveOptions
 ) -> PlannedGeneration:
-    """Return the generation of a run that has seen no event."""
+    """Return the generation of a new run."""
     setup = planner.plan(planner.queries, planner.exact, schema, options, False)
     spans = {name: Span() for name in setup.names}
     queries = tuple(planner.queries)
@@ -115,7 +115,7 @@ def planned_again(
     *,
     fine: bool,
 ) -> PlannedGeneration | None:
-    """Return a generation that was described; None if it answers no query that is kept.
+    """Return a generation planned from its description; None if it answers no unchanged query.
 
     owner: whose state it is. kept: unchanged queries; the others are planned from their text.
     Raises StateError if that is not possible.
@@ -135,8 +135,8 @@ def planned_again(
         setup = planner.plan(queries, exact, schema, options, fine)
     except ElsinoreError as error:
         raise StateError(
-            f"The plan of the saved state cannot be made again: {error} Queries that were removed "
-            "belong to it until their windows have ended: what they need must be at hand."
+            f"The plan of the saved state cannot be restored: {error} Queries that were removed "
+            "belong to it until their windows have ended: their modules must be available."
         ) from error
     return PlannedGeneration(
         setup=setup, queries=tuple(queries), spans=spans, exact=exact, begin=begin
@@ -153,7 +153,7 @@ def handed_over(
     fine: bool,
     begin: int | None,
 ) -> list[PlannedGeneration]:
-    """Return generations with a new one, for added queries and for windows to come.
+    """Return generations with a new one for added queries and for future windows.
 
     begin: the new generation answers windows that begin then or later. Without queries for a new
     one, the generations are returned as they are.
@@ -161,10 +161,10 @@ def handed_over(
     windowed: set[str] = set()
     ending = []
     for generation in generations:
-        of_windows = generation.windowed() & set(generation.spans)
-        windowed |= of_windows
+        with_windows = generation.windowed() & set(generation.spans)
+        windowed |= with_windows
         spans = {
-            name: Span(span.start, begin) if name in of_windows and span.stop is None else span
+            name: Span(span.start, begin) if name in with_windows and span.stop is None else span
             for name, span in generation.spans.items()
         }
         ending.append(replace(generation, spans=spans))

@@ -13,10 +13,10 @@ import pyarrow as pa
 from elsinore.arrow import no_table
 from elsinore.errors import InputError, did_you_mean, option
 from elsinore.runtime.inputs import as_table
-from elsinore.runtime.live.lengths import Length, seconds_of
+from elsinore.runtime.live.durations import Length, seconds_of
 from elsinore.runtime.request import RunRequest
 
-# Those of `RunRequest` that say how events are read and queries are planned.
+# Options of `RunRequest` for reading events and planning queries.
 READING = (
     "time",
     "type",
@@ -62,54 +62,56 @@ class LiveOptions:
     def saved(self) -> dict[str, Any]:
         """Return the options as JSON values."""
         request = {name: getattr(self.request, name) for name in READING}
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        del own["request"]
-        return request | own | {name: _plain(own[name]) for name in LENGTHS}
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del values["request"]
+        return request | values | {name: _plain(values[name]) for name in LENGTHS}
 
     @classmethod
     def from_saved(cls, saved: Mapping[str, Any]) -> LiveOptions:
         """Return the options that `saved` returned."""
-        return options_of(**{name: saved[name] for name in (*READING, *_own_names())})
+        return options_of(**{name: saved[name] for name in (*READING, *_live_names())})
 
     def changed(self, changes: Mapping[str, Any]) -> LiveOptions:
-        """Return the options with some changed: those that do not say how events are read.
+        """Return the options with some changed, none of which affects how events are read.
 
-        Raises InputError for others, and TypeError for names that are none.
+        Raises InputError for options that do, and TypeError for unknown names.
         """
         fixed = [name for name in changes if name in READING and name != "rejects"]
         if fixed:
             raise InputError(
-                f"{option(fixed[0])} is part of the saved state and cannot be changed: it says how "
-                "the events that are in it were read. Start anew to change it."
+                f"{option(fixed[0])} is part of the saved state and cannot be changed: it set how "
+                "the saved events were read. Start anew to change it."
             )
         return options_of(**{**self.saved(), **changes})
 
 
 def options_of(**options: Any) -> LiveOptions:
-    """Return the options of a live run, by the names that users give them."""
-    own = {name: options.pop(name) for name in _own_names() if name in options}
+    """Return the options of a live run from users' keyword arguments."""
+    live_options = {name: options.pop(name) for name in _live_names() if name in options}
     unknown = [name for name in options if name not in READING]
     if unknown:
-        names = (*_own_names(), *READING)
+        names = (*_live_names(), *READING)
         raise TypeError(
             f"Live runs have no option '{unknown[0]}'.{did_you_mean(unknown[0], names)}"
         )
-    return LiveOptions(request=RunRequest(**options), **own)
+    return LiveOptions(request=RunRequest(**options), **live_options)
 
 
-def schema_from(given: Any) -> pa.Schema:
+def schema_from(events: Any) -> pa.Schema:
     """Return the schema of events, from a schema, a dict of names and types, or events.
 
     >>> schema_from({"time": pa.int64(), "type": pa.string()}).names
     ['time', 'type']
     """
-    if isinstance(given, Mapping) and all(isinstance(kind, pa.DataType) for kind in given.values()):
-        given = pa.schema(dict(given))
-    table = no_table(given) if isinstance(given, pa.Schema) else as_table(given)
+    if isinstance(events, Mapping) and all(
+        isinstance(kind, pa.DataType) for kind in events.values()
+    ):
+        events = pa.schema(dict(events))
+    table = no_table(events) if isinstance(events, pa.Schema) else as_table(events)
     return as_table(table).schema.remove_metadata()
 
 
-def _own_names() -> list[str]:
+def _live_names() -> list[str]:
     return [f.name for f in dataclasses.fields(LiveOptions) if f.name != "request"]
 
 

@@ -1,4 +1,4 @@
-"""The planner of a workload: what drivers of live runs plan with, also when they resume."""
+"""The planner of a workload for drivers of live runs, also when they resume."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Planner:
 
     @property
     def meanings(self) -> dict[str, str]:
-        """What each query means: queries with the same meaning have the same results."""
+        """The meaning of each query: queries with equal meanings have the same results."""
         exact = "EXACT " if self.exact else ""
         return {
             query.name: exact + kind_in(module_for(query)).meaning(query) for query in self.queries

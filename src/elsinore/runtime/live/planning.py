@@ -1,4 +1,4 @@
-"""Planning the live runs of a workload, for whichever driver."""
+"""Planning the live runs of a workload, for all drivers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from elsinore.runtime.uncertain import refuse_misspelt_types
 
 
 class Plannable(Protocol):
-    """What `setup_for` needs of a `Workload`."""
+    """The methods of a `Workload` that `setup_for` calls."""
 
     def planned(
         self,
@@ -29,7 +29,7 @@ class Plannable(Protocol):
         attributes: Sequence[str] = (),
         uncertain: Uncertainty | None = None,
     ) -> Plan:
-        """Return how the workload is run."""
+        """Return the plan of the workload."""
 
     def timed(self, options: RunOptions, numbers: bool, fine: bool) -> RunOptions:
         """Return options with the clock for times that are numbers or have nanoseconds."""

@@ -1,4 +1,4 @@
-"""What a stream with a source and a sink did in each micro-batch, for displays and metrics."""
+"""The progress of a stream in each micro-batch, for displays and metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RATE_SECONDS = 10.0  # over which events per second are counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamProgress:
-    """What happened in a micro-batch, and how the stream is after it.
+    """Counts of a micro-batch, and the state of the stream after it.
 
     events: that were read; rejected and late ones are among them. rows: of results, by query.
     watermark, greatest: as times of the input; None before the first event. waiting: events that
@@ -45,16 +45,16 @@ class StreamProgress:
 
     @property
     def bursts(self) -> int:
-        """How many bursts queries could share."""
-        return sum(one.bursts for one in self.sharing)
+        """The number of bursts that queries could share."""
+        return sum(counts.bursts for counts in self.sharing)
 
     @property
     def shared(self) -> int:
-        """How many bursts queries shared."""
-        return sum(one.shared for one in self.sharing)
+        """The number of bursts that queries shared."""
+        return sum(counts.shared for counts in self.sharing)
 
     def facts(self) -> dict[str, Any]:
-        """Return all that is known as a dict, for logs."""
+        """Return all fields as a dict, for logs."""
         return asdict(self) | {"bursts": self.bursts, "shared": self.shared}
 
 
@@ -77,20 +77,22 @@ def summed_bursts(parts: Iterable[BurstCounts]) -> tuple[BurstCounts, ...]:
 def bursts_since(
     before: Iterable[BurstCounts], after: Iterable[BurstCounts]
 ) -> tuple[BurstCounts, ...]:
-    """Return by how much the counts have grown; a plan may have been dropped in between.
+    """Return the growth of the counts; a plan may have been dropped in between.
 
     >>> bursts_since([BurstCounts("T+", ("a", "b"), 3, 1)], [BurstCounts("T+", ("a", "b"), 5, 2)])
     (BurstCounts(pattern='T+', queries=('a', 'b'), bursts=2, shared=1),)
     """
-    was = {(one.pattern, one.queries): one for one in summed_bursts(before)}
+    was = {(counts.pattern, counts.queries): counts for counts in summed_bursts(before)}
     grown = []
-    for one in summed_bursts(after):
-        old = was.get((one.pattern, one.queries), BurstCounts(one.pattern, one.queries, 0, 0))
+    for counts in summed_bursts(after):
+        old = was.get(
+            (counts.pattern, counts.queries), BurstCounts(counts.pattern, counts.queries, 0, 0)
+        )
         grown.append(
             replace(
-                one,
-                bursts=max(0, one.bursts - old.bursts),
-                shared=max(0, one.shared - old.shared),
+                counts,
+                bursts=max(0, counts.bursts - old.bursts),
+                shared=max(0, counts.shared - old.shared),
             )
         )
     return tuple(grown)
@@ -98,7 +100,7 @@ def bursts_since(
 
 @dataclass(slots=True)
 class ProgressLog:
-    """The progress of the last micro-batches, and totals since the stream was started."""
+    """The progress of recent micro-batches, and totals since the stream was started."""
 
     recent: deque[StreamProgress] = field(default_factory=lambda: deque(maxlen=RECENT))
     batches: int = 0
@@ -126,8 +128,8 @@ class ProgressLog:
         if len(self.recent) < 2:
             return 0.0
         last = self.recent[-1].finished
-        batches = [one for one in self.recent if one.finished >= last - RATE_SECONDS]
+        batches = [batch for batch in self.recent if batch.finished >= last - RATE_SECONDS]
         if len(batches) < 2:
             batches = list(self.recent)[-2:]
         seconds = last - batches[0].finished
-        return sum(one.events for one in batches[1:]) / seconds if seconds > 0 else 0.0
+        return sum(batch.events for batch in batches[1:]) / seconds if seconds > 0 else 0.0

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from elsinore.runtime.arranged import presented
 from elsinore.runtime.live.setup import PassSetup
+from elsinore.runtime.presentation import presented
 from elsinore.runtime.times import TimeKind
 
 
 class PassResults:
-    """Computes the rows of a pass's queries, as users see them.
+    """Computes the result rows of a pass's queries.
 
     time: the kind of times that results have. forms: the form of each query's result, by number.
     """
@@ -28,17 +28,17 @@ class PassResults:
     def finished(self, rows: Iterable[pa.RecordBatch]) -> dict[int, pa.Table]:
         """Return results by the queries' numbers, times in ticks; queries without rows are absent.
 
-        rows: what buckets yielded at one watermark, as `Outputs` has it: all partial outputs of
-        each group and window. Or only those of some groups, or some queries.
+        rows: what buckets yielded at one watermark, in the columns of `Outputs`: all partial
+        outputs of each group and window, possibly only of some groups or some queries.
         """
         by_query: dict[int, list[pa.RecordBatch]] = {}
         for batch in rows:
             numbers = batch.column("query").to_numpy()
             for number in np.unique(numbers).tolist():
-                of_query = batch
+                query_rows = batch
                 if not (numbers == number).all():
-                    of_query = batch.filter(pc.equal(batch.column("query"), number))
-                fields = self._outputs.fields_of(number, of_query)
+                    query_rows = batch.filter(pc.equal(batch.column("query"), number))
+                fields = self._outputs.fields_of(number, query_rows)
                 by_query.setdefault(number, []).append(fields)
         results: dict[int, pa.Table] = {}
         for finish in self._finishes:

@@ -1,4 +1,4 @@
-"""What live runs need to know of a workload: planned once, and pickled to wherever buckets are.
+"""The setup of a live run: planned once from a workload, and pickled to all buckets.
 
 A `LiveSetup` is planned on the driver from a plan and the schema of the events. It has one
 `PassSetup` for each pass, i.e. for units with the same key; a `Bucket` needs its pass's alone.
@@ -20,7 +20,7 @@ from elsinore.plan.unit import fingerprint
 from elsinore.runtime.columnar import Layout
 from elsinore.runtime.fields import names_with_dots, schema_with_fields
 from elsinore.runtime.finishing import Finish, Outputs
-from elsinore.runtime.live.events import EventReader, attribute_types, time_of
+from elsinore.runtime.live.events import EventReader, attribute_types, time_kind
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.schema import plain_type, schema_of
 from elsinore.runtime.times import TimeKind
@@ -54,7 +54,7 @@ class PassSetup:
         return tuple(name for unit in self.units for name in unit.names)
 
     def finishes(self) -> list[Finish]:
-        """Return what computes the results of each family of queries."""
+        """Return the objects that compute the results of each family of queries."""
         return [
             Finish(unit, tuple(family), types)
             for unit, types in zip(self.units, self.types, strict=True)
@@ -73,7 +73,7 @@ class PassSetup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSetup:
-    """What a live run needs to know of a workload and its events.
+    """The plan of a live run over events of a schema.
 
     schema: of the events as they are read. names: of the queries, by their numbers. time: the kind
     of times that results have. options: how events are read. fields: names of attributes that may
@@ -88,7 +88,7 @@ class LiveSetup:
     fields: tuple[str, ...] = ()
 
     def reader(self) -> EventReader:
-        """Return what reads events of this schema, for all passes."""
+        """Return the reader of events of this schema, for all passes."""
         units = tuple(of_pass.units for of_pass in self.passes)
         return EventReader(
             schema=self.schema, options=self.options, passes=units, fields=self.fields
@@ -121,7 +121,7 @@ def plan_live(
         for together, events in zip(units, nothing, strict=True)
     ]
     names = tuple(query.name for query in plan.workload)
-    time = time_of(schema, options)
+    time = time_kind(schema, options)
     return LiveSetup(
         passes=tuple(passes),
         names=names,
@@ -133,7 +133,7 @@ def plan_live(
 
 
 def column_meanings(setup: PassSetup) -> list[str]:
-    """Return what each of the layout's columns means, whatever other units the pass has.
+    """Return the meaning of each of the layout's columns, independent of the pass's other units.
 
     In a saved state columns have these names, so that it is read by a setup with fewer units.
     """

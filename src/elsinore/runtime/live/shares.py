@@ -1,4 +1,4 @@
-"""Which bucket each event belongs to."""
+"""Dividing events into buckets by key."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LENGTH = struct.Struct("<I")
 
 
 def pack_state(owner: str, facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
-    """Return facts (JSON values) and parts as bytes that say whose state they are.
+    """Return facts (JSON values) and parts as bytes that name the state's owner.
 
     >>> blob = pack_state("an example", {"queries": ["q"]}, {"a": b"12", "b": b""})
     >>> facts, parts = unpack_state("an example", blob)
@@ -36,7 +36,7 @@ def pack_state(owner: str, facts: Mapping[str, Any], parts: Mapping[str, bytes])
 
 
 def unpack_state(owner: str, blob: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
-    """Return the facts and parts of `pack_state`.
+    """Return the facts and parts that `pack_state` packed.
 
     Raises StateError if the bytes are damaged, of another version, or of another owner.
     """

@@ -15,7 +15,7 @@ from elsinore.runtime.rows import simultaneous
 
 
 class Ties:
-    """Counts the tied events of a unit (`elsinore.operators.ties`) until some have been found.
+    """Counts the tied events of a unit (`elsinore.operators.ties`) until a batch has some.
 
     `count` is the number in the first batch that had some. Events of two batches are not compared:
     all events of a moment come in one batch, unless some of them come when the watermark has
@@ -30,12 +30,12 @@ class Ties:
     def _types(self) -> TieTypes:
         return TieTypes(self._unit)
 
-    def look_at(self, batch: pa.RecordBatch, keys: int) -> None:
+    def observe(self, batch: pa.RecordBatch, keys: int) -> None:
         """Count the tied events of an operator's batch; keys: the number of codes."""
         if self.count or not self._types:
             return
         times, codes = to_numpy(batch.column("time")), to_numpy(batch.column("key"))
-        rows, moments = simultaneous(times, Numbering.of(codes, keys), 1)
+        rows, moments = simultaneous(times, Numbering.from_codes(codes, keys), 1)
         classes = to_numpy(batch.column("class"))[rows]
         wanted = classes >= 0
         if wanted.any():

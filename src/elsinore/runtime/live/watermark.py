@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LONELY = ""  # the partition of a source that has none
+LONELY = ""  # the partition of a source without partitions
 
 
 class Watermark:
@@ -51,7 +51,7 @@ class Watermark:
         self._seen.setdefault(partition, now)
 
     def observe(self, greatest: int, partition: str = LONELY, *, now: float) -> None:
-        """Take note of the greatest time of some events of a partition."""
+        """Record the greatest time of some events of a partition."""
         self._greatest[partition] = max(greatest, self._greatest.get(partition, greatest))
         self._seen[partition] = now
 
@@ -59,7 +59,7 @@ class Watermark:
         """Return the watermark; None if no event has come yet."""
         active = [name for name, seen in self._seen.items() if not self._is_idle(now - seen)]
         if any(name not in self._greatest for name in active):
-            return self._reached  # a partition is still waited for
+            return self._reached  # waiting for a partition
         time = min((self._greatest[name] for name in active), default=None)
         greatest = self.greatest
         if time is None and greatest is not None:  # all are idle

@@ -189,7 +189,7 @@ def task_of(
             layout=layout,
             partitions=partitions,
             stretches=stretches,
-            given_rows=rows_at_once(spark),
+            rows_per_task=rows_at_once(spark),
         ),
         combine=combine,
     )

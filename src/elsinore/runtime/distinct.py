@@ -1,4 +1,4 @@
-"""Rows that are equal, whatever their columns hold: lists and structs too."""
+"""Distinct rows of tables with columns of any type, including lists and structs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from elsinore.arrow import to_arrow, to_numpy, to_scalar, whole
 Ints = NDArray[np.int64]
 
 
-def distinct(table: pa.Table) -> pa.Table:
-    """Return a table's rows, those that equal an earlier one left out.
+def distinct_rows(table: pa.Table) -> pa.Table:
+    """Return a table without rows that equal an earlier row.
 
     Nulls are equal to one another, and so are NaNs; 0.0 equals -0.0.
 
-    >>> distinct(pa.table({"a": [[1, 2], [1], [1, 2]]})).to_pylist()
+    >>> distinct_rows(pa.table({"a": [[1, 2], [1], [1, 2]]})).to_pylist()
     [{'a': [1, 2]}, {'a': [1]}]
     """
     if table.num_rows == 0 or table.num_columns == 0:
@@ -28,7 +28,7 @@ def distinct(table: pa.Table) -> pa.Table:
 
 
 def codes_of(column: pa.Array) -> Ints:
-    """Return a number for each value, equal for equal values alone; below 0 for null."""
+    """Return a code for each value: equal codes for equal values; below 0 for null."""
     column = whole(column)
     kind = column.type
     if pa.types.is_struct(kind):
@@ -91,6 +91,6 @@ def _of_lists(offsets: pa.Array, values: pa.Array, count: int) -> Ints:
 
 
 def _numbered(rows: Ints) -> Ints:
-    """Return a number for each row of a matrix, equal for equal rows alone."""
+    """Return a code for each row of a matrix: equal codes for equal rows."""
     _, numbers = np.unique(rows, axis=0, return_inverse=True)
     return np.asarray(numbers, dtype=np.int64).reshape(len(rows))

@@ -1,4 +1,4 @@
-"""Why a quantitative query has no value over a table: where its events leave the query's rate."""
+"""Explaining why a quantitative query has no value: the first event that its rate excludes."""
 
 from __future__ import annotations
 
@@ -12,56 +12,55 @@ from elsinore.automata import Nfa
 from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.regex import Predicate, automaton, predicates, written
 from elsinore.quantitative.runnable import Runnable
-from elsinore.runtime.streams import bits
+from elsinore.runtime.predicate_bits import bits
 from elsinore.words import count
 
-LOOKED_AT = 10_000  # events of the first stream
-SHOWN = 5  # predicates that could have gone on
+EXAMINED = 10_000  # events of the first stream
+SHOWN = 5  # predicates that would have matched
 
 
 def why_no_value(query: Runnable, table: pa.Table, codes: Any, named: Sequence[str]) -> str | None:
-    """Return where the table's first stream leaves the query's rate, and what would have gone on.
+    """Return a message with the first event that does not match the query's rate.
 
-    Row i is of the stream `codes[i]`; an event is shown by its columns `named`. None where there
-    are no events, where 10,000 of them do not tell, and where predicates in plain Python would have
-    to be asked.
+    Row i belongs to stream `codes[i]`; an event is shown by its columns `named`. Return None if
+    there are no events, if the first 10,000 events match, and if predicates are plain Python.
     """
     rate = query.stages[0].rate
     leaves = predicates(rate)
     if not table.num_rows or any(leaf.tests for leaf in leaves):
         return None
     stream = table.filter(to_arrow(codes == codes[0]))
-    rows = stream.slice(0, LOOKED_AT)
+    rows = stream.slice(0, EXAMINED)
     nfa = automaton(rate)
     states = [0]
     for row, truth in enumerate(bits(Bits(leaves, ()), rows).tolist()):
         symbols = {leaf.symbol for place, leaf in enumerate(leaves) if truth >> place & 1}
         moves = [move for state in states for move in nfa.outgoing(state)]
         after = sorted({move.target for move in moves if move.symbol in symbols})
-        if not moves:  # the rate never matches, which is told without events
+        if not moves:  # the rate never matches, which is reported without events
             return None
         if not after:
             event = rows.slice(row, 1).select(list(dict.fromkeys(named))).to_pylist()[0]
             shown = ", ".join(f"{name}={value}" for name, value in event.items())
-            begins = f"goes on with {_next(nfa, states, leaves)} after {count(row, 'event')}"
+            expected = f"continues with {_next(nfa, states, leaves)} after {count(row, 'event')}"
             if row == 0:
-                begins = f"begins with {_next(nfa, states, leaves)}"
+                expected = f"begins with {_next(nfa, states, leaves)}"
             return (
-                f"The query has no value over these events: its rate {written(rate)} {begins}, and "
-                f"event {row:,} (counted from 0) is none such: {shown}. A stream that has left "
-                "its rate never comes back. Filter events before, or let the rate take them too."
+                f"The query has no value over these events: its rate {written(rate)} {expected}, "
+                f"but event {row:,} (counted from 0) does not match: {shown}. No later event can "
+                "match either. Filter such events out, or let the rate match them too."
             )
         states = after
     if stream.num_rows > rows.num_rows or nfa.accepting & set(states):
         return None
     return (
-        f"The query has no value over these events: they are the beginning of its rate "
-        f"{written(rate)}, which would have to go on with {_next(nfa, states, leaves)}."
+        f"The query has no value over these events: they match only the beginning of its rate "
+        f"{written(rate)}, which continues with {_next(nfa, states, leaves)}."
     )
 
 
 def _next(nfa: Nfa, states: Iterable[int], leaves: Sequence[Predicate]) -> str:
-    """Return what the rate takes in some states, in words."""
+    """Return the predicates that the rate expects in some states, in words."""
     symbols = {move.symbol for state in states for move in nfa.outgoing(state)}
     names = [written(leaf) for leaf in leaves if leaf.symbol in symbols]
     if len(names) > SHOWN:

@@ -1,4 +1,4 @@
-"""Quantitative queries over tables: keys, and what is true of the rows' predicates."""
+"""Bits of quantitative queries' predicates for rows of tables, and running queries over rows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from elsinore.quantitative.rows import Runs, concatenated
 from elsinore.quantitative.runnable import Runnable
 from elsinore.runtime.classify import type_numbers
 
-SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's memory
-SHARE = 4  # times as many rows as there are streams: each slice costs a little for each of them
+SLICE = 1 << 17  # rows that are run at a time: their columns stay in the processor's cache
+SHARE = 4  # rows per stream in a slice, at least: each slice has a cost per stream
 
 
-def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
-    """Return the attributes that a query's predicates ask for, of events that have `names`.
+def attributes_read_by(query: Runnable, names: Sequence[str]) -> set[str]:
+    """Return the attributes that a query's predicates read.
 
-    Raises QuerySemanticError for one that they do not have.
+    Raises QuerySemanticError for an attribute that is not among the events' `names`.
     """
     attributes: set[str] = set()
     for leaf in bits_of(query.stages[0]).told:
@@ -40,35 +40,36 @@ def attributes_asked(query: Runnable, names: Sequence[str]) -> set[str]:
     return attributes
 
 
-def bits(told: Bits, table: pa.Table) -> Any:
-    """Return, as an array, what is true of each row of the predicates that have a bit."""
-    return Teller.of(told).bits(table)
+def bits(predicates: Bits, table: pa.Table) -> Any:
+    """Return an array of the predicates' bits for each row of a table."""
+    return PredicateBits.from_predicates(predicates).bits(table)
 
 
 @dataclass(slots=True)
-class Teller:
-    """Tells what is true of rows: what depends on the predicates alone is worked out once.
+class PredicateBits:
+    """Computes predicates' bits of rows; what depends only on the predicates is computed once.
 
-    of_types: for each of the types `names`, and last for any other, the bits of those predicates
-    that ask for nothing but which of them it is.
+    by_type: for each of the types `names`, and last for any other type, the bits of predicates that
+    only compare the type with names.
     """
 
     leaves: tuple[_Leaf, ...]
     kind: Any
     names: tuple[str, ...]
-    of_types: Any
+    by_type: Any
 
     @classmethod
-    def of(cls, bits_of: Bits) -> Teller:
-        """Return what tells of some predicates."""
+    def from_predicates(cls, predicates: Bits) -> PredicateBits:
+        """Prepare the computation of predicates' bits."""
         leaves = tuple(
-            _Leaf.of(leaf, 1 << place, bits_of.kind) for place, leaf in enumerate(bits_of.told)
+            _Leaf.from_predicate(leaf, 1 << place, predicates.kind)
+            for place, leaf in enumerate(predicates.told)
         )
-        alike = [leaf for leaf in leaves if leaf.tells_type]
+        type_leaves = [leaf for leaf in leaves if leaf.reads_only_type]
         names = sorted(
             {
                 str(constant.value)
-                for leaf in alike
+                for leaf in type_leaves
                 for node in ex.walk(leaf.predicate.condition)
                 for constant in (node.choices if isinstance(node, ex.InList) else (node,))
                 if isinstance(constant, ex.Literal) and isinstance(constant.value, str)
@@ -76,63 +77,65 @@ class Teller:
         )
         unknown = max(names, key=len, default="") + "?"
         each_once = {TYPE: to_arrow([*names, unknown])}
-        table: Any = np.zeros(len(names) + 1, bits_of.kind)
-        for leaf in alike:
+        table: Any = np.zeros(len(names) + 1, predicates.kind)
+        for leaf in type_leaves:
             table = table + leaf.bits(each_once, len(names) + 1)
-        return cls(leaves, bits_of.kind, tuple(names), table)
+        return cls(leaves, predicates.kind, tuple(names), table)
 
     def bits(self, table: pa.Table) -> Any:
         """Return the bits of each row of a table.
 
-        Raises QuerySemanticError for an attribute that it does not have, InputError for rows
-        without a type where one is asked for.
+        Raises QuerySemanticError for a missing attribute, InputError for rows without a type if a
+        predicate reads the type.
         """
         columns: dict[str, pa.Array] = {}
         total: Any = None
-        by_type = False
+        reads_types = False
         for leaf in self.leaves:
             for name in leaf.reads:
                 if name not in columns:
                     columns[name] = _column(table, name, leaf.predicate)
-            if leaf.tells_type and is_text(columns[TYPE].type):
-                by_type = True
+            if leaf.reads_only_type and is_text(columns[TYPE].type):
+                reads_types = True
                 continue
             bits = leaf.bits(columns, table.num_rows)
             total = bits if total is None else total + bits
-        if by_type:
+        if reads_types:
             types = columns[TYPE]
-            of_types = self.of_types[type_numbers(types, self.names).astype(np.intp)]
-            return of_types if total is None else total + of_types
+            type_bits = self.by_type[type_numbers(types, self.names).astype(np.intp)]
+            return type_bits if total is None else total + type_bits
         return np.zeros(table.num_rows, self.kind) if total is None else total
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A predicate, its bit in arrays of a kind, and the attributes that it asks for.
+    """A predicate, its bit in arrays of a kind, and the attributes that it reads.
 
-    tells_type: whether it asks for nothing but whether the type is one of some names.
+    reads_only_type: it only compares the type with names.
     """
 
     predicate: Predicate
     bit: int
     kind: Any
     reads: tuple[str, ...]
-    tells_type: bool
+    reads_only_type: bool
 
     @classmethod
-    def of(cls, leaf: Predicate, bit: int, kind: Any) -> _Leaf:
+    def from_predicate(cls, leaf: Predicate, bit: int, kind: Any) -> _Leaf:
         reads = tuple(sorted({str(read.name) for read in ex.attributes(leaf.condition)}))
-        tells = reads == (TYPE,) and kind is not object and _tells_names(leaf.condition)
-        return cls(leaf, bit, kind, reads, tells)
+        reads_only_type = (
+            reads == (TYPE,) and kind is not object and _compares_with_names(leaf.condition)
+        )
+        return cls(leaf, bit, kind, reads, reads_only_type)
 
     def bits(self, columns: Mapping[str, pa.Array], rows: int) -> Any:
-        """Return the predicate's bit where it holds."""
+        """Return the predicate's bit for rows where it is true, else 0."""
         truth = _truth(self.predicate, columns, rows).astype(self.kind)
         return truth if self.bit == 1 else truth * self.bit
 
 
 def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
-    """Return a column that a predicate asks for."""
+    """Return a column that a predicate reads."""
     if name not in table.column_names:
         raise unknown(name, table.column_names, leaf.name)
     column = whole(table[name])
@@ -140,13 +143,13 @@ def _column(table: pa.Table, name: str, leaf: Predicate) -> pa.Array:
         number = column.null_count
         raise InputError(
             f"{number} {'event has' if number == 1 else 'events have'} no type, and "
-            f"{leaf.name} asks for it. Drop such events, or give them a type."
+            f"{leaf.name} reads it. Drop such events, or give them a type."
         )
     return column
 
 
-def _tells_names(condition: ex.Expression) -> bool:
-    """Return whether a condition on the type asks only which of some names it is."""
+def _compares_with_names(condition: ex.Expression) -> bool:
+    """Return whether a condition on the type only compares it with names."""
     for node in ex.walk(condition):
         match node:
             case ex.Binary(ex.Operator.EQ | ex.Operator.NE, ex.Attribute(), ex.Literal(str())):
@@ -174,29 +177,29 @@ def _truth(leaf: Predicate, columns: Mapping[str, pa.Array], rows: int) -> Any:
 def run_rows(
     query: Runnable, table: pa.Table, codes: Any, count: int, *, compiled: bool
 ) -> tuple[Any, pa.Array]:
-    """Run a query over rows, row i of the stream `codes[i]`; return where there are values."""
+    """Run a query over rows, row i of stream `codes[i]`; return the rows with values, and these."""
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
     runs = Runs(query.machines, types, compiled=compiled, tell=bits)
-    tell = Teller.of(runs.bits)
+    predicates = PredicateBits.from_predicates(runs.bits)
     in_slices = count == 1 or runs.is_compiled
     step = max(SLICE, SHARE * count) if in_slices else max(1, table.num_rows)
     places: list[Any] = [np.zeros(0, np.int64)]
     values: list[pa.Array] = []
     for begin in range(0, table.num_rows, step):
         part = table.slice(begin, step)
-        run = runs.run(part, tell.bits(part), codes[begin : begin + step], count)
+        run = runs.run(part, predicates.bits(part), codes[begin : begin + step], count)
         places.append(run.places + begin)
         values += [] if run.values is None else [run.values]
     return np.concatenate(places), concatenated(values)
 
 
 def check_names(fields: Sequence[str], taken: Sequence[str]) -> None:
-    """Raise QuerySemanticError where a field of values is called like a column of keys or times."""
+    """Raise QuerySemanticError if a field of values has the name of a column of keys or times."""
     for name in fields:
         if name in taken:
             raise QuerySemanticError(
-                f"The values have a field '{name}', and so is a key, or the time, of the next "
-                "query's items called. Give the field another name."
+                f"The values have a field '{name}', which is also the name of a key, or of the "
+                "time, of the next query's items. Give the field another name."
             )
 
 
@@ -208,15 +211,14 @@ def check_by(by: Sequence[str], schema: Schema) -> None:
             raise unknown(name, schema.names, "by")
         if name == VALUE:
             raise QuerySemanticError(
-                f"by '{name}': so the query's values are called in the result. Give the attribute "
-                "another name."
+                f"by '{name}': the result's column of values has this name. Rename the attribute."
             )
         if (reason := no_key(kind)) is not None:
             raise QuerySemanticError(f"by '{name}': {reason}")
 
 
 def unknown(name: str, names: Sequence[str], reader: str) -> QuerySemanticError:
-    """Return the error that `reader` asks for a name that the events do not have."""
+    """Return the error for a name that `reader` reads and the events do not have."""
     quoted = name.startswith("'")
     constant = " A type of all events is no column: let predicates be qre.any." if quoted else ""
     return QuerySemanticError(

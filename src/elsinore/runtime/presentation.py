@@ -1,4 +1,4 @@
-"""A result's rows as its form asks for them: equal ones once, so many of them, in order."""
+"""The rows of a result as its form requires: distinct, sorted, limited, times converted."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import pyarrow.compute as pc
 from elsinore.arrow import whole
 from elsinore.operators import ResultForm
 from elsinore.operators.order import in_order
-from elsinore.runtime.alike import distinct
 from elsinore.runtime.chunks import plain
+from elsinore.runtime.distinct import distinct_rows
 from elsinore.runtime.times import TimeKind, from_ticks, kind_of_bounds
 
 
-def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.Table:
-    """Return the rows of a result that are given, sorted unless `ordered` is false.
+def arrange_rows(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.Table:
+    """Return a result's rows made distinct, limited, and sorted unless `ordered` is false.
 
     >>> form = ResultForm(schema=pa.schema({"n": pa.int64()}), order=("n",), distinct=True)
-    >>> arranged(pa.table({"n": [2, None, 1, 2]}), form)["n"].to_pylist()
+    >>> arrange_rows(pa.table({"n": [2, None, 1, 2]}), form)["n"].to_pylist()
     [1, 2, None]
     """
     if form.distinct:
-        table = distinct(table)
+        table = distinct_rows(table)
     if form.limit is not None:
         table = table.slice(0, form.limit)
     if not ordered or not form.order or table.num_rows < 2:
@@ -33,7 +33,7 @@ def arranged(table: pa.Table, form: ResultForm, *, ordered: bool = True) -> pa.T
 
 
 def presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
-    """Return a finished result as users see it: times of the input's kind, rows arranged."""
+    """Return a finished result as users see it: times of the input's kind, rows arrange_rows."""
     for name, window in form.times.items():
         column = table.column(name)
         shown_kind = kind_of_bounds(kind, window)
@@ -42,4 +42,4 @@ def presented(table: pa.Table, form: ResultForm, kind: TimeKind) -> pa.Table:
         else:
             shown = from_ticks(column, shown_kind)
         table = table.set_column(table.column_names.index(name), name, shown)
-    return arranged(table, form)
+    return arrange_rows(table, form)

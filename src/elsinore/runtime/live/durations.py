@@ -1,4 +1,4 @@
-"""Lengths of time that options of live streams name, in ticks and in seconds."""
+"""Durations in options of live streams, converted to ticks or seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Length = str | int | float | timedelta
 
 
 def ticks_of(length: Length, clock: Clock, name: str) -> int:
-    """Return a length of event time in ticks of a clock, rounded up.
+    """Return a duration of event time in ticks of a clock, rounded up.
 
     A bare number counts in the unit of times that are numbers; for timestamps, a unit must be
     written. `name` is that of the option. Raises InputError for anything that is not a length.
@@ -34,7 +34,7 @@ def ticks_of(length: Length, clock: Clock, name: str) -> int:
 
 
 def seconds_of(length: Length, name: str) -> float:
-    """Return a length of time on the machine's clock in seconds; bare numbers are seconds.
+    """Return a duration of the machine's clock in seconds; bare numbers are seconds.
 
     >>> seconds_of("2 minutes", "idle_timeout"), seconds_of(1.5, "idle_timeout")
     (120.0, 1.5)
@@ -43,7 +43,7 @@ def seconds_of(length: Length, name: str) -> float:
 
 
 def _microseconds(length: Length, name: str) -> tuple[Fraction, bool]:
-    """Return a length in microseconds, and whether it is a number without a unit."""
+    """Return a duration in microseconds, and whether it is a number without a unit."""
     if isinstance(length, timedelta):
         microseconds, is_bare = Fraction(length // timedelta(microseconds=1)), False
     elif isinstance(length, str):

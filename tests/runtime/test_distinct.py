@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elsinore.runtime.alike import distinct
+from elsinore.runtime.distinct import distinct_rows
 
 NUMBERS = st.sampled_from([None, 0.0, -0.0, 1.0, math.nan])
 KIND = pa.struct([("x", pa.float64()), ("y", pa.list_(pa.float64()))])
@@ -43,5 +43,5 @@ def test_the_first_of_equal_rows_is_kept(rows):
     kept = {}
     for row in table.to_pylist():
         kept.setdefault(mark(row), row)
-    found = distinct(table).to_pylist()
+    found = distinct_rows(table).to_pylist()
     assert [mark(row) for row in found] == list(kept)
