@@ -363,7 +363,7 @@ def no_column(name: str, what: str, names: Sequence[str]) -> str:
     >>> no_column("tme", "time", ["time", "type"]).splitlines()[0][:80]
     "The events have no column 'tme', read for the time. Did you mean 'time'? Columns"
     """
-    how = f" Name the column that holds the {what} with {option(what)}." if name == what else ""
+    how = f" Name the column that has the {what} with {option(what)}." if name == what else ""
     if what == "type" and nearest_choice(name, names) is None:
         text = f"'{'Trade' if name == what else name}'"
         shown = option(what, f'"{text}"' if is_on_the_command_line() else text)

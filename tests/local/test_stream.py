@@ -199,7 +199,7 @@ def test_a_checkpoint_of_the_other_engine_is_refused(tmp_path: Path) -> None:
     pq.write_table(drawn_events(Drawn(2)), tmp_path / "in" / "0.parquet")
     checkpoint = Checkpoint(tmp_path / "checkpoint")
     checkpoint.prepare()
-    checkpoint.keep_stream("spark", {"queries": {}})
+    checkpoint.save_stream("spark", {"queries": {}})
     with pytest.raises(StateError, match="is of the engine spark"):
         stream_of(tmp_path, FilesSink(tmp_path / "out"))
 

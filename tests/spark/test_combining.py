@@ -42,9 +42,9 @@ from elsinore.spark.partition import RunOperators
 from elsinore.spark.scan import combined as choice
 from elsinore.spark.scan import files, ranges, tasks
 from elsinore.spark.scan.combined import combining, spared
-from elsinore.spark.scan.files import FileColumn, RowGroup, look_at, splits
-from elsinore.spark.scan.looking import judged, row_groups_of
+from elsinore.spark.scan.files import FileColumn, RowGroup, row_groups_in, splits
 from elsinore.spark.scan.parts import in_time_order
+from elsinore.spark.scan.selection import judged, row_groups_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
 from elsinore.spark.scan.tasks import ScanAndPack
 from elsinore.spark.spreading import Share, stretches_of
@@ -81,8 +81,8 @@ def results(
         strict=True,
         columns=by_name,
     )
-    looked = look_at([str(path)], columns, partial(judged, skipping, options))
-    parts = splits(in_time_order(looked.groups), tasks)
+    selection = row_groups_in([str(path)], columns, partial(judged, skipping, options))
+    parts = splits(in_time_order(selection.groups), tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
         found = combining(units, parts, options)
@@ -126,7 +126,7 @@ def results(
         again=scan.again,
         share=None
         if stretches is None or not stretches.crossing
-        else Share.of(units, stretches, PARTITIONS),
+        else Share.from_units(units, stretches, PARTITIONS),
     )
     partials: list[pa.RecordBatch] = []
     for partition in range(PARTITIONS):
@@ -536,7 +536,7 @@ def test_daily_files_are_combined_whatever_their_names(
     with workload.run(str(tmp_path), spark=spark) as found:
         check_rows(found, workload.run(table))
         (counted,) = found.statistics
-    assert [looked.not_combined for looked in predicted] == [counted.not_combined] == [""]
+    assert [selection.not_combined for selection in predicted] == [counted.not_combined] == [""]
     assert counted.combined > 0.6 * len(table)
 
 

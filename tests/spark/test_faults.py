@@ -24,7 +24,7 @@ from elsinore.errors import InputError
 from elsinore.runtime.columnar import Layout, Merging, Packing
 from elsinore.runtime.columnar.runs import LOCAL_DIRECTORIES
 from elsinore.spark import passes, shuffle
-from elsinore.spark.quiet import tasks_heard
+from elsinore.spark.quiet import task_errors
 from elsinore.spark.workers import shipped
 from elsinore.workload import Workload
 
@@ -127,14 +127,14 @@ TAKE_OUT = "Take the file out, or write it again."
     ids=["a worker", "the JVM", "damaged", "damaged, no cause", "another type"],
 )
 def test_a_file_that_cannot_be_read_is_told_in_a_line(text: str, sentence: str) -> None:
-    with pytest.raises(InputError) as failure, tasks_heard():
+    with pytest.raises(InputError) as failure, task_errors():
         raise PySparkException(text)
     assert str(failure.value).startswith(sentence)
     assert len(str(failure.value).splitlines()) == 1
 
 
 def test_what_else_spark_fails_of_is_left_as_it_is() -> None:
-    with pytest.raises(PySparkException, match="out of memory"), tasks_heard():
+    with pytest.raises(PySparkException, match="out of memory"), task_errors():
         raise PySparkException("out of memory")
 
 

@@ -87,7 +87,7 @@ def test_without_any_java_the_error_says_what_was_found_and_what_to_do(machine, 
     ("script", "reason"),
     [
         ("#!/bin/sh\necho cannot load libjli >&2; exit 127\n", "status 127: cannot load libjli"),
-        ("#!/bin/sh\necho hello\n", "does not say its version"),
+        ("#!/bin/sh\necho hello\n", "does not print its version"),
         ("#!/no/such/shell\n", "there is no"),
         ("neither script nor program", "does not run"),
     ],

@@ -159,9 +159,11 @@ def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
     if job.source.format != "parquet" or job.source.streamed:
         return []
     try:
-        from elsinore.spark.scan.looking import row_groups_of  # noqa: PLC0415 - loads PySpark
+        from elsinore.spark.scan.selection import row_groups_of  # noqa: PLC0415 - loads PySpark
     except ImportError:  # no Spark here
         return []
     files = [str(file.path.resolve()) for file in job.source.files]
-    looked = row_groups_of(plan, files, job.options()) or []
-    return [RowGroups(len(look.groups), look.skipped, look.not_combined or None) for look in looked]
+    selection = row_groups_of(plan, files, job.options()) or []
+    return [
+        RowGroups(len(look.groups), look.skipped, look.not_combined or None) for look in selection
+    ]

@@ -43,7 +43,7 @@ try:
 
     from elsinore.spark.expressions import quoted
     from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
-    from elsinore.spark.quiet import first_line, loggers, said_in_task
+    from elsinore.spark.quiet import error_in_task, first_line, loggers
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -151,7 +151,7 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
         bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))
-        report = report or overflow_report(error) or said_in_task(error)
+        report = report or overflow_report(error) or error_in_task(error)
         if report is None:
             raise
         raise InputError(report) from error

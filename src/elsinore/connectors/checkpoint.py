@@ -78,7 +78,7 @@ class Checkpoint:
             )
         return facts
 
-    def keep_stream(self, engine: str, facts: Mapping[str, Any]) -> None:
+    def save_stream(self, engine: str, facts: Mapping[str, Any]) -> None:
         """Keep what the stream is."""
         self._write("stream.json", {"version": VERSION, "engine": engine, **facts})
 
@@ -95,7 +95,7 @@ class Checkpoint:
         """Return how far the stream is; empty before the first micro-batch."""
         return self._read("progress.json") or {}
 
-    def keep_progress(self, facts: Mapping[str, Any]) -> None:
+    def save_progress(self, facts: Mapping[str, Any]) -> None:
         """Keep how far the stream is."""
         self._write("progress.json", facts)
 

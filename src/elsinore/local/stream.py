@@ -116,7 +116,7 @@ class LocalStream:
             self._live = self._continued(planner, blob, options)
         self._live.now, self._live.today = lambda: self._now, lambda: self._wall
         self._unfinished = self._begun_before()
-        checkpoint.keep_stream(ENGINE, {"queries": planner.meanings})
+        checkpoint.save_stream(ENGINE, {"queries": planner.meanings})
         self._is_first = True  # micro-batch since the start
         self._early_at = self._idle_since = time.monotonic()
         self._clock_zero = time.monotonic() - self._now

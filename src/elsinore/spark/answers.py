@@ -1,8 +1,8 @@
 """Results of the queries of a pass: one job over the events finishes all of them.
 
-Tasks pack the rows of all queries (`elsinore.spark.finishing`), and Spark keeps what they packed.
-Whoever asks for the rows of one query here gets them all fetched at once, as far as they are small;
-data frames take those of their query from what is kept.
+Tasks pack the rows of all queries (`elsinore.spark.finishing`), and Spark persists the packed rows.
+Reading the rows of one query fetches those of all small results at once; data frames select their
+query's rows from the persisted ones.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from elsinore.runtime.presentation import arrange_rows
 from elsinore.runtime.result import Result
 from elsinore.spark.expressions import quoted
 from elsinore.spark.finishing import Unpack, unpacked
-from elsinore.spark.quiet import tasks_heard
+from elsinore.spark.quiet import task_errors
 from elsinore.spark.times import SparkTime
 from elsinore.spark.workers import shipped
 
-LARGEST_LIMIT = 2**31 - 1  # that Spark's `limit` takes
+LARGEST_LIMIT = 2**31 - 1  # of Spark's `limit`
 INLINE_BYTES = 1 << 28  # of a pass's results that are fetched at once
 # of a data frame: what computes its rows
 ACTIONS = frozenset(
@@ -50,7 +50,7 @@ _PLAIN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presented:
-    """How a query's finished rows are shown: times of the input's kind, in order if asked for."""
+    """Converts finished rows to a query's result: times of the input's kind, sorted on request."""
 
     form: ResultForm
     time: SparkTime
@@ -63,7 +63,7 @@ class Presented:
 
     @property
     def schema(self) -> T.StructType:
-        """The columns that are shown."""
+        """The columns of the result."""
         shown = T.StructType()
         for column in self.raw.fields:
             if column.name in self.form.times:
@@ -75,7 +75,7 @@ class Presented:
         return shown
 
     def frame(self, rows: DataFrame) -> DataFrame:
-        """Return finished rows, in a data frame, as they are shown."""
+        """Return the result of finished rows in a data frame."""
         form = self.form
         columns = []
         for name in self.raw.names:
@@ -94,7 +94,7 @@ class Presented:
         return shown.orderBy(*order) if order and self.ordered else shown
 
     def table(self, table: pa.Table, zone: str) -> pa.Table:
-        """Return finished rows that were fetched as `frame(...).toArrow()` gives them."""
+        """Return the result of fetched finished rows, equal to `frame(...).toArrow()`."""
         form = self.form
         for name, window in form.times.items():
             place = table.schema.get_field_index(name)
@@ -108,54 +108,54 @@ class Presented:
 class Answers:
     """The results of a pass's queries, packed by its tasks in `packed` (see `ANSWERS`).
 
-    Spark keeps what is packed where data frames are made of it, and where results that are too
-    large to be fetched would be `dear` to compute again. When results have been fetched,
-    `tell_empty` is called with the queries that have no rows.
+    Spark persists the packed rows if data frames read them, and if results too large to be fetched
+    would be `dear` to compute again. When results have been fetched, `on_empty` is called with the
+    queries without rows.
     """
 
     packed: DataFrame
     queries: Mapping[int, Presented]  # by number in the workload
     zone: str  # the session's time zone
     dear: bool
-    tell_empty: Callable[[frozenset[int]], object] | None = None
-    _kept: bool = False
+    on_empty: Callable[[frozenset[int]], object] | None = None
+    _is_persisted: bool = False
     _closed: bool = False
     _fetched: dict[int, pa.Table | None] | None = None
 
     def frame(self, query: int) -> DataFrame:
         """Return a query's result as a data frame."""
-        self._keep()
+        self._persist()
         shown = self.queries[query]
         blobs = self.packed.filter(F.col("query") == query).select("blob")
         return shown.frame(blobs.mapInArrow(shipped(Unpack(shown.form.schema)), shown.raw))
 
     def fetched(self, query: int) -> pa.Table | None:
-        """Return a query's result; None where it is too large to be fetched with all others.
+        """Return a query's result; None if it is too large to be fetched with all others.
 
-        Results of all queries are computed and fetched in one job, when the first is asked for.
+        Results of all queries are computed and fetched in one job, when the first is read.
         """
         if self._fetched is None:
             if self.dear:
-                self._keep()
-            with tasks_heard():
+                self._persist()
+            with task_errors():
                 self._fetched = self._fetch()
-            if self.tell_empty is not None:
+            if self.on_empty is not None:
                 fetched = self._fetched.items()
                 empty = (query for query, rows in fetched if rows is not None and not rows.num_rows)
-                self.tell_empty(frozenset(empty))
+                self.on_empty(frozenset(empty))
         return self._fetched[query]
 
     def close(self) -> None:
-        """Let go of what Spark keeps, and of what was fetched."""
-        if self._kept:
+        """Release persisted and fetched rows."""
+        if self._is_persisted:
             self.packed.unpersist()
-        self._kept, self._closed, self._fetched = False, True, None
+        self._is_persisted, self._closed, self._fetched = False, True, None
 
-    def _keep(self) -> None:
-        if not self._kept and not self._closed:
-            with suppress(PySparkException):  # some Sparks keep nothing: each frame is a pass then
+    def _persist(self) -> None:
+        if not self._is_persisted and not self._closed:
+            with suppress(PySparkException):  # without persistence each frame is a pass of its own
                 self.packed = self.packed.persist(StorageLevel.MEMORY_AND_DISK)
-                self._kept = True
+                self._is_persisted = True
 
     def _fetch(self) -> dict[int, pa.Table | None]:
         small = F.when(F.col("small"), F.col("blob")).alias("blob")
@@ -165,11 +165,11 @@ class Answers:
         for query, blob in zip(here.column(0).to_pylist(), here.column(1), strict=True):
             blobs[query].append(blob)
         tables: dict[int, pa.Table | None] = {}
-        for query, of_query in blobs.items():
+        for query, query_blobs in blobs.items():
             shown = self.queries[query]
-            if all(blob.is_valid for blob in of_query):
+            if all(blob.is_valid for blob in query_blobs):
                 rows = pa.Table.from_batches(
-                    unpacked(of_query, shown.form.schema), shown.form.schema
+                    unpacked(query_blobs, shown.form.schema), shown.form.schema
                 )
                 tables[query] = shown.table(rows, self.zone)
             else:
@@ -178,7 +178,7 @@ class Answers:
 
 
 class Computed(Result):
-    """A query's result on Spark; what computes rows tells what went wrong as `tasks_heard` does."""
+    """A query's result on Spark; methods that compute rows raise errors as `task_errors` does."""
 
     __slots__ = ()
 
@@ -188,25 +188,25 @@ class Computed(Result):
             return attribute
 
         @wraps(attribute)
-        def heard(*arguments: Any, **options: Any) -> Any:
-            with tasks_heard():
+        def with_task_errors(*arguments: Any, **options: Any) -> Any:
+            with task_errors():
                 return attribute(*arguments, **options)
 
-        return heard
+        return with_task_errors
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a pyarrow Table."""
-        with tasks_heard():
+        with task_errors():
             return self.frame.toArrow()
 
     def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Row]:  # noqa: N802, N803
         """Return the rows one by one, as data frames do."""
-        with tasks_heard():
+        with task_errors():
             yield from self.frame.toLocalIterator(prefetchPartitions)
 
 
 class Answer(Computed):
-    """A query's result that is computed together with others: its rows, or its data frame."""
+    """A query's result that is computed together with others, as rows or as a data frame."""
 
     __slots__ = ("_answers", "_frames", "_number")
 
@@ -223,11 +223,11 @@ class Answer(Computed):
 
     @property
     def schema(self) -> T.StructType:
-        """The columns, as the data frame's `schema` tells them."""
+        """The data frame's schema."""
         return self._answers.queries[self._number].schema
 
     def fetched(self) -> pa.Table | None:
-        """Return the rows; None where they are too many to be fetched with all others."""
+        """Return the rows; None if they are too many to be fetched with all others."""
         return self._answers.fetched(self._number)
 
     def to_arrow(self) -> pa.Table:
@@ -241,7 +241,7 @@ class Answer(Computed):
         """Return the rows as Spark's."""
         plain = all(isinstance(column.dataType, _PLAIN) for column in self.schema)
         rows = self.fetched() if plain else None
-        with tasks_heard():
+        with task_errors():
             if rows is None:
                 return self.frame.collect()
             return ArrowTableToRowsConversion.convert(rows, self.schema)
@@ -251,12 +251,12 @@ class Answer(Computed):
         rows = self.fetched()
         if rows is not None:
             return int(rows.num_rows)
-        with tasks_heard():
+        with task_errors():
             return self.frame.count()
 
 
 class Frames(Mapping[str, DataFrame]):
-    """Data frames by the names of queries, each made when it is asked for."""
+    """Data frames by the names of queries, each created when it is first read."""
 
     def __init__(self, makers: Mapping[str, Callable[[], DataFrame]]) -> None:
         self._makers = makers

@@ -1,4 +1,4 @@
-"""Events' classes as a Spark column, so that code generation tells them before the shuffle."""
+"""Events' classes as a Spark column, computed by generated code before the shuffle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of a data frame: what they hold, and whether Spark can send them to Python workers."""
+"""Kinds of a data frame's columns, and whether Spark can send them to Python workers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kind_of_field(field: T.StructField) -> AttributeKind:
 
 
 def kind_of(kind: T.DataType) -> AttributeKind:
-    """Return what a column of a Spark type holds; a user-defined type holds what its SQL type does.
+    """Return the kind of attribute of a Spark type; for a user-defined type that of its SQL type.
 
     >>> kind_of(T.LongType()), kind_of(T.YearMonthIntervalType())
     (<AttributeKind.INTEGER: 'integer'>, <AttributeKind.INTERVAL: 'interval'>)
@@ -53,7 +53,7 @@ def kind_of(kind: T.DataType) -> AttributeKind:
 
 
 def arrow_type_of(kind: T.DataType, zone: str) -> pa.DataType:
-    """Return the Arrow type of a column; of one that is not sent, any type of the same kind.
+    """Return the Arrow type of a column; for columns that are not sent, any type of the same kind.
 
     `zone` is the session's time zone.
 

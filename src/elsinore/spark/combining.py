@@ -1,8 +1,9 @@
 """Combining before the shuffle: a key's events of a pane travel as an action where that is cheaper.
 
 A task that reads its own row groups knows from the files' statistics at which times no other task
-has events. There its events of one key and pane become an action (`elsinore.operators.panes`); what
-else it has travels as it is. The task that merges them lets both act in the order of time.
+has events. Its events of one key and pane at these times become an action
+(`elsinore.operators.panes`); other events travel unchanged. The task that merges them processes
+both in the order of time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from elsinore.runtime.travelling import read_columns
 
 Ints = NDArray[np.int64]
 
-# What work costs, in microseconds of a core; only their ratios decide. Taken on the x86-64 machine
+# Costs in microseconds of a core; only their ratios matter. Measured on the x86-64 machine
 # that the project is developed on, of SEQ(A, B+, C) with COUNT and AVG and of ten such queries with
 # all orders of types (7 and 40 sums, 3 and 13 touched by an event; 3 rows): an event on an action
 # 0.06 and 0.1, in the operator 0.06 and 0.15, in twelve windows 0.11 and 0.36; folding 0.4 and 1.4
@@ -44,9 +45,9 @@ TERM = 0.0055
 
 
 def least_events(size: ActionSize, mode: Combine, *, spared: float = 1.0) -> int | None:
-    """Return how many events of a key and pane are dearer to send than their action; None: none.
+    """Return the number of events of a key and pane from which an action is cheaper; None: never.
 
-    `spared`: the share of them that need not travel then, the others being of use elsewhere too.
+    `spared`: the share of events that need not travel then, as no other unit reads them.
 
     With W windows open, S sums of which an event touches T, and R rows of an action, an event that
     travels costs spared*SENDING + EVENT + T*(STEP + W*WINDOW), one that is combined ACTING +
@@ -67,20 +68,20 @@ def least_events(size: ActionSize, mode: Combine, *, spared: float = 1.0) -> int
 
 
 def panes_of(unit: Unit) -> Panes | str:
-    """Return how a unit's events are combined, or why they cannot be."""
+    """Return the panes by which a unit's events are combined, or the reason why they cannot be."""
     if unit.keeps_all:
         return KEEPS_ALL
     return kind_for(unit).panes(unit)
 
 
 def action_fields(size: ActionSize) -> pa.Schema:
-    """Return the columns of actions: the first and the last moment they stand for, and they."""
+    """Return the columns of actions: their first and last times, and their contents."""
     return pa.schema([("time", pa.int64()), ("last", pa.int64()), ("action", action_type(size))])
 
 
 @dataclass(slots=True, kw_only=True)
 class CombineEvents:
-    """Makes actions of a chunk's events, where a key has at least `least` of them in a pane.
+    """Combines a chunk's events into actions if a key has at least `least` of them in a pane.
 
     That is for one of the `units` of a pass, by its `number`. To the others, events travel as they
     are: those that are combined for the one then have no class for it.
@@ -118,26 +119,26 @@ class CombineEvents:
         """Combine events; rows starts[key] to starts[key + 1] - 1 are a key's, in time order."""
         times = events.column("time").to_numpy()
         if self.orders:
-            key_of = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+            key_of_row = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
             orders = [events.column(name) for name in self.orders]
-            rows = with_ties_ordered(np.arange(len(times)), key_of, times, orders)
+            rows = with_ties_ordered(np.arange(len(times)), key_of_row, times, orders)
             events = events.take(pa.array(rows))
         if len(self.units) == 1:
             left, key, actions = self._combined(starts, events)
             return Combined(left, _chosen(events, left), key, actions)
-        mine = events.column(f"class{self.number}").to_numpy() >= 0
-        of_mine = np.concatenate(([0], np.cumsum(mine)))[starts]
-        not_combined, key, actions = self._combined(of_mine, _chosen(events, mine))
-        of_unit = mine.copy()  # by this unit, of what travels
-        of_unit[mine] = not_combined
-        left = of_unit.copy()
+        is_of_unit = events.column(f"class{self.number}").to_numpy() >= 0
+        unit_starts = np.concatenate(([0], np.cumsum(is_of_unit)))[starts]
+        not_combined, key, actions = self._combined(unit_starts, _chosen(events, is_of_unit))
+        travels_for_unit = is_of_unit.copy()  # by this unit, of what travels
+        travels_for_unit[is_of_unit] = not_combined
+        left = travels_for_unit.copy()
         for number, unit in enumerate(self.units):
             if number != self.number:
                 left |= unit.keeps_all or events.column(f"class{number}").to_numpy() >= 0
         sent = _chosen(events, left)
         name = f"class{self.number}"
         place = sent.schema.get_field_index(name)
-        classes = np.where(of_unit[left], sent.column(place).to_numpy(), -1)
+        classes = np.where(travels_for_unit[left], sent.column(place).to_numpy(), -1)
         kind = sent.schema.field(place)
         sent = sent.set_column(place, kind, pa.array(classes, kind.type))
         return Combined(left, sent, key, actions)
@@ -145,7 +146,7 @@ class CombineEvents:
     def _combined(
         self, starts: Ints, events: pa.RecordBatch
     ) -> tuple[NDArray[np.bool_], Ints, pa.RecordBatch]:
-        """Return which of the unit's events are not combined; the places of actions' keys, they."""
+        """Return the mask of events that are not combined, the actions' keys, and the actions."""
         times = events.column("time").to_numpy()
         begins, ends = self._runs(starts, times)
         batch = pa.RecordBatch.from_pydict(
@@ -178,7 +179,7 @@ class CombineEvents:
         return left, np.searchsorted(starts, stretches.first, side="right") - 1, actions
 
     def _tied(self, starts: Ints, batch: pa.RecordBatch, combined: NDArray[np.bool_]) -> int:
-        """Return how many of the combined events are tied: they have all events of a moment."""
+        """Return the number of combined events that are simultaneous with another of their key."""
         keys = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
         columns = {"key": pa.array(keys), "time": batch["time"], "class": batch["class"]}
         ties = TieCounter(self.unit)
@@ -186,7 +187,7 @@ class CombineEvents:
         return ties.total()
 
     def _runs(self, starts: Ints, times: Ints) -> tuple[Ints, Ints]:
-        """Return where runs of rows that are to be combined begin and end."""
+        """Return the begins and ends of runs of rows to combine."""
         if not len(times):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         panes = self._panes.numbers(times)
@@ -210,14 +211,14 @@ class CombineEvents:
 
 
 def _chosen(events: pa.RecordBatch, which: NDArray[np.bool_]) -> pa.RecordBatch:
-    """Return some of the events; without a copy where they are all or none."""
+    """Return the selected events, without a copy if all or none are."""
     if which.all():
         return events
     return events.filter(pa.array(which)) if which.any() else events.slice(0, 0)
 
 
 def shared_times(ranges: list[tuple[int, int]]) -> Ints:
-    """Return the moments that lie in several of some ranges (first, last), as stretches.
+    """Return the times in more than one of the ranges (first, last), as disjoint stretches.
 
     >>> shared_times([(0, 5), (5, 9), (20, 30), (7, 8)]).tolist()
     [5, 6, 7, 9]
@@ -235,7 +236,7 @@ def shared_times(ranges: list[tuple[int, int]]) -> Ints:
 
 
 def apart(ranges: list[tuple[int, int]], rows: list[int], shared: Ints) -> float:
-    """Return the share of rows that lie outside shared moments, if they are spread evenly."""
+    """Return the share of rows outside of shared times, assuming that they are spread evenly."""
     begins, ends = shared[::2], shared[1::2]
     total = 0.0
     for (first, last), count in zip(ranges, rows, strict=True):

@@ -96,7 +96,7 @@ def received(name: str) -> bytes | None:
     return read_packed(Path(SparkFiles.getRootDirectory()), name)
 
 
-def look_among_received() -> None:
+def use_received_kernels() -> None:
     """Let this process look for compiled kernels among what came with the job."""
     if received not in SHELF.given:
         SHELF.given.append(received)

@@ -1,4 +1,4 @@
-"""How probable the times of each event are, on Spark (`elsinore.runtime.distributions`)."""
+"""Probabilities of events' possible times, on Spark (see `elsinore.runtime.distributions`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Running a plan on Spark: classify, filter, shuffle in columns, then the operator over partitions.
 
 Events of no interest are dropped before the shuffle, and only the key, the time, the classes and
-the columns that units carry travel on. Units that take the stream apart alike go through it
-together (`elsinore.spark.passes`).
+the columns that units carry are shuffled. Units with the same partitioning share one pass
+(`elsinore.spark.passes`).
 """
 
 from __future__ import annotations
@@ -54,39 +54,39 @@ from elsinore.spark.expressions import quoted
 from elsinore.spark.guessed import guess_again
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
-from elsinore.spark.workers import ship_by_value, use_own_interpreter
+from elsinore.spark.workers import ship_by_value, use_driver_interpreter
 
 __all__ = ["look_at_time", "nanosecond_columns", "run", "unusable_report"]
 
-ASKED_AT_ONCE = 50  # results that one job looks at: Spark's plans grow with them
+RESULTS_PER_JOB = 50  # results that one job checks: Spark's plans grow with them
 
 
 def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]:
     """Run a plan over a data frame of events; return a lazy data frame per query.
 
-    No job is started here, but one that finds the last event's time if `options.end` is open.
+    No job is started here, except one for the last event's time if `options.end` is open.
 
-    One job computes the rows of all queries of a pass when the first are asked for. Where there are
-    several, Spark keeps them (`persist`) until `Results.close`. Where it keeps nothing (some
-    serverless ones refuse to), each data frame is a pass of its own.
+    One job computes the rows of all queries of a pass when the first are read. If several, then
+    Spark persists them until `Results.close`. Without persistence (some serverless Sparks refuse
+    it), each data frame is a separate pass.
 
     Raises QueryError where a query does not fit the columns and InputError for unknown time or type
     columns. Unusable events (null time or type) make Spark stop with an error when results are
     computed, unless `options.allow_rejects`; they are then in `rejected`.
     """
-    given = frame
+    all_events = frame
     frame, unusable = guess_again(frame, options)
     frame = with_numbers(frame, options)
     bind(plan.workload, schema_of(frame).with_ticks(dict(options.clock.numeric_times)))
     if unusable is not None:
         raise unusable
-    use_own_interpreter(frame.sparkSession)
+    use_driver_interpreter(frame.sparkSession)
     ship_by_value(plan.aggregates.values())
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
     if options.end is End.OPEN:
         options = replace(options, last_time=last_time_of(Events(frame, options)))
     events = _events(frame, options)
-    _ = events.orders  # refused before anything is computed
+    _ = events.orders  # raises errors before anything is computed
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     refuse_unsent(plan.units, events.frame.schema)
@@ -96,21 +96,21 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     seen = [TypesSeen(accumulator(frame)) for _ in plan.passes]
     passes = _passes(plan, events, statistics, seen)
     answers: dict[str, tuple[int, Answers]] = {}
-    kept: list[Answers] = []
+    answers_of_passes: list[Answers] = []
     makers: dict[int, Callable[[], DataFrame]] = {}
     counts = _Counts(plan, statistics)
     for pass_, types_seen in zip(passes, seen, strict=True):
-        together = pass_.answers()
-        together.tell_empty = partial(_warn_of_results, plan, types_seen, events, counts)
-        kept.append(together)
+        pass_answers = pass_.answers()
+        pass_answers.on_empty = partial(_warn_of_results, plan, types_seen, events, counts)
+        answers_of_passes.append(pass_answers)
         alone = len(pass_.presented) == 1
         for unit in pass_.units:
             for number, name in zip(unit.queries, unit.names, strict=True):
-                # a data frame of the only query keeps nothing: it is a pass of its own
-                made = pass_.frame if alone else partial(together.frame, number)
+                # the only query of a pass has a data frame that is not persisted
+                made = pass_.frame if alone else partial(pass_answers.frame, number)
                 makers[number] = _followed(unit, made)
                 if kind_for(unit).after(unit) is None:
-                    answers[name] = number, together
+                    answers[name] = number, pass_answers
     frames = Frames({query.name: makers[number] for number, query in enumerate(plan.workload)})
 
     def result(name: str) -> Result:
@@ -119,12 +119,12 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         return Computed(name, frames[name])
 
     def release() -> None:
-        for together in kept:
-            together.close()
+        for pass_answers in answers_of_passes:
+            pass_answers.close()
 
     return Results(
         frames,
-        rejected=_rejected(given, options) if options.allow_rejects else None,
+        rejected=_rejected(all_events, options) if options.allow_rejects else None,
         find_statistics=lambda: tuple(filter(None, counts.by_unit())),
         find_doubts=lambda: tuple(doubts(plan)),
         find_warnings=lambda: (
@@ -166,7 +166,7 @@ def _passes(
 
 
 def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
-    """Return what each query's rows are sorted by, by its name."""
+    """Return the sort columns of each query's rows, by its name."""
     return {
         name: pass_.presented[number].form.order
         for pass_ in passes
@@ -177,7 +177,7 @@ def _orders(passes: Sequence[Pass]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(slots=True)
 class _Counts:
-    """What the operators of each unit have counted by now."""
+    """The statistics of each unit's operators so far."""
 
     plan: Plan
     accumulated: Sequence[StatisticsAccumulator | None]
@@ -201,7 +201,7 @@ class _Counts:
 def _warn_of_results(
     plan: Plan, seen: TypesSeen, events: Events, counts: _Counts, empty: frozenset[int]
 ) -> None:
-    """Warn of ties, and of why queries, by their numbers, may have no rows, if no job tells."""
+    """Warn of ties, and of possible reasons why queries (by numbers) have no rows."""
     counts.warn_of_ties()
     names = {number: query.name for number, query in enumerate(plan.workload)}
     odd = always_null(plan, events.is_null)
@@ -209,7 +209,7 @@ def _warn_of_results(
 
 
 def _events(frame: DataFrame, options: RunOptions) -> Events:
-    """Return the events of a data frame, with columns for what is known of uncertain times."""
+    """Return the events of a data frame, with columns for uncertain times."""
     events = Events(frame, options)
     if options.uncertain is None:
         return events
@@ -220,7 +220,7 @@ def _events(frame: DataFrame, options: RunOptions) -> Events:
 
 
 def _rejected(frame: DataFrame, options: RunOptions) -> DataFrame:
-    """Return the unusable rows of a data frame and those left out as it was read, with reasons."""
+    """Return the unusable rows of a data frame and those skipped by the reader, with reasons."""
     name = reason_column(frame.columns)
     reasons = frame.withColumn(name, _events(frame, options).reason)
     rejected = reasons.filter(F.col(name).isNotNull())
@@ -231,18 +231,18 @@ def _rejected(frame: DataFrame, options: RunOptions) -> DataFrame:
 
 
 def _followed(unit: Unit, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:
-    """Return what makes a query's data frame, with what its kind does to whole results."""
+    """Return a function that creates a query's data frame and applies `Kind.after` to it."""
     after = kind_for(unit).after(unit)
     return make if after is None else lambda: after(make())
 
 
 def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tuple[str, ...]:
-    """Return a sentence for each query that names types which never occur.
+    """Return a warning for each query that names types which never occur.
 
     Costs a scan unless some pass has `seen` all events.
     """
-    for of_pass in seen:
-        if (types := of_pass.types()) is not None:
+    for pass_types in seen:
+        if (types := pass_types.types()) is not None:
             return absent_types(plan, types)
     counted = events.frame.select(events.type.alias("type")).groupBy("type").count()
     rows = sorted(counted.collect(), key=lambda row: -row["count"])
@@ -250,7 +250,7 @@ def type_warnings(plan: Plan, events: Events, seen: Sequence[TypesSeen]) -> tupl
 
 
 def digit_warnings(plan: Plan, frame: DataFrame) -> tuple[str, ...]:
-    """Return a sentence for each column of whole decimals that lose digits in conditions.
+    """Return a warning for each column of integer decimals that lose digits in conditions.
 
     Whole numbers without a sign are such decimals to Spark. Costs a scan where conditions have some
     beside constants or compute with them.
@@ -265,12 +265,12 @@ def digit_warnings(plan: Plan, frame: DataFrame) -> tuple[str, ...]:
     names = sorted(whole & _as_doubles(plan)) if whole else []
     if not names:
         return ()
-    greatest_of = [F.max(F.abs(F.col(quoted(name)))).alias(str(n)) for n, name in enumerate(names)]
-    greatest = frame.agg(*greatest_of).collect()[0]
+    maxima = [F.max(F.abs(F.col(quoted(name)))).alias(str(n)) for n, name in enumerate(names)]
+    greatest = frame.agg(*maxima).collect()[0]
     return tuple(
         f"Column '{name}' has whole numbers beyond 2^53, up to {value}, which conditions round to "
-        "doubles, as Spark has them as decimals. Write the column as signed integers or as text, "
-        "or run in this process, which takes 64 bits exactly."
+        "doubles, as Spark reads them as decimals. Write the column as signed integers or as text, "
+        "or run in this process, which computes 64 bits exactly."
         for name, value in zip(names, greatest, strict=True)
         if value is not None and value > EXACT_DOUBLES
     )
@@ -293,7 +293,7 @@ def _as_doubles(plan: Plan) -> set[str]:
 
 
 def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str, ...]:
-    """Return the sentence on counts beyond a double's range, if any are; computes the results."""
+    """Return the warning of counts beyond a double's range, if any; computes the results."""
     overflown: dict[str, list[str]] = {}
     infinite = []
     for query in plan.workload:
@@ -312,8 +312,8 @@ def overflow_warnings(plan: Plan, result: Callable[[str], Result]) -> tuple[str,
             for name in counts_of(query)
             if name in doubles
         ]
-    for start in range(0, len(infinite), ASKED_AT_ONCE):
-        together = functools.reduce(DataFrame.unionAll, infinite[start : start + ASKED_AT_ONCE])
+    for start in range(0, len(infinite), RESULTS_PER_JOB):
+        together = functools.reduce(DataFrame.unionAll, infinite[start : start + RESULTS_PER_JOB])
         for row in together.collect():
             overflown.setdefault(row["query"], []).append(row["name"])
     return overflow(plan.workload, overflown)

@@ -1,4 +1,4 @@
-"""Events in a data frame: their times and types as columns, and which of them cannot be used."""
+"""Events in a data frame: their times and types as columns, and reasons for unusable events."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from elsinore.runtime.tables import check_names
 from elsinore.spark.column_types import arrow_type_of, kind_of_field
 from elsinore.spark.distributions import distributions
 from elsinore.spark.expressions import quoted, tried
-from elsinore.spark.quiet import first_line, silenced, tasks_heard
+from elsinore.spark.quiet import first_line, silenced, task_errors
 from elsinore.spark.times import (
     NANOSECONDS_KEY,
     SparkTime,
     TextTimes,
     as_numbers,
-    look_at,
-    look_at_text,
     reads_as_time,
+    text_times,
+    time_properties,
     to_ticks,
 )
 from elsinore.words import count
@@ -58,7 +58,7 @@ class Events:
 
     @cached_property
     def time(self) -> tuple[Column, SparkTime]:
-        """The time in ticks, null where it is unusable, and the kind of time it was."""
+        """The time in ticks, null if unusable, and its original kind."""
         column, options = self.column(self.options.time, "time"), self.options
         field = self.frame.select(column.alias("time")).schema["time"]
         return to_ticks(
@@ -67,10 +67,10 @@ class Events:
 
     @cached_property
     def _texts(self) -> TextTimes | None:
-        """What times in text are; None where they are none."""
+        """The properties of times in text; None if times are not text."""
         column = self.column(self.options.time, "time")
         kind = self.frame.select(column.alias("time")).schema["time"].dataType
-        return look_at_text(self.frame, column) if isinstance(kind, T.StringType) else None
+        return text_times(self.frame, column) if isinstance(kind, T.StringType) else None
 
     @cached_property
     def bounds(self) -> tuple[Column, Column]:
@@ -82,8 +82,8 @@ class Events:
         if uncertain.high is not None:
             high, _ = Events(self.frame, replace(options, time=uncertain.high)).time
             return ticks, high
-        by_type, of_other_types = uncertain.shifts(options.clock)
-        shift = F.lit(of_other_types)
+        by_type, default_shift = uncertain.shifts(options.clock)
+        shift = F.lit(default_shift)
         for kind, length in by_type.items():
             shift = F.when(self.type == kind, F.lit(length)).otherwise(shift)
         return ticks - shift, ticks
@@ -95,29 +95,31 @@ class Events:
 
     @cached_property
     def reason(self) -> Column:
-        """Why an event cannot be used; null where it can."""
+        """The reason why an event is unusable; null for usable events."""
         ticks, _ = self.time
         raw = self.column(self.options.time, "time")
         kind = self.frame.select(raw.alias("time")).schema["time"].dataType
         reason = F.when(raw.isNull(), NULL_TIME)
         if isinstance(kind, T.DoubleType | T.FloatType):
             reason = reason.when(F.isnan(raw), NOT_A_NUMBER)
-        lost = F.lit(TIME_OUT_OF_RANGE)
+        out_of_range = F.lit(TIME_OUT_OF_RANGE)
         if self._texts is not None:
-            lost = F.when(reads_as_time(raw, self._texts), lost).otherwise(UNPARSEABLE_TIME)
-        reason = reason.when(ticks.isNull(), lost).when(self.type.isNull(), NULL_TYPE)
+            out_of_range = F.when(reads_as_time(raw, self._texts), out_of_range).otherwise(
+                UNPARSEABLE_TIME
+            )
+        reason = reason.when(ticks.isNull(), out_of_range).when(self.type.isNull(), NULL_TYPE)
         if self.options.uncertain is None:
             return reason
         low, high = self.bounds
         reason = reason.when(high.isNull(), NULL_END).when(high < low, ENDS_BEFORE)
         if self.law is None or self.options.uncertain.law is None:
             return reason
-        given = self.column(self.options.uncertain.law, "time_distribution")
-        return reason.when(given.isNotNull() & self.law.isNull(), ODD_LAW)
+        distribution = self.column(self.options.uncertain.law, "time_distribution")
+        return reason.when(distribution.isNotNull() & self.law.isNull(), ODD_LAW)
 
     @cached_property
     def law(self) -> Column | None:
-        """How probable each event's times are, if events say so; null where they are not."""
+        """The distribution of each event's times, if there is such a column; null if invalid."""
         uncertain = self.options.uncertain
         if uncertain is None or uncertain.law is None:
             return None
@@ -143,17 +145,17 @@ class Events:
         return arrow_type_of(self.frame.schema[name].dataType, self.time_zone)
 
     def is_null(self, name: str) -> bool:
-        """Return whether an attribute is of no type, and so without any value."""
+        """Return whether an attribute has the type null, and so no values."""
         return isinstance(self.frame.schema[name].dataType, T.NullType)
 
     def column(self, text: str, role: str) -> Column:
-        """Return a column by name, or an SQL expression, null where it fails."""
+        """Return a column by name, or an SQL expression with null for rows for which it fails."""
         if text in self.frame.columns:
             return F.col(quoted(text))
         try:
             with silenced():
                 column = tried(F.expr(text))
-                _ = self.frame.select(column).schema  # Spark Connect looks at nothing before
+                _ = self.frame.select(column).schema  # Spark Connect checks nothing before
         except AnalysisException as error:
             names = self.frame.columns
             if text.isidentifier():
@@ -161,7 +163,7 @@ class Events:
             raise InputError(
                 f"The expression for the {role}, {text!r}, does not fit the events: "
                 f"{first_line(error)}{did_you_mean(text, names)} Columns: "
-                f"{choices_text(names)}. Name the column that holds the {role} with {option(role)}."
+                f"{choices_text(names)}. Name the column that has the {role} with {option(role)}."
             ) from None
         return column
 
@@ -173,7 +175,7 @@ def last_time_of(events: Events) -> int | None:
     possible ones.
     """
     usable = events.frame.filter(events.reason.isNull())
-    with tasks_heard():
+    with task_errors():
         (latest,) = usable.agg(F.max(events.bounds[0])).collect()[0]
     return None if latest is None else int(latest)
 
@@ -188,7 +190,7 @@ def look_at_time(frame: DataFrame, options: RunOptions) -> tuple[bool, bool]:
     check_names(frame.columns, "the events")
     column = Events(frame, options).column(options.time, "time")
     field = frame.select(column.alias("time")).schema["time"]
-    return look_at(frame, column, field, options.time_unit)
+    return time_properties(frame, column, field, options.time_unit)
 
 
 def nanosecond_columns(frame: DataFrame) -> tuple[str, ...]:
@@ -199,13 +201,13 @@ def nanosecond_columns(frame: DataFrame) -> tuple[str, ...]:
 def with_numbers(frame: DataFrame, options: RunOptions) -> DataFrame:
     """Return events whose times, if they are numbers in a column of text, are numbers.
 
-    A text that is none is null where such events are allowed for, and stops the job where not.
+    A text that is not a number is null if rejects are allowed, and otherwise fails the job.
     """
     time = options.time
     if time not in frame.columns or not isinstance(frame.schema[time].dataType, T.StringType):
         return frame
     column = F.col(quoted(time))
-    kind = look_at_text(frame, column).numbers
+    kind = text_times(frame, column).numbers
     if kind is None:
         return frame
     numbers = as_numbers(column, kind)
@@ -234,12 +236,12 @@ def refuse_stream(frame: DataFrame, live: str = LIVE_WORKLOAD) -> None:
 
 
 def schema_of(frame: DataFrame) -> Schema:
-    """Return the attributes that a data frame gives its events."""
+    """Return the schema of a data frame's events."""
     return Schema(tuple((field.name, kind_of_field(field)) for field in frame.schema.fields))
 
 
 def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
-    """Return how many events cannot be used, why, and the first five; None where all can."""
+    """Return a report of the unusable events: number, reasons, first five; None without any."""
     reason = Events(frame, options).reason
     counted = frame.select(reason.alias("reason")).groupBy("reason").count().collect()
     counts = {row["reason"]: row["count"] for row in counted}
@@ -254,8 +256,8 @@ def unusable_report(frame: DataFrame, options: RunOptions) -> str | None:
     lines.append("The first of them:" if bad > 1 else "It is:")
     for row in shown.limit(SHOWN_ROWS).collect():
         values = row.asDict()
-        told = values.pop(name)
+        reason = values.pop(name)
         cells = ", ".join(f"{k}={'null' if v is None else v}" for k, v in values.items())
-        lines.append(f"  ({told}): {cells}")
+        lines.append(f"  ({reason}): {cells}")
     lines.append(mend_or_reject(counts, options.time))
     return "\n".join(lines)

@@ -32,14 +32,14 @@ from elsinore.model.schema import AttributeKind
 from elsinore.model.types import DURATION, TIME, kind_of
 from elsinore.numeric.constants import held, moment
 from elsinore.spark.column_types import kind_of_field
-from elsinore.spark.lengths import as_length, as_time, per_microsecond, scaled, ticks_of
+from elsinore.spark.durations import as_length, as_time, per_microsecond, scaled, ticks_of
 
 _COUNTED = {TIME, DURATION}
 FEW_BITS = (T.ByteType, T.ShortType, T.IntegerType)
 
 
 class Columns:
-    """The columns that expressions read, by name, as expressions see them."""
+    """The columns that expressions read, by name, with the values that expressions use."""
 
     def __init__(self, frame: DataFrame) -> None:
         self._types = {field.name: field.dataType for field in frame.schema.fields}
@@ -56,7 +56,7 @@ class Columns:
         return column
 
     def double(self, name: str) -> Column:
-        """Return an attribute's column as doubles; lengths of time as microseconds."""
+        """Return an attribute's column as doubles; durations as microseconds."""
         if isinstance(self._types[name], T.DayTimeIntervalType):
             return ticks_of(F.col(quoted(name)), self._types[name]).cast("double")
         return self.value(name).cast("double")
@@ -106,46 +106,48 @@ class Columns:
         return kind_of(node, lambda read: self._kinds.get(read.name or ""))
 
     def _by_ticks(self, left: Expression, right: Expression) -> bool:
-        """Return whether two sides are times or lengths, and not two columns of one type."""
+        """Return whether two operands are times or durations, but not columns of the same type."""
         if {self._kind(left), self._kind(right)} not in ({TIME}, {DURATION}):
             return False
         match left, right:
-            case Attribute(_, str(one)), Attribute(_, str(other)):
-                return self._types[one] != self._types[other]
+            case Attribute(_, str(left_name)), Attribute(_, str(right_name)):
+                return self._types[left_name] != self._types[right_name]
         return True
 
     def _both_ticks(self, left: Expression, right: Expression) -> tuple[Column, Column]:
-        """Return two times, or lengths, as ticks of one unit."""
+        """Return two times, or durations, as ticks of the same unit."""
         scale = max(per_microsecond(left), per_microsecond(right))
         return self._ticks(left, scale), self._ticks(right, scale)
 
     def _ticks(self, node: Expression, scale: int | None = None) -> Column:
-        """Return a time or a length as ticks, `scale` of them to a microsecond."""
-        own = per_microsecond(node)
+        """Return a time or a duration as ticks, `scale` of them per microsecond."""
+        node_scale = per_microsecond(node)
         match node:
             case Duration(nanoseconds):
-                ticks = F.lit(nanoseconds * own // 1_000).cast("bigint")
+                ticks = F.lit(nanoseconds * node_scale // 1_000).cast("bigint")
             case Negative(operand):
-                ticks = -self._ticks(operand, own)
+                ticks = -self._ticks(operand, node_scale)
             case Call("ABS", (operand,)):
-                ticks = F.abs(self._ticks(operand, own))
+                ticks = F.abs(self._ticks(operand, node_scale))
             case Attribute(_, str(name)):
                 ticks = ticks_of(F.col(quoted(name)), self._types[name])
             case Binary(Operator.ADD | Operator.SUB as operator, left, right):
-                ticks = _combine(operator, self._ticks(left, own), self._ticks(right, own))
+                ticks = _combine(
+                    operator, self._ticks(left, node_scale), self._ticks(right, node_scale)
+                )
             case Binary(operator, left, right):
                 if self._kind(left) is not DURATION:
                     left, right = right, left
                 is_whole = self._kind(right) is AttributeKind.INTEGER
                 number = self._number(right)
-                ticks = scaled(operator, self._ticks(left, own), number, is_whole=is_whole)
+                ticks = scaled(operator, self._ticks(left, node_scale), number, is_whole=is_whole)
             case _:
                 raise TypeError(f"not a time or a length of time: {node}")
-        factor = (scale or own) // own
+        factor = (scale or node_scale) // node_scale
         return ticks if factor == 1 else ticks * F.lit(factor).cast("bigint")
 
     def _from_ticks(self, node: Expression) -> Column:
-        """Return a computed time as a timestamp, a computed length as an interval."""
+        """Return a computed time as a timestamp, a computed duration as an interval."""
         ticks = F.call_function("div", self._ticks(node, 1_000), F.lit(1_000).cast("bigint"))
         ticks = self._ticks(node) if per_microsecond(node) == 1 else ticks
         if self._kind(node) is DURATION:
@@ -155,7 +157,7 @@ class Columns:
         return as_time(ticks, T.TimestampType() if zoned else T.TimestampNTZType())
 
     def _number(self, operand: Expression) -> Column:
-        """Return what is computed with: whole numbers of few bits as such of 64."""
+        """Return an operand of arithmetic: integers as 64-bit integers."""
         value = self.evaluate(operand)
         match operand:
             case Attribute(_, str(name)) if isinstance(self._types[name], FEW_BITS):
@@ -174,9 +176,9 @@ class Columns:
         return verdict
 
     def _beside(self, part: Expression, opposite: Expression) -> Column:
-        """Return a side of a comparison; a text beside a time is one, UTC if it has no zone.
+        """Return an operand of a comparison; a text beside a time becomes one (UTC without a zone).
 
-        Spark would take it for one of the session's zone, or leave its zone out.
+        Spark would read it in the session's zone, or ignore its zone.
         """
         match part, opposite:
             case Literal(str(text)), Attribute(_, str(name)):
@@ -194,7 +196,7 @@ class Columns:
 
 
 def quoted(name: str) -> str:
-    """Return a column's name so that Spark takes it as it is.
+    """Return a column's name quoted for Spark.
 
     >>> quoted("a.b")
     '`a.b`'
@@ -222,7 +224,7 @@ def tried(column: Column) -> Column:
 
 
 def _known(number: Column) -> Column:
-    """Return a number as it is, NaN (such as what infinity less infinity gives) as null."""
+    """Return a number with NaN (such as infinity less infinity) as null."""
     return F.when(~F.isnan(number), number)
 
 

@@ -1,4 +1,4 @@
-"""Fields of structs as columns of their own, on Spark (`elsinore.runtime.fields`)."""
+"""Fields of structs as columns, on Spark (see `elsinore.runtime.fields`)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def with_fields(frame: DataFrame, names: Collection[str]) -> DataFrame:
     structs = frame.select(
         *(quoted(field.name) for field in frame.schema if field.dataType.typeName() == "struct")
     )
-    found = fields_of(to_arrow_schema(structs.schema), set(names).difference(frame.columns))
-    columns = {name: F.col(".".join(map(quoted, path))) for name, path in found.items()}
+    paths = fields_of(to_arrow_schema(structs.schema), set(names).difference(frame.columns))
+    columns = {name: F.col(".".join(map(quoted, path))) for name, path in paths.items()}
     return frame.withColumns(columns) if columns else frame

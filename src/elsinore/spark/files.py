@@ -1,8 +1,8 @@
-"""Events from files to Spark, and results from Spark to files, as the in-process driver has them.
+"""Reading events from files for Spark, and writing Spark's results, as the in-process driver does.
 
-Parquet is read by Spark, its nanoseconds as integers that are marked as times. Text (CSV, JSON,
-Zeek's logs) is read by the one reader there is, in this process and a file at a time, and handed to
-Spark as Parquet. Results are written by the one writer there is.
+Parquet is read by Spark, with nanoseconds as integers that are marked as times. Text (CSV, JSON,
+Zeek's logs) is read by `elsinore.runtime.files`, in this process and a file at a time, and passed
+to Spark as Parquet. Results are written by `elsinore.runtime.outputs`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
         with silenced():
             frames = [
                 _with_type(reader.parquet(*map(_place, paths)), name)
-                for (name, _), paths in _alike(source, schemas).items()
+                for (name, _), paths in _files_by_columns(source, schemas).items()
             ]
             frame = frames[0]
             for further in frames[1:]:
@@ -84,17 +84,17 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
     return _marked(frame, schema)
 
 
-def _alike(
+def _files_by_columns(
     source: Source, schemas: Sequence[pa.Schema]
 ) -> dict[tuple[str | None, tuple[str, ...]], list[Path]]:
-    """Return the Parquet files by the type of their events, None: as they say, and by columns."""
-    alike: dict[tuple[str | None, tuple[str, ...]], list[Path]] = {}
+    """Return the Parquet files grouped by their events' type (None: from a column) and columns."""
+    groups: dict[tuple[str | None, tuple[str, ...]], list[Path]] = {}
     for file, schema in zip(source.files, schemas, strict=True):
         names = schema.names
-        is_given = source.type_from is TypeFrom.AUTO and COLUMN in names
-        name = None if source.type_from is None or is_given else type_of(source, file.path)
-        alike.setdefault((name, tuple(sorted(names))), []).append(file.path)
-    return alike
+        has_types = source.type_from is TypeFrom.AUTO and COLUMN in names
+        name = None if source.type_from is None or has_types else type_of(source, file.path)
+        groups.setdefault((name, tuple(sorted(names))), []).append(file.path)
+    return groups
 
 
 def _with_type(frame: DataFrame, name: str | None) -> DataFrame:
@@ -110,7 +110,7 @@ def read_place(
     """Return the events of a file, a folder or a pattern, in a session that is the user's.
 
     What this machine sees may be of any format; elsewhere (a URL, or a session on other machines)
-    it is Parquet, which Spark reads. Raises InputError where nothing is there.
+    it is Parquet, which Spark reads. Raises InputError if there are no files.
     """
     local = str(spark.conf.get("spark.master", "local")).startswith("local")
     if local and not URL.match(str(place)):
@@ -120,7 +120,7 @@ def read_place(
             return _staged(spark, source)
         if not source.streamed and len(source.files) > 1:
             schemas = [parquet_schema(file.path) for file in source.files]
-            if len(_alike(source, schemas)) > 1:
+            if len(_files_by_columns(source, schemas)) > 1:
                 return read_frame(spark, source)
     try:
         with silenced():
@@ -165,7 +165,7 @@ def write_parts(
 
 @dataclass(frozen=True, slots=True)
 class _WriteParts:
-    """Writes a partition's rows as one file; gives out their number."""
+    """Writes a partition's rows as one file; yields their number."""
 
     folder: str
     file_format: OutputFormat
@@ -183,7 +183,7 @@ class _WriteParts:
 
 
 def marks_of(schema: T.StructType) -> dict[str, str]:
-    """Return the columns that hold timestamps in nanoseconds, each with its time zone."""
+    """Return the time zones of columns with timestamps in nanoseconds."""
     return {
         field.name: field.metadata[NANOSECONDS_KEY]
         for field in schema.fields
@@ -215,12 +215,12 @@ def _unmarked(table: pa.Table, marks: dict[str, str]) -> pa.Table:
 
 
 def _staged(spark: SparkSession, source: Source) -> DataFrame:
-    """Return the events of text files, by way of Parquet files that go when the process ends."""
+    """Return the events of text files, read from temporary Parquet files."""
     master = str(spark.conf.get("spark.master", "local"))
     if not master.startswith("local"):
         raise InputError(
-            f"{source.name} is read here and handed on in temporary files, which Spark's other "
-            "machines do not see. Convert the events to Parquet in a place they all see."
+            f"{source.name} is read here and passed on in temporary files, which Spark's other "
+            "machines cannot read. Convert the events to Parquet in a place that all can read."
         )
     folder = Path(tempfile.mkdtemp(prefix="elsinore-events-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -241,8 +241,8 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
             schemas.append(table.schema)
     schema = common_schema(source, schemas)
     refuse_empty(source, rows)
-    for place, of_file in zip(places, schemas, strict=True):
-        if not of_file.equals(schema):
+    for place, file_schema in zip(places, schemas, strict=True):
+        if not file_schema.equals(schema):
             pq.write_table(fitted(pq.read_table(place), schema), place)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     frame = spark.read.parquet(*map(_place, places))
@@ -253,5 +253,5 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _place(path: Path) -> str:
-    """Return a path as Spark takes it: absolute, for Java may stand in another folder."""
+    """Return an absolute path: Java may have another working directory."""
     return GLOB.sub(r"\\\1", str(path.absolute()))

@@ -1,7 +1,7 @@
 """Finishing queries in Spark's Python workers: partial outputs in, rows of results out.
 
-A pass of one query gives its rows out as Spark's. Of several queries, each task packs the rows of
-all into blobs: one job over the events finishes all of them, whoever reads which.
+A pass of one query yields its rows in Spark's columns. For several queries, each task packs the
+rows of all into blobs, so that one job over the events finishes all of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.spark.waiting import Waiting
 
 BLOB_BYTES = 1 << 22  # of a result's rows, about
-PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, where groups need not be whole
-# Rows of results as they lie in a data frame: whose, whether the driver may fetch them, and they.
+PIECE_ROWS = 1 << 16  # partial outputs that are finished at once, if groups may be divided
+# Packed results in a data frame: the query, whether the driver may fetch the rows, and the rows.
 ANSWERS = pa.schema([("query", pa.int32()), ("small", pa.bool_()), ("blob", pa.binary())])
 
 
@@ -64,7 +64,7 @@ class FinishAll:
                     left = yield from self._answers(finish.finished(rows), left)
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield each query's rows, as `Finish` takes them."""
+        """Yield each query's rows in the columns for `Finish`."""
         numbers = batch.column("query").to_numpy()
         if np.any(numbers[1:] < numbers[:-1]):
             order = np.argsort(numbers, kind="stable")
@@ -75,7 +75,7 @@ class FinishAll:
             yield query, self.outputs.fields_of(query, batch.slice(first, last - first))
 
     def _together(self, finish: Finish, waiting: Waiting) -> Iterator[pa.Table]:
-        """Yield what waits of a family: queries of few rows together, which saves much of it."""
+        """Yield the waiting rows of a family, combining queries with few rows."""
         some: list[pa.Table] = []
         rows = 0
         for query in sorted({*finish.numbers}.intersection(waiting.queries)):
@@ -90,7 +90,7 @@ class FinishAll:
     def _answers(
         self, made: Mapping[int, pa.Table], left: int
     ) -> Generator[pa.RecordBatch, None, int]:
-        """Yield the blobs of queries' rows; return what is left to fetch."""
+        """Yield the blobs of queries' rows; return the remaining bytes that may be fetched."""
         for query, table in made.items():
             if table.num_rows:
                 left = yield from self._answer(query, table, left)
@@ -99,7 +99,7 @@ class FinishAll:
     def _answer(
         self, query: int, table: pa.Table, left: int
     ) -> Generator[pa.RecordBatch, None, int]:
-        """Yield the blobs of a query's rows; return what is left to fetch."""
+        """Yield the blobs of a query's rows; return the remaining bytes that may be fetched."""
         schema = self.schemas[query]
         table = (table if table.schema == schema else table.cast(schema)).combine_chunks()
         width = max(1, table.nbytes // max(1, table.num_rows))
@@ -120,7 +120,7 @@ class FinishAll:
 
 @dataclass(frozen=True, slots=True)
 class Unpack:
-    """Gives out the rows of one query's blobs: `mapInArrow` calls it with their column."""
+    """Unpacks the rows of one query's blobs; called by `mapInArrow` with their column."""
 
     schema: pa.Schema
 
@@ -133,6 +133,6 @@ class Unpack:
 
 
 def unpacked(blobs: Iterable[pa.Scalar], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that blobs hold, those of each as a batch."""
+    """Yield the rows of blobs, a batch for each."""
     for blob in blobs:
         yield pa.ipc.read_record_batch(blob.as_buffer(), schema)

@@ -1,4 +1,4 @@
-"""Several DataFrames of events, each of one type with columns of its own, as one."""
+"""Combining several DataFrames of events, each of one type, into one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsinore.runtime.type_from import COLUMN
 
 
 def joined(frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the events of several frames, as `elsinore.runtime.frames.joined` those of tables."""
+    """Return the events of several frames (see `elsinore.runtime.frames.joined`)."""
     refuse_conflicts(
         (name, field.name, None if field.dataType == T.NullType() else field.dataType)
         for name, frame in frames.items()
@@ -22,4 +22,4 @@ def joined(frames: Mapping[str, DataFrame]) -> DataFrame:
         if field.name != COLUMN
     )
     typed = [frame.withColumn(COLUMN, F.lit(name)) for name, frame in frames.items()]
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), typed)
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), typed)

@@ -1,6 +1,6 @@
-"""Columns of CSV that are text only because of rows that cannot be used: types guessed anew.
+"""Guessing types of CSV columns again without unusable rows.
 
-The counterpart of `elsinore.runtime.guessed`, for files that were handed on to Spark.
+The counterpart of `elsinore.runtime.guessed`, for files that were passed to Spark.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.events import Events, unusable_report
 from elsinore.spark.expressions import quoted
 
-MISFIT_KEY = "elsinore.misfit"  # there too: the error if it is text in some of several files alone
-GUESSED_KEY = "elsinore.guessed"  # in the metadata of a column that is text only by its values
+MISFIT_KEY = "elsinore.misfit"  # there too: the error if it is text in only some of the files
+GUESSED_KEY = "elsinore.guessed"  # in the metadata of a column that was guessed as text
 _MINUTES = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
-_TYPES = {  # a type of Spark, and what all texts of a column of the type are, the narrowest first
+_TYPES = {  # Spark's types, narrowest first, with a pattern that all texts of the type match
     "bigint": r"^[+-]?\d{1,18}$",
     "double": NUMBER,
     "boolean": "^(true|false|True|False|TRUE|FALSE)$",
@@ -43,7 +43,7 @@ def mark_guessed(frame: DataFrame, names: list[str], misfits: Mapping[str, str])
 
 
 def _refuse_misfits(frame: DataFrame) -> None:
-    """Raise InputError if a column is text because it is text in some of several files."""
+    """Raise InputError if a column is text in only some of several files."""
     for field in frame.schema.fields:
         if isinstance(field.dataType, T.StringType) and MISFIT_KEY in field.metadata:
             raise InputError(field.metadata[MISFIT_KEY])
@@ -72,8 +72,8 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
         return frame, None
     report = None if options.allow_rejects else unusable_report(frame, options)
     for place, name in enumerate(names):
-        of_name = misfits[place * len(_TYPES) : (place + 1) * len(_TYPES)]
-        kind = next((kind for kind, odd in zip(_TYPES, of_name, strict=True) if not odd), None)
+        name_misfits = misfits[place * len(_TYPES) : (place + 1) * len(_TYPES)]
+        kind = next((kind for kind, odd in zip(_TYPES, name_misfits, strict=True) if not odd), None)
         if kind is not None and values[place]:
             frame = frame.withColumn(name, F.trim(F.col(quoted(name))).try_cast(kind))
     _refuse_misfits(frame)
@@ -81,5 +81,5 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
 
 
 def _misfits(name: str, form: str, usable: Column) -> Column:
-    """Return how many texts of usable rows do not have a form."""
+    """Return the number of usable rows whose text does not match a pattern."""
     return F.count_if(usable & ~F.col(quoted(name)).rlike(form))

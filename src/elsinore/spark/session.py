@@ -1,4 +1,4 @@
-"""A Spark session of our own on this machine: what the command line and the tests run on."""
+"""Starting a Spark session on this machine, for the command line and the tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from elsinore.errors import SetupError
 from elsinore.spark.java import use_java
 from elsinore.spark.stderr import JvmStderr
 
-NO_LIMIT = (1 << 31) - 1  # which Spark takes for none
+NO_LIMIT = (1 << 31) - 1  # unlimited for Spark
 ROWS_PER_ARROW_BATCH = 50_000  # 10 000, the default, costs Python three times as many wake-ups
 GIBIBYTE = 1 << 30
 # Most of what the JVM runs here is new code of each query, and to optimize its bytecode takes up to
@@ -72,18 +72,18 @@ def local_session(
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Set what Spark reads from the environment while it starts; put all back afterwards."""
+    """Set the environment variables that Spark reads while it starts; restore them afterwards."""
     wanted = {
         "PYSPARK_PYTHON": sys.executable,  # the workers' Python must be ours
         "SPARK_LOCAL_IP": "127.0.0.1",  # looked at, and warned about, before any setting is
         "SPARK_REMOTE": None,  # would make it a session on another machine
     }
-    kept = {variable: os.environ.get(variable) for variable in wanted}
+    previous = {variable: os.environ.get(variable) for variable in wanted}
     _set_variables(wanted)
     try:
         yield
     finally:
-        _set_variables(kept)
+        _set_variables(previous)
 
 
 def _set_variables(values: Mapping[str, str | None]) -> None:
@@ -132,7 +132,7 @@ def _settings(master: str, name: str) -> dict[str, str]:
 
 
 def _cores(master: str) -> int:
-    """Return how many tasks `master` runs at once; this machine's cores where it does not say."""
+    """Return the number of tasks that `master` runs at once; by default this machine's cores."""
     match = re.match(r"local(?:\[(\d+|\*))?", master)
     if match and match.group(1) is None:
         return 1
@@ -142,7 +142,7 @@ def _cores(master: str) -> int:
 
 
 def _heap() -> int:
-    """Return the bytes the JVM may use: a quarter of what there is, between 1 and 8 GiB."""
+    """Return the JVM's heap size: a quarter of the memory, between 1 and 8 GiB."""
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # no control group, or one that sets no limit
         available = min(available, int(Path("/sys/fs/cgroup/memory.max").read_text()))
@@ -150,7 +150,7 @@ def _heap() -> int:
 
 
 def _scratch() -> Path:
-    """Make a temporary directory that goes when the process ends."""
+    """Create a temporary directory that is deleted when the process ends."""
     directory = tempfile.mkdtemp(prefix="elsinore-spark-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return Path(directory)
@@ -159,7 +159,7 @@ def _scratch() -> Path:
 def _start_jvm(conf: SparkConf, stderr: JvmStderr) -> Any:
     """Start a JVM that writes to `stderr`; return Py4J's gateway to it.
 
-    Raises PySparkException where the JVM dies; `stderr` has heard all it said then.
+    Raises PySparkException if the JVM dies; `stderr` then has its output.
     """
     launch: Any = launch_gateway
     writing = stderr.listen()
@@ -170,7 +170,7 @@ def _start_jvm(conf: SparkConf, stderr: JvmStderr) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of what `error` says, without Java's class names and stack."""
+    """Return the first line of an error's message, without Java's class names and stack."""
     if isinstance(error, PySparkException) and error.getCondition() == "JAVA_GATEWAY_EXITED":
         return "the JVM ended before it could be used"
     cause = getattr(error, "java_exception", None)

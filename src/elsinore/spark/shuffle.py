@@ -25,14 +25,14 @@ TASK_MEMORY = "spark.elsinore.taskMemory"  # a session's setting
 PARTITION_BYTES = 1 << 20  # of input, fewer of which are not worth a task
 MOST_BYTES = 1 << 26  # of input, more of which make more partitions than the cores need
 TASKS_PER_CORE = 2
-SOME_CORES = 16  # over Spark Connect, which does not tell
+SOME_CORES = 16  # assumed for Spark Connect, which does not report it
 _DEFAULT_PARTITIONS = 200  # Spark's setting where nobody has set it
 ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def layout_of(selected: StructType) -> Layout:
-    """Return how the columns that travel lie in blobs: `g0`, ... and `k0`, ... are the key's."""
+    """Return the layout of selected columns in blobs: `g0`, ... and `k0`, ... are the key's."""
     schema = to_arrow_schema(selected, timezone="UTC")
     keys = [field for field in schema if field.name[0] in "gk"]
     return Layout(pa.schema(keys), pa.schema([field for field in schema if field not in keys]))
@@ -52,19 +52,19 @@ def packed(
 
 
 def sent(blobs: DataFrame, partitions: int) -> DataFrame:
-    """Return blobs in the partitions that they are bound for."""
+    """Return blobs repartitioned to their target partitions."""
     return blobs.repartitionById(partitions, "pid")
 
 
 def partitions_for(frame: DataFrame, size: int | None = None) -> int:
-    """Return in how many partitions a pass's events are worked on, without looking at them.
+    """Return the number of partitions for a pass's events, without reading them.
 
     As many as keep the cores busy and no more than the input is worth; many more only where they
     would be large. A number that the user has set for Spark's shuffles is not exceeded. `size`: the
     bytes of the input, where they are known.
     """
     spark = frame.sparkSession
-    most = TASKS_PER_CORE * cores_told(spark)
+    most = TASKS_PER_CORE * known_cores(spark)
     size = input_bytes(frame) if size is None else size
     if size is not None:
         most = min(max(1, -(-size // PARTITION_BYTES)), max(most, -(-size // MOST_BYTES)))
@@ -72,8 +72,8 @@ def partitions_for(frame: DataFrame, size: int | None = None) -> int:
     return most if configured == _DEFAULT_PARTITIONS else min(most, configured)
 
 
-def cores_told(spark: SparkSession) -> int:
-    """Return how many tasks a session runs at once, as far as it tells without a job."""
+def known_cores(spark: SparkSession) -> int:
+    """Return the number of tasks that a session runs at once, as far as known without a job."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except (PySparkException, AttributeError):
@@ -81,7 +81,7 @@ def cores_told(spark: SparkSession) -> int:
 
 
 def rows_at_once(spark: SparkSession) -> int:
-    """Return how many rows Spark gives a task at once, whatever their size; 0: as many as fit."""
+    """Return the number of rows that Spark passes to a task at once; 0 if it limits bytes."""
     return max(0, int(spark.conf.get(ROWS_AT_ONCE) or 0))
 
 
@@ -105,9 +105,9 @@ def _plan_bytes(plan: Any) -> int:
 
 
 def task_memory(spark: SparkSession) -> int:
-    """Return how many bytes of events a task merges in memory: the session's setting, or ours.
+    """Return the bytes of events that a task merges in memory: the session's setting or a default.
 
-    Raises InputError for a setting that is no size.
+    Raises InputError for a setting that is not a size.
     """
     text = spark.conf.get(TASK_MEMORY, None)
     if text is None:

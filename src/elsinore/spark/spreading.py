@@ -1,4 +1,4 @@
-"""Spreading a key's events over partitions: by stretches of time, where results are of windows.
+"""Spreading a key's events over partitions by stretches of time, for results of windows.
 
 One key may have most of the events. Where its events are not combined before the shuffle, they go
 to several partitions, each of which works on some of the key's windows.
@@ -40,7 +40,7 @@ def spread(
     size: int | None = None,
     span: tuple[int, int] | None = None,
 ) -> tuple[int, Stretches | None]:
-    """Return in how many partitions a pass's events are worked on, and how a key's are spread.
+    """Return the number of partitions for a pass's events, and the stretches of a key's events.
 
     `size`: the bytes of the input, `span`: the first and the last time, where they are known.
     """
@@ -54,7 +54,7 @@ def spread(
 def stretches_of(
     units: Sequence[Unit], options: RunOptions, partitions: int, span: tuple[int, int] | None
 ) -> Stretches | str:
-    """Return how a pass's events are spread over partitions, or why a key's go to one.
+    """Return the stretches for a pass's events, or the reason why a key has one partition.
 
     `span`: the first and the last time of the events, where they are known.
     """
@@ -62,10 +62,10 @@ def stretches_of(
         return "times are uncertain"
     windows: list[Window] = []
     for unit in units:
-        of_unit = kind_for(unit).windows(unit)
-        if isinstance(of_unit, str):
-            return of_unit
-        windows += of_unit
+        unit_windows = kind_for(unit).windows(unit)
+        if isinstance(unit_windows, str):
+            return unit_windows
+        windows += unit_windows
     windows = list(dict.fromkeys(windows))
     lasts = LONGEST if span is None else span[1] - span[0] + 1
     borders = common_borders(windows)
@@ -84,9 +84,9 @@ def stretches_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """Which windows are a partition's own, and which events, where some travel twice.
+    """The windows and events that belong to a partition if events near stretches travel twice.
 
-    `windows`: for each unit, those of its queries. A key is its group: there is no more to it.
+    `windows`: for each unit, those of its queries. Keys are groups here.
     """
 
     stretches: Stretches
@@ -94,8 +94,8 @@ class Share:
     windows: tuple[tuple[Window, ...], ...]
 
     @classmethod
-    def of(cls, units: Sequence[Unit], stretches: Stretches, partitions: int) -> Share:
-        """Return it for a pass's units."""
+    def from_units(cls, units: Sequence[Unit], stretches: Stretches, partitions: int) -> Share:
+        """Return the share for a pass's units."""
         windows = tuple(tuple(kind_for(unit).windows(unit)) for unit in units)
         return cls(stretches=stretches, partitions=partitions, windows=windows)  # type: ignore[arg-type]
 
@@ -103,7 +103,7 @@ class Share:
         """Return the partition of the first stretch of each of some groups."""
         return (hash_rows(groups, count) % np.uint64(self.partitions)).astype(np.int64)
 
-    def own_rows(
+    def rows_of_partitions(
         self, unit: int, partial: pa.RecordBatch, first: Ints, here: Collection[int]
     ) -> Ints:
         """Return the rows of a partial output whose windows belong to the partitions `here`."""
@@ -112,12 +112,12 @@ class Share:
         index = partial.column("window").to_numpy()
         stretch = np.zeros(partial.num_rows, np.int64)
         for number, window in enumerate(windows):
-            of_query = query == number
-            stretch[of_query] = self.stretches.of_window_numbers(window, index[of_query])
+            is_of_query = query == number
+            stretch[is_of_query] = self.stretches.of_window_numbers(window, index[is_of_query])
         target = (first[partial.column("group").to_numpy()] + stretch) % self.partitions
         return np.flatnonzero(np.isin(target, list(here)))
 
-    def own_events(
+    def events_of_partitions(
         self, events: pa.RecordBatch, first: Ints, here: Collection[int]
     ) -> NDArray[np.bool_]:
         """Return which events lie in stretches that belong to the partitions `here`."""

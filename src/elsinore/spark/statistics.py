@@ -1,4 +1,4 @@
-"""Bringing what operators count in Spark's workers back to the driver, by accumulators."""
+"""Returning operators' statistics from Spark's workers to the driver, by accumulators."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame
 
 from elsinore.operators import OperatorStatistics
 
-PLANNING = -(1 << 31)  # where no partition's statistics are: those of the driver itself
+PLANNING = -(1 << 31)  # the number of the driver's statistics, unlike any partition's
 StatisticsAccumulator: TypeAlias = Accumulator[dict[int, OperatorStatistics]]
 TypesAccumulator: TypeAlias = Accumulator[dict[int, dict[str, int]]]
 
 
 class ByPartition(AccumulatorParam[dict[int, Any]]):
-    """Keeps what each partition's task has counted, such as the statistics of a unit's operators.
+    """Keeps the counts of each partition's task, such as the statistics of a unit's operators.
 
     Spark adds what a task counted once it has ended well, and again where it is run again though it
     had ended well (by speculation, because its results were lost, or because they are asked for
@@ -27,18 +27,18 @@ class ByPartition(AccumulatorParam[dict[int, Any]]):
     """
 
     def zero(self, value: dict[int, Any]) -> dict[int, Any]:  # noqa: ARG002
-        """Return that nothing has been counted."""
+        """Return the value without counts."""
         return {}
 
     def addInPlace(  # noqa: N802 - the protocol
         self, value1: dict[int, Any], value2: dict[int, Any]
     ) -> dict[int, Any]:
-        """Return what both's partitions have counted."""
+        """Return the counts of all partitions of both values."""
         return value1 | value2
 
 
 def accumulator(frame: DataFrame) -> Accumulator[dict[int, Any]] | None:
-    """Return an accumulator of what partitions count, such as one unit's statistics.
+    """Return an accumulator of partitions' counts, such as one unit's statistics.
 
     None over Spark Connect, which has no accumulators.
     """
@@ -52,7 +52,7 @@ def accumulator(frame: DataFrame) -> Accumulator[dict[int, Any]] | None:
 def count(
     accumulated: StatisticsAccumulator, statistics: OperatorStatistics, *, mapping: bool = False
 ) -> None:
-    """Add what has been counted for this task's partition; `mapping`: before the shuffle."""
+    """Add statistics for this task's partition; `mapping`: the task before the shuffle."""
     accumulated.add({~partition() if mapping else partition(): statistics})
 
 
@@ -64,7 +64,7 @@ def partition() -> int:
 
 @dataclass(slots=True)
 class TypesSeen:
-    """How many events of each type the tasks of a pass have read, where they see all events.
+    """The number of events of each type in a pass, if its tasks read all events.
 
     `accumulated` gets each task's counts, by partition; None: nobody counts. `tasks`: how many of
     them see all events together.
@@ -85,7 +85,7 @@ class TypesSeen:
 
 
 def total(accumulated: StatisticsAccumulator, nothing: OperatorStatistics) -> OperatorStatistics:
-    """Return what the operators of all partitions have counted; `nothing` where none has."""
+    """Return the sum of the statistics of all partitions; `nothing` if there are none."""
     counted = accumulated.value
     result = nothing
     for partition in sorted(counted):

@@ -1,4 +1,4 @@
-"""What the JVM writes to its stderr: passed on to ours less the noise, or quoted when it dies."""
+"""The JVM's stderr: passed on without noise, or quoted if the JVM dies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 LAST_WORDS = 20  # lines kept for the message, should the JVM die
 PATIENCE = 5  # seconds that a dead JVM's children may hold its stderr open
 
-# What a healthy JVM and Spark's own Python processes print, and nobody needs to read.
+# Lines of a healthy JVM and of Spark's Python processes that are noise.
 _NOISE = re.compile(
     r"WARNING: Using incubator modules"
     r"|WARNING: A (restricted|terminally deprecated) method"
@@ -24,11 +24,11 @@ _STACK = re.compile(r"\s+(at \S+\(|\.\.\. \d+ more)")
 
 
 class JvmStderr:
-    """A JVM's stderr. Lines are held back until the JVM has proved well, then passed on."""
+    """A JVM's stderr. Lines are buffered until the JVM has started, then passed on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: list[str] | None = []
+        self._buffered: list[str] | None = []
         self._last: collections.deque[str] = collections.deque(maxlen=LAST_WORDS)
         self._thread: threading.Thread | None = None
 
@@ -40,9 +40,9 @@ class JvmStderr:
         return writing
 
     def let_through(self) -> None:
-        """Pass on what was held back, and from now on every line as it comes."""
+        """Pass on the buffered lines, and from now on every line at once."""
         with self._lock:
-            lines, self._held = self._held or [], None
+            lines, self._buffered = self._buffered or [], None
             for line in lines:
                 _write(line)
 
@@ -63,10 +63,10 @@ class JvmStderr:
                     continue
                 after_noise = False
                 with self._lock:
-                    if self._held is None:
+                    if self._buffered is None:
                         _write(line)
                         continue
-                    self._held.append(line)
+                    self._buffered.append(line)
                     if line.strip() and not _STACK.match(line):
                         self._last.append(line.rstrip())
 
@@ -76,4 +76,4 @@ def _write(line: str) -> None:
         sys.stderr.write(line)
         sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
-        return  # nobody listens any more; the JVM must not block on that
+        return  # stderr is closed; the JVM must not block

@@ -32,13 +32,13 @@ from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import Events, refuse_stream, schema_of
 from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass, operator_options
-from elsinore.spark.workers import modules_of_users, ship_by_value, use_own_interpreter
+from elsinore.spark.workers import modules_of_users, ship_by_value, use_driver_interpreter
 
 LIVE_QUERY = (
     "A workload that names the query (QUERY q FROM module:query) answers it while events "
     "arrive: workload.stream(events).start(path, checkpoint=...)"
 )
-SAMPLE = 10_000  # rows that tell the type of values that the query's functions do not
+SAMPLE = 10_000  # rows from which the type of values is inferred if functions lack types
 
 
 def run(
@@ -81,7 +81,7 @@ def run(
     unit = _unit(query, keys, events, value, compiled=compiled is not False)
     refuse_unsent((unit,), data.schema)
     types = {name: events.arrow_type(name) for name in (*unit.carried, *unit.group_by)}
-    use_own_interpreter(data.sparkSession)
+    use_driver_interpreter(data.sparkSession)
     ship_by_value(modules_of_users(query))
     hand_over(data.sparkSession, (unit,), operator_options(events.options), types)
     pass_ = Pass((unit,), events, (None,))
@@ -96,9 +96,9 @@ def run(
 
 
 def values_as_events(values: DataFrame, time: str) -> tuple[DataFrame, str]:
-    """Return what `run` gave as events for the next query, and the name of the column of times.
+    """Return the result of `run` as events for the next query, and the name of its time column.
 
-    Raises QuerySemanticError where a field of the values is called like a key or the time.
+    Raises QuerySemanticError if a field of the values has the name of a key or the time.
     """
     kind = values.schema[VALUE].dataType
     if not isinstance(kind, T.StructType):
@@ -109,7 +109,7 @@ def values_as_events(values: DataFrame, time: str) -> tuple[DataFrame, str]:
 
 
 def _options(data: DataFrame, time: str, type: str) -> RunOptions:  # noqa: A002 - as above
-    """Return how events are read: in ticks, which fractions of numbers are too fine for."""
+    """Return the options for reading events, with times in ticks."""
     fine = isinstance(data.schema[time].dataType, T.FractionalType)
     return RunOptions(time=time, type=type, time_unit="us", order_by=(time,) if fine else ())
 
@@ -122,7 +122,7 @@ def _unit(
     *,
     compiled: bool,
 ) -> Unit:
-    """Return the unit of a query over events, values of which have the type that is said."""
+    """Return the unit of a query over events, with the declared type of values."""
     data, time = events.frame, events.options.time
     types = {name: events.arrow_type(name) for name in data.columns}
     unit = unit_of(query, keys, name="the query")
@@ -134,13 +134,13 @@ def _unit(
     )
     unit = KIND.fitted(replace(unit, spec=spec), types, declared=False)
     spec = spec_of(unit)
-    kind = _said(value) if value is not None else spec.value or _sampled(spec, data, time)
+    kind = _declared_type(value) if value is not None else spec.value or _sampled(spec, data, time)
     items = tuple(name for name in spec.items if name in types)
     return replace(unit, spec=replace(spec, value=kind, items=items))
 
 
-def _said(value: str | T.DataType) -> pa.DataType:
-    """Return the Arrow type that a user said values have; InputError for what is no type."""
+def _declared_type(value: str | T.DataType) -> pa.DataType:
+    """Return the Arrow type of values that a user declared; InputError for an unknown type."""
     try:
         kind = T.DataType.fromDDL(value) if isinstance(value, str) else value
         return to_arrow_type(kind)
@@ -159,7 +159,7 @@ def _sampled(spec: Spec, data: DataFrame, time: str) -> pa.DataType:
     _, sampled = run_rows(spec.query, few, codes, count, compiled=False)
     if pa.types.is_null(sampled.type):
         raise QuerySemanticError(
-            f"The type of the query's values cannot be told: it has none on the first {SAMPLE} "
-            'events. Say it: run(..., value="double"), in Spark\'s words.'
+            f"The type of the query's values is unknown: it has none on the first {SAMPLE} "
+            'events. Declare it as a Spark type: run(..., value="double").'
         )
     return sampled.type

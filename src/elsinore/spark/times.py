@@ -1,4 +1,4 @@
-"""Time columns of any usual kind to ticks and back, as Spark columns.
+"""Conversion of time columns of any usual kind to ticks and back, as Spark columns.
 
 The counterpart of `elsinore.runtime.times`. Spark's own times are microseconds; integers that a
 reader has marked as timestamps in nanoseconds (`NANOSECONDS_KEY` in their metadata) stay exact.
@@ -26,15 +26,15 @@ from elsinore.runtime.times import ACCEPTED, MICROSECONDS_PER_DAY, TimeUnit, che
 
 EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 Form = Literal["timestamp", "local", "date", "integer", "float", "nanoseconds"]
-# In the metadata of a column of integers: the time zone of the timestamps it holds, "" for none.
+# In the metadata of a column of integers: the time zone of its timestamps, "" for none.
 NANOSECONDS_KEY = "elsinore.nanoseconds"
 
 
 @dataclass(frozen=True, slots=True)
 class SparkTime:
-    """What kind of time the input has, so that results have it too.
+    """The kind of the input's times, which results have too.
 
-    `per_unit` is how many ticks a unit of a number, or a day, has.
+    `per_unit` is the number of ticks of a unit of numbers, or of a day.
     """
 
     form: Form
@@ -45,7 +45,7 @@ class SparkTime:
     def type(self, window: Window | None) -> T.DataType:
         """Return the type of bounds of windows that are the input's kind of time.
 
-        Whole numbers and dates stay what they are where every bound of `window` is one. Timestamps
+        Integers and dates keep their type if every bound of `window` is one. Timestamps
         finer than Spark's become integers, marked as the input's are.
         """
         parts = () if window is None else (window.within, window.step, window.origin)
@@ -75,7 +75,7 @@ class SparkTime:
                 return _divided(ticks, self.per_unit) if self.form == "integer" else ticks
 
     def presented(self, ticks: pa.ChunkedArray, window: Window | None) -> pa.ChunkedArray:
-        """Return what `present` gives, of a column that is here already."""
+        """Return the result of `present` for a column in memory."""
         match self.type(window):
             case T.DoubleType():
                 return pc.divide(ticks.cast(pa.float64()), float(self.per_unit))
@@ -90,7 +90,7 @@ class SparkTime:
                 return pc.divide(ticks, self.per_unit) if self.form == "integer" else ticks
 
     def metadata(self, window: Window | None) -> dict[str, str]:
-        """Return the metadata of presented bounds: the mark of nanoseconds, where they are."""
+        """Return the metadata of presented bounds: the mark of nanoseconds, if they have any."""
         parts = () if window is None else (window.within, window.step, window.origin)
         if self.form == "nanoseconds":
             return {NANOSECONDS_KEY: self.zone}
@@ -105,15 +105,15 @@ def _divided(ticks: Column, by: int) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class TextTimes:
-    """What times in text are: whether some name a zone, or have nanoseconds; or all are numbers."""
+    """Properties of times in text: whether any has a zone or nanoseconds; or most are numbers."""
 
     zoned: bool = False
     fine: bool = False
     numbers: T.LongType | T.DoubleType | None = None
 
 
-def look_at_text(frame: Any, column: Column) -> TextTimes:
-    """Return what the times of a column of text are, for which all of them are looked at."""
+def text_times(frame: Any, column: Column) -> TextTimes:
+    """Return the properties of times in a column of text, after reading all of them."""
     number = column.rlike(NUMBER)
     zoned, fine, numbers, texts, whole = frame.select(
         F.max(column.rlike(ZONE)),
@@ -128,27 +128,29 @@ def look_at_text(frame: Any, column: Column) -> TextTimes:
 
 
 def as_numbers(column: Column, kind: T.LongType | T.DoubleType) -> Column:
-    """Return a column of text as numbers, null where one is none."""
+    """Return a column of text as numbers, null for other texts."""
     return F.when(column.rlike(NUMBER), F.trim(column).try_cast(kind))
 
 
 def reads_as_time(column: Column, texts: TextTimes) -> Column:
-    """Return whether a text is a time, or a number where most are, however far away."""
+    """Return whether a text is a time (or a number if most are), without a limit."""
     if texts.numbers is not None:
         return column.rlike(NUMBER)
     read: Column = _text_reader(1)(column)
     return read.isNotNull()
 
 
-def look_at(frame: Any, column: Column, field: T.StructField, unit: TimeUnit) -> tuple[bool, bool]:
-    """Return whether times are numbers, and whether they have nanoseconds; text is looked at."""
+def time_properties(
+    frame: Any, column: Column, field: T.StructField, unit: TimeUnit
+) -> tuple[bool, bool]:
+    """Return whether times are numbers, and whether they have nanoseconds; reads times in text."""
     check_unit(unit)
     if NANOSECONDS_KEY in field.metadata:
         return False, True
     if isinstance(field.dataType, T.NumericType):
         return True, unit == "ns"
     if isinstance(field.dataType, T.StringType):
-        texts = look_at_text(frame, column)
+        texts = text_times(frame, column)
         if texts.numbers is not None:
             return True, unit == "ns"
         return False, texts.fine
@@ -163,9 +165,9 @@ def to_ticks(
     largest: int = LARGEST,
     texts: TextTimes | None = None,
 ) -> tuple[Column, SparkTime]:
-    """Return a time column as ticks, null where unusable, and what kind it was.
+    """Return a time column as ticks, null if unusable, and its original kind.
 
-    `texts` is what `look_at_text` found where it is text. Raises InputError for a column that
+    `texts` is the result of `text_times` for text. Raises InputError for a column that
     cannot be a time.
     """
     texts = TextTimes() if texts is None else texts

@@ -1,4 +1,4 @@
-"""Partial outputs that wait in a worker until all of them are there."""
+"""Storing partial outputs in a worker until their groups are complete."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from elsinore.runtime.columnar import local_directory
 
 @dataclass(slots=True, kw_only=True)
 class Waiting:
-    """Partial outputs that wait for their groups to be whole, by query; beyond memory on disk."""
+    """Partial outputs of incomplete groups, by query; on disk beyond a memory limit."""
 
     memory: int
     _batches: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
-    _bytes: int = 0  # of those in memory
+    _bytes: int = 0  # in memory
     _file: IO[bytes] | None = None
     _written: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     _schemas: dict[int, pa.Schema] = field(default_factory=dict)
 
     @property
     def queries(self) -> Sequence[int]:
-        """The queries of which there is something, in order."""
+        """The queries with partial outputs, in order."""
         return sorted(self._batches.keys() | self._written.keys())
 
     def close(self) -> None:
-        """Let go of what is on disk."""
+        """Delete the file on disk."""
         if self._file is not None:
             self._file.close()
 
     def add(self, query: int, batch: pa.RecordBatch) -> None:
-        """Take some of a query's. Raises InputError where the disk is full."""
+        """Add partial outputs of a query. Raises InputError if the disk is full."""
         self._batches.setdefault(query, []).append(batch)
         self._bytes += batch.nbytes
         if self._bytes > self.memory:
             self._spill()
 
     def rows(self, query: int) -> int:
-        """Return how many rows of a query are in memory."""
+        """Return the number of a query's rows in memory."""
         return sum(batch.num_rows for batch in self._batches.get(query, ()))
 
     def taken(self, query: int) -> pa.Table:
-        """Return all of a query's, which is then gone from here."""
+        """Remove and return all partial outputs of a query."""
         return pa.Table.from_batches(list(self.batches(query))).combine_chunks()
 
     def batches(self, query: int) -> Iterator[pa.RecordBatch]:
-        """Yield all of a query's, one batch after another, which is then gone from here."""
+        """Remove and yield all partial outputs of a query, batch by batch."""
         for place, size in self._written.pop(query, []):
             assert self._file is not None
             self._file.seek(place)

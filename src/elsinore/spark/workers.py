@@ -1,8 +1,8 @@
-"""Spark's Python workers: the interpreter they run, and functions that say when it is a wrong one.
+"""Spark's Python workers: their interpreter, and functions that report a wrong one.
 
-A worker unpickles a function before it calls it. One of Elsinore's own would fail there, where
-Elsinore is missing, with sixty lines that say so in one. What goes to the workers is therefore a
-function that needs nothing but Python, and unpickles ours when it is called.
+A worker unpickles a function before it calls it. If Elsinore is missing there, one of Elsinore's
+functions would fail with sixty lines of traceback. So workers receive a function that needs only
+Python, and that unpickles Elsinore's function when it is called.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-MANY_OBJECTS = 20_000  # that outlive a task; going through them takes milliseconds
+MANY_OBJECTS = 20_000  # that outlive a task; scanning them takes milliseconds
 MapInArrow = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def use_own_interpreter(spark: SparkSession) -> None:
+def use_driver_interpreter(spark: SparkSession) -> None:
     """Let the workers of a local master run this process's Python, where nobody named another.
 
     Spark's default is whatever `python3` the path finds first, which need not be that of the
@@ -46,9 +46,9 @@ def ship_by_value(objects: Iterable[object]) -> None:
 
     Workers need not find the module then. What it imports they must find, as everywhere on Spark.
     """
-    for given in objects:
-        name = given.__module__ if isinstance(given, type) else type(given).__module__
-        module = given if isinstance(given, ModuleType) else sys.modules.get(name)
+    for item in objects:
+        name = item.__module__ if isinstance(item, type) else type(item).__module__
+        module = item if isinstance(item, ModuleType) else sys.modules.get(name)
         name = name if module is None else module.__name__
         if module is not None and name.partition(".")[0] not in {
             "elsinore",
@@ -86,9 +86,9 @@ def modules_of_users(query: object) -> set[ModuleType]:
 
 
 def shipped(function: MapInArrow) -> MapInArrow:
-    """Return a function for `mapInArrow` that does what `function` does where Elsinore is.
+    """Return a function for `mapInArrow` that calls `function`, or reports a missing Elsinore.
 
-    Elsewhere it raises one sentence: which interpreter lacks it, or which versions differ.
+    The report is one sentence: which interpreter lacks it, or which versions differ.
     """
     payload: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
     version = sys.modules["elsinore"].__version__
@@ -119,12 +119,12 @@ def shipped(function: MapInArrow) -> MapInArrow:
         with importlib.import_module("elsinore.model.garbage").without_garbage_collection():
             function = pickle.loads(payload)  # of thousands of queries it holds a million objects
         yield from function(batches)
-        importlib.import_module("elsinore.spark.workers").spare_the_collector()
+        importlib.import_module("elsinore.spark.workers").freeze_loaded_objects()
 
     return call
 
 
-def spare_the_collector() -> None:
+def freeze_loaded_objects() -> None:
     """Let the collector of garbage no longer go through what this worker has loaded.
 
     Workers collect all garbage after each task, which takes a tenth of a second where they hold the

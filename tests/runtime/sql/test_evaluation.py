@@ -207,7 +207,7 @@ def test_what_cannot_be_computed_is_told(text: str, message: str) -> None:
 
 
 def test_a_missing_column_of_the_default_name_points_at_the_option() -> None:
-    with pytest.raises(InputError, match="Name the column that holds the type with type="):
+    with pytest.raises(InputError, match="Name the column that has the type with type="):
         evaluate_sql("type", TABLE, "type")
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from elsinore.errors import InputError
-from elsinore.spark.scan.files import FileColumn, look_at, read
+from elsinore.spark.scan.files import FileColumn, read, row_groups_in
 
 COLUMNS = (FileColumn("qzqz", pa.string()), FileColumn("time", pa.int64()))
 
@@ -21,8 +21,8 @@ def written(path: Path) -> bytes:
 
 
 def scanned(path: Path) -> int:
-    looked = look_at([str(path)], COLUMNS)
-    return sum(table.num_rows for table in read(looked.groups, COLUMNS, frozenset(), None))
+    selection = row_groups_in([str(path)], COLUMNS)
+    return sum(table.num_rows for table in read(selection.groups, COLUMNS, frozenset(), None))
 
 
 def test_names_that_are_not_utf8_are_an_input_error(tmp_path: Path) -> None:

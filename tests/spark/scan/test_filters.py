@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
-from elsinore.spark.scan.files import FileColumn, Judged, look_at, read
+from elsinore.spark.scan.files import FileColumn, Judged, read, row_groups_in
 from elsinore.spark.scan.relation import relation_of
 from elsinore.spark.scan.skipping import Skipping
 
@@ -113,10 +113,10 @@ def kept(frame: DataFrame) -> tuple[list[int], int]:
         groups = range(metadata.num_row_groups)
         return [Judged(not skipping.skips(statistics, n, usable=True)) for n in groups]
 
-    looked = look_at(relation.files, columns, judge)
+    selection = row_groups_in(relation.files, columns, judge)
     condition = None if relation.condition is None else as_arrow(relation.condition)
-    tables = read(looked.groups, columns, frozenset(), condition)
-    return sorted(n for table in tables for n in table.column("id").to_pylist()), looked.skipped
+    tables = read(selection.groups, columns, frozenset(), condition)
+    return sorted(n for table in tables for n in table.column("id").to_pylist()), selection.skipped
 
 
 @pytest.mark.parametrize("writer", ["arrow", "spark"])

@@ -344,7 +344,9 @@ def test_what_reading_holds_does_not_grow_with_the_number_of_row_groups(
     pq.write_table(pa.table({"time": times}), path, row_group_size=20_000)
     column = files.FileColumn("time", pa.int64())
     before, rows, held = pa.total_allocated_bytes(), 0, []
-    for table in files.read(files.look_at([path], [column]).groups, [column], frozenset(), None):
+    for table in files.read(
+        files.row_groups_in([path], [column]).groups, [column], frozenset(), None
+    ):
         rows += table.num_rows
         held.append(pa.total_allocated_bytes() - before)
     assert rows == len(times)
@@ -365,7 +367,7 @@ def test_a_large_row_group_is_not_held_whole(
         monkeypatch.setattr(files, "LARGE_GROUP", large)
         del table
         before, held, read = pa.total_allocated_bytes(), [0], []
-        groups = files.look_at([path], [column]).groups
+        groups = files.row_groups_in([path], [column]).groups
         for table in files.read(groups, [column], frozenset(), None):
             held.append(pa.total_allocated_bytes() - before)
             read.append(table.column("time").to_numpy().copy())

@@ -39,8 +39,8 @@ from elsinore.spark.scan.conditions import (
     columns_of,
     outcome,
 )
-from elsinore.spark.scan.files import FileColumn, Judged, look_at
-from elsinore.spark.scan.looking import judged
+from elsinore.spark.scan.files import FileColumn, Judged, row_groups_in
+from elsinore.spark.scan.selection import judged
 from elsinore.spark.scan.skipping import Skipping, interests_of
 
 often = settings(max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "40")))
@@ -261,9 +261,9 @@ def test_no_event_that_a_query_takes_is_in_a_skipped_row_group(
     def judge(uri: str, metadata: pq.FileMetaData, schema: pa.Schema) -> list[Judged]:
         return judged(skipping, options, uri, metadata, schema)
 
-    looked = look_at([path], columns, judge)
-    kept = {group.number for group in looked.groups}
-    assert len(kept) + looked.skipped == -(-table.num_rows // GROUP)
+    selection = row_groups_in([path], columns, judge)
+    kept = {group.number for group in selection.groups}
+    assert len(kept) + selection.skipped == -(-table.num_rows // GROUP)
     for number in range(-(-table.num_rows // GROUP)):
         if number in kept:
             continue

@@ -30,7 +30,7 @@ from elsinore.runtime.live import (
 OWNER = "the checkpoint of a stream"
 ENGINE = "spark"
 BUCKETS = 16  # by default; each is a value in Spark's state, with a fixed cost per micro-batch
-# They say how the events that are in the state were read.
+# Options by which the events in the state were read.
 FIXED = ("time", "type", "time_unit", "time_interval", "time_granularity", "order_by")
 
 
@@ -50,14 +50,14 @@ class Continuation:
     former: frozenset[str] = frozenset()
 
 
-def begun_or_continued(
+def started_or_continued(
     planner: Planner,
     schema: pa.Schema,
     options: LiveOptions,
     checkpoint: Checkpoint,
     buckets: int | None,
 ) -> Continuation:
-    """Return what the checkpoint says, for the planner's workload; keep it there.
+    """Return the stream's generations for the planner's workload; save them in the checkpoint.
 
     buckets: into how many parts keys are to be split; None: as many as before, or BUCKETS. If the
     number changes, queries of windows go on in a new generation with the next window.
@@ -86,10 +86,10 @@ def _continued(
     watermark, greatest = progress.get("watermark"), progress.get("greatest")
     with reading_state(OWNER):
         before = {str(name): str(meaning) for name, meaning in known["queries"].items()}
-        saved = {int(number): dict(one) for number, one in known["generations"].items()}
+        saved = {int(number): dict(described) for number, described in known["generations"].items()}
         ended = {int(number): dict(keys) for number, keys in known["ended"].items()}
         before_buckets, reading = int(known["buckets"]), dict(known["reading"])
-        counts = {number: max(one["buckets"].values()) for number, one in saved.items()}
+        counts = {number: max(described["buckets"].values()) for number, described in saved.items()}
     wanted = before_buckets if buckets is None else buckets
     _refuse_other_reading(reading, options)
     what = changes_between(before, planner.meanings)
@@ -99,14 +99,16 @@ def _continued(
     unchanged = {
         name for name, change in what.items() if change is Change.UNCHANGED and greatest is not None
     }
-    kept = {query.name: query for query in planner.queries if query.name in unchanged}
+    unchanged_queries = {query.name: query for query in planner.queries if query.name in unchanged}
     generations: dict[int, PlannedGeneration] = {}
     fine = False
     for number, described in saved.items():
         with reading_state(OWNER):
             old_schema = schema_from_bytes(base64.b64decode(described["schema"]))
             fine = int(described["per_microsecond"]) > 1
-        generation = planned_again(OWNER, planner, kept, described, old_schema, options, fine=fine)
+        generation = planned_again(
+            OWNER, planner, unchanged_queries, described, old_schema, options, fine=fine
+        )
         if (
             greatest is None
             or generation is None
@@ -139,9 +141,9 @@ def _continued(
     )
 
 
-def bucket_count(of_pass: PassSetup, buckets: int) -> int:
-    """Return how many buckets a pass has: one where no key spreads its events."""
-    return buckets if len(of_pass.layout.keys) else 1
+def bucket_count(planned_pass: PassSetup, buckets: int) -> int:
+    """Return the number of a pass's buckets: one if it has no key."""
+    return buckets if len(planned_pass.layout.keys) else 1
 
 
 def _keep(
@@ -155,11 +157,13 @@ def _keep(
             "schema": base64.b64encode(setup.schema.serialize().to_pybytes()).decode(),
             "per_microsecond": setup.options.clock.per_microsecond,
             "buckets": {
-                repr(of_pass.units[0].partition): bucket_count(of_pass, begun.buckets[number])
-                for of_pass in setup.passes
+                repr(planned_pass.units[0].partition): bucket_count(
+                    planned_pass, begun.buckets[number]
+                )
+                for planned_pass in setup.passes
             },
         }
-    checkpoint.keep_stream(
+    checkpoint.save_stream(
         ENGINE,
         {
             "queries": planner.meanings,
@@ -181,6 +185,6 @@ def _refuse_other_reading(before: Mapping[str, Any], options: LiveOptions) -> No
         if before.get(name) != value:
             raise StateError(
                 f"The checkpoint was made with {name}={before.get(name)}, and this run has "
-                f"{name}={value}: it says how the events that are in the state were read. Use the "
+                f"{name}={value}, by which the events in the state were read. Use the "
                 "same, or a new checkpoint."
             )

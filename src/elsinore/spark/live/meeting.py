@@ -1,4 +1,4 @@
-"""Partial outputs of groups whose keys are in several buckets, added up in the same micro-batch."""
+"""Adding up partial outputs of groups with keys in several buckets, in the same micro-batch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MEETINGS = {PARTIAL: RESULT, EARLY_PARTIAL: EARLY}
 
 
 class Meeting:
-    """For `mapInArrow` over rows of ANSWERS of which those of one share are in one partition."""
+    """Adds up partial outputs with `mapInArrow`; rows of one share are in one partition."""
 
     def __init__(self, payload: bytes) -> None:
         self._payload = payload
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows with results in place of partial outputs."""
+        """Yield the rows, with partial outputs replaced by results."""
         waiting: dict[tuple[str, int, int], list[pa.RecordBatch]] = {}
         for answer in answers_of(batches):
             if answer.kind in MEETINGS:
@@ -39,13 +39,13 @@ class Meeting:
                 yield answers_batch([answer])
         if waiting:
             plan = loaded_plan(self._payload)
-            for (kind, generation, of_pass), rows in waiting.items():
-                yield from _results(plan, MEETINGS[kind], generation, of_pass, rows)
+            for (kind, generation, pass_number), rows in waiting.items():
+                yield from _results(plan, MEETINGS[kind], generation, pass_number, rows)
 
 
 def _results(
-    plan: StreamPlan, kind: str, generation: int, of_pass: int, rows: list[pa.RecordBatch]
+    plan: StreamPlan, kind: str, generation: int, pass_number: int, rows: list[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    for number, table in plan.results(generation, of_pass).finished(rows).items():
+    for number, table in plan.results(generation, pass_number).finished(rows).items():
         blob = to_bytes(table, table.schema)
         yield answers_batch([Answer(kind, generation, number, 0, blob)])

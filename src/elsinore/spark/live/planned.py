@@ -1,4 +1,4 @@
-"""Planning a live stream on Spark from what `Workload.stream` is called with."""
+"""Planning a live stream on Spark from the arguments of `Workload.stream`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def planned_stream(
     else:
         session = _session(source, spark)
         schema = columns_of(source)
-    # also refuses, before anything is started, what cannot run
+    # also raises errors for queries that cannot run, before anything is started
     clock = planner.plan(planner.queries, planner.exact, schema, options, False).options.clock
     return LiveStream(
         planner,
@@ -84,7 +84,7 @@ def _session(source: Any, spark: SparkSession | None) -> SparkSession:
 
 
 def frame_schema(frame: DataFrame) -> pa.Schema:
-    """Return the columns of a DataFrame as they come to Python."""
+    """Return the Arrow schema of a DataFrame in Python workers."""
     zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
     return to_arrow_schema(frame.schema, timezone=zone)
 

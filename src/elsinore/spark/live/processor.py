@@ -1,6 +1,6 @@
 """Buckets in Spark's state: one value of bytes for each, read and written once a micro-batch.
 
-`BucketRun` is what happens to a bucket in a micro-batch; `BucketProcessor` connects it to
+`BucketRun` runs a bucket in a micro-batch; `BucketProcessor` connects it to
 `transformWithState`. There are no timers: tasks send what they have read to all buckets (`Tick`),
 so results are returned in the micro-batch in which the watermark passes them.
 """
@@ -41,14 +41,14 @@ from elsinore.spark.live.tasks import StreamPlan, loaded_plan
 
 
 def meets(setup: PassSetup) -> bool:
-    """Return whether a group's partial outputs may be in several buckets, and are added up."""
+    """Return whether partial outputs of a group from several buckets have to be added up."""
     first = setup.units[0]
     return bool(first.equivalence) and any(kind_for(unit).adds_up(unit) for unit in setup.units)
 
 
 @dataclass(frozen=True, slots=True)
 class BucketState:
-    """What is saved of a bucket: its clock (`Watermark.saved`, as JSON) and `Bucket.save`."""
+    """The saved state of a bucket: its clock (`Watermark.saved`, as JSON) and `Bucket.save`."""
 
     clock: str
     blob: bytes
@@ -70,7 +70,7 @@ class BucketRun:
             self._watermark.restore(json.loads(state.clock))
 
     def run(self, blobs: list[bytes], ticks: list[Tick]) -> tuple[list[Answer], BucketState]:
-        """Take the events and ticks of a micro-batch; return what is final, and the new state."""
+        """Process the events and ticks of a micro-batch; return final rows and the new state."""
         answers: list[Answer] = []
         bursts_before = _bursts(self._bucket)
         late = self._bucket.add_packed(pa.array(blobs, pa.binary())) if blobs else None
@@ -120,7 +120,7 @@ class BucketRun:
     def _finished(
         self, rows: Iterable[pa.RecordBatch], result: str, partial: str
     ) -> Iterator[Answer]:
-        """Yield results, or partial outputs where those of other buckets are to be added."""
+        """Yield results, or partial outputs if those of other buckets have to be added."""
         if meets(self._setup):
             for batch in rows:
                 for share, part in self._by_group(batch):
@@ -184,8 +184,8 @@ class BucketProcessor(StatefulProcessor):
         if name.generation not in plan.generations:
             self._state.clear()
             return
-        kept = self._state.get()
-        state = None if kept is None else BucketState(kept[0], bytes(kept[1]))
+        saved = self._state.get()
+        state = None if saved is None else BucketState(saved[0], bytes(saved[1]))
         run = BucketRun(plan, name, state)
         answers, state = run.run(blobs, ticks)
         self._state.update((state.clock, state.blob))

@@ -1,4 +1,4 @@
-"""What travels between the stages of a live stream on Spark.
+"""The rows that travel between the stages of a live stream on Spark.
 
     tasks that read  --EVENTS-->  buckets (transformWithState)  --ANSWERS-->  meeting, sink
 
@@ -6,7 +6,7 @@ A row of EVENTS belongs to one bucket. It is a blob of packed events, or (withou
 what a task has read, from which each bucket computes the watermark. Every task sends its tick to
 every bucket, so that all buckets reach the same watermark in the same micro-batch.
 
-A row of ANSWERS has a blob of Arrow's IPC format or of JSON, and says what it is by `kind`.
+A row of ANSWERS has a blob of Arrow's IPC format or of JSON, according to its `kind`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BucketName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> BucketName:
-        """Return the name that a text is.
+        """Return the name parsed from its text.
 
         >>> BucketName.parse(str(BucketName(0, "('a/b',)", 15)))
         BucketName(generation=0, key="('a/b',)", number=15)
@@ -68,7 +68,7 @@ class BucketName(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """What a task has read in a micro-batch.
+    """The counts of a task that reads in a micro-batch.
 
     greatest: the greatest time in ticks of each partition of the source. expected: partitions that
     the watermark waits for. now: seconds for which the stream has run, as the micro-batch has
@@ -104,7 +104,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketCounts:
-    """What a bucket counted in a micro-batch, and what it holds after it.
+    """The counts of a bucket in a micro-batch, and the size of its state after it.
 
     watermark: in ticks; None before the first event. events, rejected, task_late: of the whole
     micro-batch, the same in all buckets; so are lag and ended (whether the stream
@@ -131,10 +131,11 @@ class BucketCounts:
 
     @classmethod
     def load(cls, text: bytes) -> BucketCounts:
-        """Return what `dump` returned the text of."""
+        """Return the counts from the JSON of `dump`."""
         facts = json.loads(text)
         sharing = tuple(
-            BurstCounts(**one | {"queries": tuple(one["queries"])}) for one in facts["sharing"]
+            BurstCounts(**counts | {"queries": tuple(counts["queries"])})
+            for counts in facts["sharing"]
         )
         return cls(**facts | {"sharing": sharing})
 

@@ -1,4 +1,4 @@
-"""The end of each micro-batch: results are written, then progress is kept, then Spark commits."""
+"""The end of each micro-batch: results are written, then progress is saved, then Spark commits."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class BatchWriter:
     """Writes micro-batches: the function for `foreachBatch`.
 
     sink: of results. rejects: of rejected records. early: receives values of open windows.
-    ended: the micro-batch with which the stream ended; None before. tell_tasks: receives what was
-    kept of the progress, in the thread of the stream.
+    ended: the micro-batch with which the stream ended; None before. on_progress_saved: receives
+    the saved progress, in the thread of the stream.
     """
 
     plan: StreamPlan
@@ -57,7 +57,7 @@ class BatchWriter:
     on_progress: Callable[[StreamProgress], object] | None = None
     failure: BaseException | None = None
     ended: int | None = None
-    tell_tasks: Callable[[Mapping[str, Any]], object] | None = None
+    on_progress_saved: Callable[[Mapping[str, Any]], object] | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Write a micro-batch."""
@@ -68,7 +68,7 @@ class BatchWriter:
             raise BatchError(_for_spark(str(error))) from None
 
     def write(self, rows_of_answers: Iterable[Answer], batch: int) -> None:
-        """Write what the rows of a micro-batch contain."""
+        """Write the results and rejects in the rows of a micro-batch."""
         begun = time.monotonic()
         answers = list(rows_of_answers)
         rows = {}
@@ -80,22 +80,26 @@ class BatchWriter:
         if self.early is not None:
             for name, table in self._results(answers, EARLY).items():
                 self.early(name, batch, table)
-        rejects = [from_bytes(one.blob) for one in answers if one.kind == REJECTS]
+        rejects = [from_bytes(answer.blob) for answer in answers if answer.kind == REJECTS]
         if rejects and self.rejects is not None:
             self.rejects(batch, pa.concat_tables(rejects))
         self.sink.flush()
         counts = [
-            (one.number, BucketCounts.load(one.blob)) for one in answers if one.kind == COUNTS
+            (answer.number, BucketCounts.load(answer.blob))
+            for answer in answers
+            if answer.kind == COUNTS
         ]
         if counts:
             self._keep_progress(batch, counts, rows, begun)
 
     def _results(self, answers: list[Answer], kind: str) -> dict[str, pa.Table]:
-        """Return rows by the queries' names, as users see them."""
+        """Return the result rows of one kind by the queries' names."""
         tables: dict[tuple[int, int], list[pa.Table]] = {}
-        for one in answers:
-            if one.kind == kind:
-                tables.setdefault((one.generation, one.number), []).append(from_bytes(one.blob))
+        for answer in answers:
+            if answer.kind == kind:
+                tables.setdefault((answer.generation, answer.number), []).append(
+                    from_bytes(answer.blob)
+                )
         results: dict[str, list[pa.Table]] = {}
         for number, generation in self.plan.generations.items():
             setup = generation.setup
@@ -117,8 +121,8 @@ class BatchWriter:
     ) -> None:
         first = counts[0][1]  # of the whole micro-batch, the same in all
         late = first.task_late + late_events(counts)
-        reached = [one.watermark for _, one in counts if one.watermark is not None]
-        times = [one.greatest for _, one in counts if one.greatest is not None]
+        reached = [answer.watermark for _, answer in counts if answer.watermark is not None]
+        times = [answer.greatest for _, answer in counts if answer.greatest is not None]
         newest = self.plan.generations[max(self.plan.generations)]
         kind = newest.setup.time
         greatest = max(times, default=None)
@@ -135,27 +139,27 @@ class BatchWriter:
             rows=rows,
             watermark=_shown(reached_all, kind),
             greatest=_shown(greatest, kind),
-            waiting=sum(one.waiting for _, one in counts),
-            keys=sum(one.keys for _, one in counts),
-            state_bytes=sum(one.state_bytes for _, one in counts),
+            waiting=sum(answer.waiting for _, answer in counts),
+            keys=sum(answer.keys for _, answer in counts),
+            state_bytes=sum(answer.state_bytes for _, answer in counts),
             seconds=time.monotonic() - begun,
             finished=now,
             lag=first.lag,
             open_windows=open_windows,
-            sharing=summed_bursts(bursts for _, one in counts for bursts in one.sharing),
+            sharing=summed_bursts(bursts for _, answer in counts for bursts in answer.sharing),
             watermark_delay=None
             if reached_all is None
             else now - reached_all / self.plan.per_second,
         )
-        kept = {
+        saved = {
             "batch": batch,
             "before": self._watermark_before(batch),
             "watermark": None if first.ended else reached_all,
             "greatest": greatest,
         }
-        self.checkpoint.keep_progress(kept)
-        if self.tell_tasks is not None:
-            self.tell_tasks(kept)
+        self.checkpoint.save_progress(saved)
+        if self.on_progress_saved is not None:
+            self.on_progress_saved(saved)
         if first.ended:
             self.ended = batch
         self.progress.add(progress)
@@ -169,10 +173,10 @@ class BatchWriter:
 
 
 def late_events(counts: Iterable[tuple[int, BucketCounts]]) -> int:
-    """Return how many events only buckets knew to be late; an event is in a bucket of each pass."""
+    """Return the number of events that only buckets found late; each pass has every event once."""
     by_pass: dict[int, int] = {}
-    for of_pass, one in counts:
-        by_pass[of_pass] = by_pass.get(of_pass, 0) + one.late
+    for pass_number, answer in counts:
+        by_pass[pass_number] = by_pass.get(pass_number, 0) + answer.late
     return max(by_pass.values())
 
 
@@ -182,7 +186,7 @@ def _shown(ticks: int | None, kind: TimeKind) -> Any:
 
 
 def _for_spark(text: str) -> str:
-    """Return an error's text as short as Spark's search for interruptions in it needs.
+    """Return an error's text shortened for Spark's search for interruptions in it.
 
     The search is a regular expression that overflows the JVM's stack on the text of a Java error
     with its trace of calls.

@@ -1,7 +1,7 @@
 """A Python data source for Structured Streaming whose tasks read and pack: no row is an event.
 
-It wraps a source of `elsinore.connectors`. An offset of the stream records, beside the source's
-own, what else a micro-batch depends on, so that a replay does the same again:
+It wraps a source of `elsinore.connectors`. An offset of the stream records, besides the source's
+offset, everything else that a micro-batch depends on, so that a replay has the same result:
 
     source   the offset of the wrapped source
     now      seconds for which the stream has run, from which idle partitions are told
@@ -43,7 +43,7 @@ NAME = "elsinore"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTask:
-    """What Spark needs to read a source: how to open it, and what its tasks do.
+    """The task of Spark's data source: opening the source, reading splits, packing events.
 
     place: opens the source where micro-batches are planned. reader: reads its splits. payload:
     the pickled `StreamPlan`. limit: of a micro-batch. tasks: at most, of a micro-batch. early:
@@ -84,7 +84,7 @@ class ElsinoreSource(DataSource):
 
 
 class Piece(InputPartition):
-    """What one task reads; `splits` may be empty, as every micro-batch has a tick."""
+    """The part of a micro-batch for one task; `splits` may be empty: a tick is always sent."""
 
     def __init__(self, splits: Sequence[Any], wall: int, watermark: int | None, tick: Tick) -> None:
         self.splits, self.wall, self.watermark, self.tick = splits, wall, watermark, tick
@@ -123,7 +123,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         }
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Return the limit of a micro-batch, where Spark knows such a limit."""
+        """Return the limit of a micro-batch, if Spark supports one."""
         if self._task.limit.rows is not None:
             return ReadMaxRows(self._task.limit.rows)
         if self._task.limit.files is not None:
@@ -191,7 +191,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._source
 
     def _now(self, before: float) -> float:
-        """Return for how many seconds the stream has run, pauses between runs left out."""
+        """Return the seconds for which the stream has run, without pauses between runs."""
         if self._begun is None:
             self._begun = time.monotonic() - before
         return time.monotonic() - self._begun
@@ -205,7 +205,7 @@ class PackingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._idle_since is not None and now - self._idle_since >= timeout
 
     def _ticks(self, start: dict[str, Any], now: float, early: int) -> bool:
-        """Return whether a micro-batch without events is worth it: partitions may be idle."""
+        """Return whether to run a micro-batch without events, as partitions may be idle."""
         if early > start["early"]:
             return True
         timeout = self._task.idle_timeout

@@ -33,17 +33,17 @@ from elsinore.connectors.targets import (
 from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
-from elsinore.spark.live.continuing import Continuation, begun_or_continued
+from elsinore.spark.live.continuing import Continuation, started_or_continued
 from elsinore.spark.live.meeting import Meeting
 from elsinore.spark.live.processor import BucketProcessor, meets
 from elsinore.spark.live.rows import ANSWERS_TYPE, EVENTS_DDL, BucketName
 from elsinore.spark.live.sink import BatchWriter
 from elsinore.spark.live.source import NAME, ElsinoreSource, SourceTask
 from elsinore.spark.live.tasks import EventPacker, StreamPlan, loaded_plan
-from elsinore.spark.live.watermarks import hand_on_watermarks, watermark_of_task
-from elsinore.spark.quiet import said_in_task, silenced, unread_file
-from elsinore.spark.shuffle import cores_told
-from elsinore.spark.workers import MapInArrow, shipped, use_own_interpreter
+from elsinore.spark.live.watermarks import set_task_watermarks, watermark_of_task
+from elsinore.spark.quiet import error_in_task, silenced, unread_file
+from elsinore.spark.shuffle import known_cores
+from elsinore.spark.workers import MapInArrow, shipped, use_driver_interpreter
 
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SETTINGS = {
@@ -51,7 +51,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 
-LOOK_SECONDS = 0.2  # between looks whether the stream has ended
+LOOK_SECONDS = 0.2  # between checks whether the stream has ended
 
 Trigger = Mapping[str, Any]
 
@@ -60,7 +60,7 @@ LOG = logging.getLogger("elsinore.live")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """What a stream does beside its queries; times in ticks and seconds, see `StreamPlan`.
+    """Options of a stream; times in ticks and seconds, see `StreamPlan`.
 
     limit: what a micro-batch admits at most. early: seconds between values of open windows.
     end_on_idle: seconds without events after which the stream ends. buckets: None: as many as the
@@ -131,36 +131,36 @@ class LiveStream:
         stream.
         """
         check_outputs(self._reading, self._options.early, rejects, early)
-        kept = Checkpoint(checkpoint)
-        kept.prepare()
+        checkpoint_folder = Checkpoint(checkpoint)
+        checkpoint_folder.prepare()
         target = target_of(path, format, sink, foreach_batch, self._planner.queries)
         if early is None and self._options.early is not None:
             early = early_to(target)
-        begun = begun_or_continued(
-            self._planner, self._schema, self._reading, kept, self._options.buckets
+        begun = started_or_continued(
+            self._planner, self._schema, self._reading, checkpoint_folder, self._options.buckets
         )
         for name, change in begun.changes.items():
             LOG.info("query %s is %s", name, change.value)
         plan = self._planned(begun)
         writer = BatchWriter(
             plan=plan,
-            checkpoint=kept,
+            checkpoint=checkpoint_folder,
             sink=target,
             rejects=None if rejects is None else rejects_to(rejects),
             early=early,
             on_progress=on_progress,
         )
         if isinstance(self._source, DataFrame):
-            writer.tell_tasks = partial(hand_on_watermarks, self._spark)
-            hand_on_watermarks(self._spark, kept.progress())
+            writer.on_progress_saved = partial(set_task_watermarks, self._spark)
+            set_task_watermarks(self._spark, checkpoint_folder.progress())
         self._prepare_session(plan)
         payload: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         with _settings(self._spark):
-            events = self._events(payload, kept)
+            events = self._events(payload, checkpoint_folder)
             answers = self._answers(events, payload, plan)
             query = (
                 answers.writeStream.foreachBatch(writer)
-                .option("checkpointLocation", str(kept.folder))
+                .option("checkpointLocation", str(checkpoint_folder.folder))
                 .trigger(**(trigger or {"processingTime": "1 second"}))
                 .start()
             )
@@ -192,28 +192,28 @@ class LiveStream:
         )
 
     def _prepare_session(self, plan: StreamPlan) -> None:
-        use_own_interpreter(self._spark)
+        use_driver_interpreter(self._spark)
         logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)  # we raise its errors
         for generation in plan.generations.values():
             types = {field.name: field.type for field in generation.setup.schema}
-            for of_pass in generation.setup.passes:
-                hand_over(self._spark, of_pass.units, of_pass.options, types)
+            for planned_pass in generation.setup.passes:
+                hand_over(self._spark, planned_pass.units, planned_pass.options, types)
 
-    def _events(self, payload: bytes, kept: Checkpoint) -> DataFrame:
+    def _events(self, payload: bytes, checkpoint_folder: Checkpoint) -> DataFrame:
         """Return the stream of rows of EVENTS."""
         if isinstance(self._source, DataFrame):
             names = self._schema.names
             chosen = self._source.select(*(f"`{name}`" for name in names))
             packing = _pack_frame(payload)
             return chosen.mapInArrow(shipped(packing), EVENTS_DDL)
-        opened = self._source.open(kept.folder_log)
+        opened = self._source.open(checkpoint_folder.folder_log)
         task = SourceTask(
             place=self._source,
-            checkpoint=kept,
+            checkpoint=checkpoint_folder,
             reader=opened.reader,
             payload=payload,
             limit=self._options.limit,
-            tasks=cores_told(self._spark),
+            tasks=known_cores(self._spark),
             early=self._options.early,
             idle_timeout=self._options.idle_timeout,
             end_on_idle=self._options.end_on_idle,
@@ -227,8 +227,12 @@ class LiveStream:
         answers: DataFrame = events.groupBy("bucket").transformWithState(
             BucketProcessor(payload), ANSWERS_TYPE, "Append", "None"
         )
-        if any(meets(of_pass) for one in plan.generations.values() for of_pass in one.setup.passes):
-            shares = answers.repartition(cores_told(self._spark), "share")
+        if any(
+            meets(planned_pass)
+            for generation in plan.generations.values()
+            for planned_pass in generation.setup.passes
+        ):
+            shares = answers.repartition(known_cores(self._spark), "share")
             answers = shares.mapInArrow(shipped(Meeting(payload)), ANSWERS_TYPE)
         return answers
 
@@ -261,7 +265,7 @@ class RunningStream:
 
     @property
     def progress(self) -> ProgressLog:
-        """What happened since the stream was started."""
+        """The progress since the stream was started."""
         return self._writer.progress
 
     def await_termination(self, timeout: float | None = None) -> bool:
@@ -282,7 +286,7 @@ class RunningStream:
                     return False
 
     def _is_committed(self) -> bool:
-        """Return whether the micro-batch with which the stream ended is done: `end_on_idle`."""
+        """Return whether the last micro-batch of an ended stream is committed (`end_on_idle`)."""
         ended, last = self._writer.ended, self.query.lastProgress
         return ended is not None and last is not None and last["batchId"] >= ended
 
@@ -307,7 +311,7 @@ def _own_errors(writer: BatchWriter) -> Iterator[None]:
             cause = writer.failure or error
             if not isinstance(cause, PySparkException):
                 raise cause from None
-            said = said_in_task(cause) or unread_file(cause)
+            said = error_in_task(cause) or unread_file(cause)
             if said is None:
                 raise
             raise InputError(said) from None
@@ -332,8 +336,8 @@ def _pack_frame(payload: bytes) -> MapInArrow:
 
 @contextmanager
 def _settings(spark: SparkSession) -> Iterator[None]:
-    """Set what streams need in a session; put it back afterwards."""
-    wanted = {**SETTINGS, "spark.sql.shuffle.partitions": str(cores_told(spark))}
+    """Set a session's options for streams; restore them afterwards."""
+    wanted = {**SETTINGS, "spark.sql.shuffle.partitions": str(known_cores(spark))}
     before: dict[str, Any] = {name: spark.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)

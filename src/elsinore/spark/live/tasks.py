@@ -1,7 +1,7 @@
-"""The tasks that read: events in, packed for their buckets.
+"""Tasks that read events and pack them for their buckets.
 
-`StreamPlan` is what tasks, buckets and the sink need to know of a live stream. It is planned on the
-driver; tasks and buckets receive it pickled.
+A `StreamPlan` describes a live stream to tasks, buckets and the sink. It is planned on the driver;
+tasks and buckets receive it pickled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from elsinore.connectors.rejects import REJECTS, rejects_of
 from elsinore.runtime.columnar import Packing
 from elsinore.runtime.live import Admission, EventReader, PassResults, PassSetup, PlannedGeneration
-from elsinore.spark.compiled import look_among_received
+from elsinore.spark.compiled import use_received_kernels
 from elsinore.spark.live.continuing import bucket_count
 from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
 
@@ -49,7 +49,7 @@ class StreamPlan:
     )
 
     def results(self, generation: int, place: int) -> PassResults:
-        """Return what computes the rows of a generation's pass, made once in each process."""
+        """Return the `PassResults` of a generation's pass, created once in each process."""
         known = self._results.get((generation, place))
         if known is None:
             setup = self.generations[generation].setup
@@ -59,26 +59,30 @@ class StreamPlan:
     def bucket_names(self, number: int) -> list[str]:
         """Return the names of a generation's buckets."""
         return [
-            str(BucketName(number, key_of(of_pass), bucket))
-            for of_pass in self.generations[number].setup.passes
-            for bucket in range(bucket_count(of_pass, self.buckets[number]))
+            str(BucketName(number, key_of(planned_pass), bucket))
+            for planned_pass in self.generations[number].setup.passes
+            for bucket in range(bucket_count(planned_pass, self.buckets[number]))
         ]
 
     def pass_of(self, name: BucketName) -> tuple[int, PassSetup]:
         """Return the pass of a bucket, and its place in its generation."""
         passes = self.generations[name.generation].setup.passes
-        return next((n, one) for n, one in enumerate(passes) if key_of(one) == name.key)
+        return next(
+            (n, planned_pass)
+            for n, planned_pass in enumerate(passes)
+            if key_of(planned_pass) == name.key
+        )
 
 
-def key_of(of_pass: PassSetup) -> str:
-    """Return what tells a pass from others, in whatever order they are planned: its key."""
-    return repr(of_pass.units[0].partition)
+def key_of(planned_pass: PassSetup) -> str:
+    """Return the identifier of a pass, independent of the order of planning: its key."""
+    return repr(planned_pass.units[0].partition)
 
 
 @lru_cache(maxsize=4)
 def loaded_plan(payload: bytes) -> StreamPlan:
     """Return a pickled plan, unpickled once in each worker."""
-    look_among_received()
+    use_received_kernels()
     plan: StreamPlan = pickle.loads(payload)
     return plan
 
@@ -131,10 +135,10 @@ class EventPacker:
             generation, wanted = self.plan.generations[number], usable
             if generation.begin is not None:
                 wanted = usable.filter(usable.times >= generation.begin)
-            for of_pass, travelling in zip(
+            for planned_pass, travelling in zip(
                 generation.setup.passes, reader.travelling(wanted), strict=True
             ):
-                yield from self._packed(number, of_pass, travelling)
+                yield from self._packed(number, planned_pass, travelling)
 
     def reject(self, rejects: pa.Table) -> pa.RecordBatch:
         """Return the row of records that the source rejects."""
@@ -142,18 +146,18 @@ class EventPacker:
         return self._set_aside(rejects)
 
     def _set_aside(self, rejects: pa.Table) -> pa.RecordBatch:
-        """Return the row of rejected records, in the form of `connectors.rejects`."""
+        """Return the row of rejected records, in the columns of `connectors.rejects`."""
         blob = to_bytes(rejects, REJECTS)
         return _rows([ASIDE], pa.array([blob], pa.binary()), [None])
 
     def ticks(self) -> pa.RecordBatch:
-        """Return the rows that tell all buckets what the task has read."""
+        """Return the ticks of this task for all buckets."""
         names = [name for number in self._readers for name in self.plan.bucket_names(number)]
         names += self.plan.ended
         return _rows(names, pa.nulls(len(names), pa.binary()), [self.tick.dump()] * len(names))
 
     def _latest(self) -> int | None:
-        """Return the time after which events are too far ahead of the clock; None: any may come."""
+        """Return the time after which events are too far ahead of the clock; None: no limit."""
         if self.plan.ahead is None or self.wall is None:
             return None
         return self.wall + self.plan.ahead
@@ -172,11 +176,11 @@ class EventPacker:
         )
 
     def _packed(
-        self, generation: int, of_pass: PassSetup, events: pa.Table
+        self, generation: int, planned_pass: PassSetup, events: pa.Table
     ) -> Iterator[pa.RecordBatch]:
-        buckets = bucket_count(of_pass, self.plan.buckets[generation])
-        packing = Packing(layout=of_pass.layout, partitions=buckets)
-        key = key_of(of_pass)
+        buckets = bucket_count(planned_pass, self.plan.buckets[generation])
+        packing = Packing(layout=planned_pass.layout, partitions=buckets)
+        key = key_of(planned_pass)
         names = np.array([str(BucketName(generation, key, number)) for number in range(buckets)])
         for batch in packing(events.combine_chunks().to_batches()):
             filled = batch.filter(pc.greater(pc.binary_length(batch["blob"]), 0))

@@ -15,11 +15,11 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 PROPERTY = "elsinore.watermarks"
-BATCH = "streaming.sql.batchId"  # the number of the micro-batch, as Spark tells tasks
+BATCH = "streaming.sql.batchId"  # the property with the number of the micro-batch
 
 
-def hand_on_watermarks(spark: SparkSession, progress: Mapping[str, Any]) -> None:
-    """Tell the tasks of jobs that this thread starts how far time is (`Checkpoint.progress`)."""
+def set_task_watermarks(spark: SparkSession, progress: Mapping[str, Any]) -> None:
+    """Set the watermarks for tasks of jobs that this thread starts (`Checkpoint.progress`)."""
     watermarks = {}
     if progress:
         batch = int(progress["batch"])

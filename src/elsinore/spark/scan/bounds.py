@@ -1,4 +1,4 @@
-"""What the statistics of Parquet's row groups say of their columns."""
+"""Bounds of columns from the statistics of Parquet's row groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Statistics:
     """The statistics of one file: calling it with a row group and a column gives its bounds.
 
     `columns` are those of the events, by the files' names; bounds are in their types. A column that
-    the file lacks is null; one of the folders' names is the same everywhere.
+    the file lacks is null; a column of the folders' names is constant.
     """
 
     uri: str
@@ -39,7 +39,7 @@ class Statistics:
             self._places.setdefault(self.metadata.schema.column(number).path, []).append(number)
 
     def __call__(self, group: int, name: str) -> Bounds:
-        """Return what is known of a column in a row group, by its number."""
+        """Return the bounds of a column in a row group, by its number."""
         column = self.columns[name]
         if column.folder:
             return of_folder(self.uri, column)
@@ -50,9 +50,9 @@ class Statistics:
         if len(places) != 1:
             return NOTHING
         row_group = self.metadata.row_group(group)
-        of_column = row_group.column(places[0]).statistics
+        column_statistics = row_group.column(places[0]).statistics
         return bounds_of(
-            of_column, row_group.num_rows, self.schema.field(in_this).type, column.type
+            column_statistics, row_group.num_rows, self.schema.field(in_this).type, column.type
         )
 
 
@@ -61,14 +61,14 @@ def of_folder(uri: str, column: FileColumn) -> Bounds:
     value = folder_value(uri, column)
     if not value.is_valid:
         return Bounds(nans=False, values=False)
-    value_of_folder = plain(value)
-    if isinstance(value_of_folder, float) and math.isnan(value_of_folder):
+    folder_bound = plain(value)
+    if isinstance(folder_bound, float) and math.isnan(folder_bound):
         return Bounds(nulls=False, values=False)
-    return Bounds(value_of_folder, value_of_folder, nulls=False, nans=False)
+    return Bounds(folder_bound, folder_bound, nulls=False, nans=False)
 
 
 def bounds_of(statistics: Any, rows: int, kind: pa.DataType, wanted: pa.DataType) -> Bounds:
-    """Return what a column's statistics say, in the type that is wanted of the file's.
+    """Return the bounds in a column's statistics, converted from the file's type to `wanted`.
 
     Bounds of texts may be shorter than the values; they enclose them all the same. NaN is in no
     bounds, so there may always be one among floating numbers.

@@ -1,4 +1,4 @@
-"""Spark's expressions, as its plans' JSON has them, and which of them are conditions that we know.
+"""Converting expressions of Spark's plans, as JSON, to simple conditions.
 
 The JSON leaves some constants in a form of the session's time zone and sets out altogether; those
 are asked of the Java objects, which are at hand beside it.
@@ -58,9 +58,9 @@ MOST_CHOICES = 1_000  # more are not fetched from Java, one by one
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An expression or an operator of Spark's plan, as its JSON has it.
+    """An expression or an operator of Spark's plan, from its JSON.
 
-    `java` is the expression itself, where it was given.
+    `java` is the Java object of the expression, if known.
     """
 
     kind: str
@@ -86,7 +86,7 @@ def tree_of(flat: list[dict[str, Any]], java: Any = None) -> Node:
 
 
 def condition_of(node: Node, name_of: Callable[[Node], str]) -> Condition:
-    """Return an expression as a condition; `name_of` gives the name of an attribute's column.
+    """Return an expression as a condition; `name_of` returns the column of an attribute.
 
     Raises NotSimpleError where it is anything but comparisons of columns with constants, IN, LIKE
     with a prefix, IS NULL, AND, OR and NOT.
@@ -131,18 +131,18 @@ def _compared(kind: str, left: Node, right: Node, name_of: Callable[[Node], str]
 
 
 def _constant(column: Node, value: Node) -> pa.Scalar:
-    of = column.fields.get("dataType")
+    type_name = column.fields.get("dataType")
     if column.kind != "AttributeReference" or value.kind != "Literal":
         raise NotSimpleError(f"a condition has a {value.kind} beside a {column.kind}")
-    if of != value.fields["dataType"] or value.fields["value"] is None:
-        raise NotSimpleError(f"{of} meets {value.fields['dataType']}")
-    if of in {"date", "timestamp", "timestamp_ntz"}:
-        return _scalar(of, value.java.value())
-    return _scalar(of, value.fields["value"])
+    if type_name != value.fields["dataType"] or value.fields["value"] is None:
+        raise NotSimpleError(f"{type_name} meets {value.fields['dataType']}")
+    if type_name in {"date", "timestamp", "timestamp_ntz"}:
+        return _scalar(type_name, value.java.value())
+    return _scalar(type_name, value.fields["value"])
 
 
 def _set(node: Node, operand: Node) -> tuple[pa.Scalar, ...]:
-    """Return the constants of a long IN, which Spark keeps as a set."""
+    """Return the constants of a long IN, which Spark represents as a set."""
     if operand.kind != "AttributeReference":
         raise NotSimpleError(f"a condition computes a {operand.kind}")
     constants_set = node.java.hset()
@@ -155,18 +155,18 @@ def _set(node: Node, operand: Node) -> tuple[pa.Scalar, ...]:
     return tuple(_scalar(operand.fields["dataType"], value) for value in constants)
 
 
-def _scalar(of: Any, value: Any) -> pa.Scalar:
-    """Return a constant of one of Spark's types, given as Java's number or as text."""
-    kind = _TYPES.get(of)
-    if of == "boolean":
+def _scalar(type_name: Any, value: Any) -> pa.Scalar:
+    """Return a constant of one of Spark's types from a Java number or a text."""
+    kind = _TYPES.get(type_name)
+    if type_name == "boolean":
         return pa.scalar(str(value).lower() == "true")
-    if of == "string":
+    if type_name == "string":
         return pa.scalar(str(value))
-    if isinstance(of, str) and of.startswith("decimal("):
-        precision, _, scale = of[8:-1].partition(",")
+    if isinstance(type_name, str) and type_name.startswith("decimal("):
+        precision, _, scale = type_name[8:-1].partition(",")
         return pa.scalar(Decimal(str(value)), pa.decimal128(int(precision), int(scale)))
     if kind is None:
-        raise NotSimpleError(f"a constant of type {of}")
+        raise NotSimpleError(f"a constant of type {type_name}")
     if pa.types.is_floating(kind):
         if str(value).lower() in _UNTOLD:
             raise NotSimpleError(f"a constant is {value}")

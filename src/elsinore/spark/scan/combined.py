@@ -12,25 +12,25 @@ from elsinore.spark.scan.files import RowGroup
 from elsinore.spark.scan.parts import MOSTLY
 from elsinore.spark.scan.ranges import pieces_of, span_of
 
-ENOUGH_ROWS = 1 << 17  # fewer are sent sooner than tasks have loaded what combines them
-TOO_DEAR = "what a pane's events do, as numbers, costs more than any number of them"
-ALL_THE_SAME = "they travel all the same, to other operators that go over them in the same pass"
+ENOUGH_ROWS = 1 << 17  # fewer are sent faster than tasks load the code that combines them
+TOO_DEAR = "an action of a pane costs more than any number of its events"
+ALL_THE_SAME = "other operators of the same pass read the events anyway"
 
 
 def combining(
     units: Sequence[Unit], parts: Sequence[Sequence[RowGroup]], options: RunOptions
 ) -> CombineEvents | str:
-    """Return what combines a pass's events, or why they all travel; `parts`: what each task reads.
+    """Return the combiner of a pass's events, or why there is none; `parts`: tasks' row groups.
 
-    Of several units, those of one are combined: no two that take the stream apart alike can be.
+    Only one of several units is combined: no two with the same partitioning can be.
 
     Queries that share what they do otherwise than by default are told of what they shared, so they
     are given all events.
     """
     if options.combine is Combine.NEVER:
-        return "that was asked for (combine: never)"
+        return "as requested (combine: never)"
     if options.record:
-        return "a record of every decision is asked for, and decisions are about single events"
+        return "a record of every decision was requested, and decisions are about single events"
     if options.sharing is not Sharing.DYNAMIC:
         return f"queries are to share in one way (sharing: {options.sharing.value})"
     chosen = _chosen(units, options.combine)
@@ -38,7 +38,7 @@ def combining(
         return chosen
     number, least = chosen
     if any(group.span is None for part in parts for group in part):
-        return "the files do not tell the first and the last time of each row group"
+        return "the files do not record the first and the last time of each row group"
     pieces = [piece for part in parts for piece in pieces_of(part)]
     spans = [span_of(piece) for piece in pieces]
     rows = [sum(group.rows for group in piece) for piece in pieces]
@@ -59,7 +59,7 @@ def combining(
 
 
 def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
-    """Return which unit is combined, and from how many events on; or why none is."""
+    """Return the unit to combine and the least number of events for it, or why there is none."""
     whys = []
     for number, unit in enumerate(units):
         panes = panes_of(unit)
@@ -77,7 +77,7 @@ def _chosen(units: Sequence[Unit], mode: Combine) -> tuple[int, int] | str:
 def spared(unit: Unit, other_units: Sequence[Unit]) -> float:
     """Return the share of a unit's types whose events need not travel once they are combined.
 
-    They have to where another takes all events of a type, or even those of no interest.
+    Events travel anyway if another unit reads all events of a type, or even those of no interest.
     """
     travel: set[str] = set()
     for beside in other_units:

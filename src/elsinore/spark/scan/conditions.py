@@ -1,8 +1,8 @@
-"""Conditions on the columns of files: whom they keep, and what statistics tell of that beforehand.
+"""Conditions on the columns of files, and their possible outcomes by the files' statistics.
 
-A condition is true, false or null (unknown) of an event, as in SQL. Over a row group, of which only
-the bounds of its columns are known, several outcomes may be possible; where *true* is not among
-them, nobody need read it.
+A condition is true, false or null (unknown) for an event, as in SQL. For a row group, of which only
+the bounds of its columns are known, several outcomes may be possible; if *true* is not among them,
+the row group is skipped.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A condition of which statistics tell nothing."""
+    """A condition whose outcome statistics cannot limit."""
 
 
 Condition: TypeAlias = Compared | OneOf | Begins | Missing | Negated | Both | Either | Unknown
@@ -112,10 +112,10 @@ _GREATER = {Operator.GT, Operator.GE}
 
 
 def as_arrow(condition: Condition) -> Any:
-    """Return a condition as an Arrow expression; an event is kept where it is true.
+    """Return a condition as an Arrow expression, which is true for the events to read.
 
     Unlike in SQL at large, and as in Spark, NaN equals itself and is greater than all else.
-    Raises NotSimpleError for what is unknown.
+    Raises NotSimpleError for `Unknown`.
     """
     match condition:
         case Both(left, right):
@@ -146,7 +146,7 @@ def as_arrow(condition: Condition) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of a column in a row group.
+    """The known bounds of a column in a row group.
 
     `least` and `greatest` enclose its values but for nulls and NaN, as Python's numbers, bytes (of
     texts, too) or decimals, times as ticks of the column's unit; None where that is not known.
@@ -161,7 +161,7 @@ class Bounds:
 
 
 class Outcome(Flag):
-    """What a condition may be, of some event of a row group."""
+    """The possible outcomes of a condition for events of a row group."""
 
     NEVER = 0
     TRUE = 1
@@ -174,7 +174,7 @@ BoundsOf: TypeAlias = Callable[[str], Bounds]
 
 
 def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = False) -> Outcome:
-    """Return what a condition may be of events whose columns have the bounds `bounds_of(column)`.
+    """Return the possible outcomes for events whose columns have the bounds `bounds_of(column)`.
 
     nan_is_null: as in conditions of queries; else NaN is the greatest number, as in Spark.
 
@@ -185,16 +185,16 @@ def outcome(condition: Condition, bounds_of: BoundsOf, *, nan_is_null: bool = Fa
     <Outcome.TRUE|FALSE: 3>
     """
 
-    def of(part: Condition) -> Outcome:
+    def outcome_of(part: Condition) -> Outcome:
         return outcome(part, bounds_of, nan_is_null=nan_is_null)
 
     match condition:
         case Both(left, right):
-            return _both(of(left), of(right))
+            return _both(outcome_of(left), outcome_of(right))
         case Either(left, right):
-            return _negated(_both(_negated(of(left)), _negated(of(right))))
+            return _negated(_both(_negated(outcome_of(left)), _negated(outcome_of(right))))
         case Negated(operand):
-            return _negated(of(operand))
+            return _negated(outcome_of(operand))
         case Unknown():
             return Outcome.ANY
     bounds = bounds_of(condition.column)
@@ -229,7 +229,7 @@ def _negated(outcomes: Outcome) -> Outcome:
 
 
 def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
-    """Return what may be of values that lie between bounds."""
+    """Return the possible outcomes for values between bounds."""
     least, greatest = bounds.least, bounds.greatest
     both = Outcome.TRUE | Outcome.FALSE
     if least is None or greatest is None:
@@ -250,7 +250,7 @@ def _of_values(condition: Compared | OneOf | Begins, bounds: Bounds) -> Outcome:
 
 
 def _compared(operator: Operator, least: Any, greatest: Any, value: Any) -> Outcome:
-    """Return what a comparison with a constant may be of values between bounds.
+    """Return the possible outcomes of a comparison with a constant for values between bounds.
 
     Numbers of different types meet as doubles, and large whole numbers may do so in either engine:
     what is possible exactly, and what is after rounding, are possible both.
@@ -281,7 +281,7 @@ def _between(operator: Operator, least: Any, greatest: Any, value: Any) -> Outco
 
 
 def plain(value: pa.Scalar) -> Any:
-    """Return a constant as bounds have it."""
+    """Return a constant in the representation of bounds."""
     if isinstance(value, (pa.TimestampScalar, pa.Date32Scalar)):
         return value.value
     number = value.as_py()

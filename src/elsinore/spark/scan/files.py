@@ -1,4 +1,4 @@
-"""Parquet files as tasks read them: which row groups there are, and their columns as Spark's."""
+"""Reading Parquet files in tasks: their row groups, with columns in Spark's types."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ HERE = Storage()
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """A row group of a file: its number, how many events, and the bytes of all its columns.
+    """A row group of a file: its number, its number of events, and the bytes of all its columns.
 
-    `span`: its first and last time in ticks, where the file says.
+    `span`: its first and last time in ticks, if the file records them.
     """
 
     file: str
@@ -49,7 +49,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class FileColumn:
-    """A column that is read: what it is called in the files, and its type in Arrow.
+    """A column to read: its name in the files, and its Arrow type.
 
     `folder`: it is not in the files, but in the names of the folders they lie in.
     """
@@ -73,7 +73,7 @@ def open_file(uri: str, storage: Storage = HERE, **options: Any) -> pq.ParquetFi
 
 @contextmanager
 def _reading(uri: str, what: str, remedy: str = "") -> Iterator[None]:
-    """Raise what a file's reader raises as InputError, with the file and the first line of it."""
+    """Convert errors of a file's reader to InputError, with the file and the first line."""
     try:
         yield
     except READING_ERRORS as error:
@@ -83,7 +83,7 @@ def _reading(uri: str, what: str, remedy: str = "") -> Iterator[None]:
 
 
 class Judged(NamedTuple):
-    """What a row group's statistics say: whether it is read, and its span, where that is known."""
+    """Whether a row group is read, by its statistics, and its span, if known."""
 
     read: bool = True
     span: tuple[int, int] | None = None
@@ -92,11 +92,11 @@ class Judged(NamedTuple):
 Judge = Callable[[str, pq.FileMetaData, pa.Schema], Sequence[Judged]]
 
 
-class Looked(NamedTuple):
-    """The row groups that are to be read, in the order of the files, and how many are not.
+class SelectedRowGroups(NamedTuple):
+    """The row groups to read, in the order of the files, and the number of skipped ones.
 
-    `unopened`: files that are not, whatever row groups they have; `not_combined`: why none of their
-    events are combined before the shuffle, if none are.
+    `unopened`: the number of skipped files; `not_combined`: why no events are combined before the
+    shuffle, if none are.
     """
 
     groups: list[RowGroup]
@@ -105,28 +105,28 @@ class Looked(NamedTuple):
     not_combined: str = ""
 
 
-def look_at(
+def row_groups_in(
     files: Sequence[str],
     columns: Sequence[FileColumn],
     judge: Judge | None = None,
     storage: Storage = HERE,
-) -> Looked:
-    """Return the row groups of files, from their footers.
+) -> SelectedRowGroups:
+    """Return the selected row groups of files, from their footers.
 
-    `judge` tells of a file's row groups, from its URI, metadata and schema, whether each is read.
+    `judge` decides from a file's URI, metadata and schema whether each row group is read.
 
     Raises InputError for a file that cannot be opened, or in which a column has another type than
     elsewhere, and NotSimpleError where only Spark knows how to read one.
     """
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        looked = list(pool.map(lambda file: _row_groups(file, columns, judge, storage), files))
-    groups = [group for of_file in looked for group in of_file.groups]
-    return Looked(groups, sum(of_file.skipped for of_file in looked))
+        selection = list(pool.map(lambda file: _row_groups(file, columns, judge, storage), files))
+    groups = [group for file_selection in selection for group in file_selection.groups]
+    return SelectedRowGroups(groups, sum(file_selection.skipped for file_selection in selection))
 
 
 def _row_groups(
     uri: str, columns: Sequence[FileColumn], judge: Judge | None, storage: Storage
-) -> Looked:
+) -> SelectedRowGroups:
     with open_file(uri, storage) as file:
         with _reading(uri, "cannot be read as Parquet"):
             metadata, schema = file.metadata, file.schema_arrow
@@ -147,28 +147,30 @@ def _row_groups(
             for n, group in groups
             if group.num_rows and judged[n].read
         ]
-        return Looked(row_groups, sum(1 for _, group in groups if group.num_rows) - len(row_groups))
+        return SelectedRowGroups(
+            row_groups, sum(1 for _, group in groups if group.num_rows) - len(row_groups)
+        )
 
 
 def in_file(name: str, schema: pa.Schema, uri: str) -> str | None:
-    """Return what a file calls a column; None where it has none. Case does not matter."""
+    """Return the name of a column in a file, ignoring case; None if the file lacks it."""
     if "." in name:
         raise NotSimpleError(f"a column is named '{name}'")
     exact = [column for column in schema.names if column == name]
-    alike = exact or [column for column in schema.names if column.casefold() == name.casefold()]
-    if len(alike) > 1:
+    matching = exact or [column for column in schema.names if column.casefold() == name.casefold()]
+    if len(matching) > 1:
         raise InputError(f"'{uri}' has several columns named '{name}'.")
-    return alike[0] if alike else None
+    return matching[0] if matching else None
 
 
 def _int96(metadata: pq.FileMetaData) -> set[str]:
-    """Return the columns of the oldest form of timestamps: moments, which it does not say."""
+    """Return the columns of INT96 timestamps, which are UTC without saying so."""
     columns = (metadata.schema.column(n) for n in range(metadata.num_columns))
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
 def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None:
-    """Raise InputError where a file's column is not what the others' is."""
+    """Raise InputError if the type of a file's column is incompatible with other files."""
     kind = plain_type(field.type)
     kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else stored_type(kind)
     if old and pa.types.is_timestamp(wanted) and wanted.tz is not None:
@@ -176,12 +178,12 @@ def _check(uri: str, field: pa.Field, wanted: pa.DataType, *, old: bool) -> None
     if not _fits(kind, wanted):
         raise InputError(
             f"'{uri}' has {kind} in column '{field.name}', and the events have {wanted} there. "
-            "Write the file again with the type of the others, or read it apart."
+            "Write the file again with the type of the others, or read it separately."
         )
 
 
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether Spark reads a file's type as the wanted one, and Arrow's cast agrees.
+    """Return whether Spark reads a file's type as `wanted`, with the result of Arrow's cast.
 
     A column without any value is read as of any type.
     """
@@ -208,7 +210,7 @@ def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _reach(kind: pa.DataType) -> int:
-    """Return how many bits, without the sign's, whole numbers of a type have."""
+    """Return the number of bits of an integer type, without the sign."""
     return int(kind.bit_width) - int(pa.types.is_signed_integer(kind))
 
 
@@ -299,7 +301,7 @@ def _column(batch: pa.RecordBatch, name: str | None, kind: pa.DataType) -> pa.Ar
 
 
 def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
-    """Return the value of a column that the names of a file's folders give."""
+    """Return the value of a column that is in the names of a file's folders."""
     for part in urlsplit(uri).path.split("/"):
         name, equals, text = part.partition("=")
         if equals and unquote(name).casefold() == column.name.casefold():
@@ -311,7 +313,7 @@ def folder_value(uri: str, column: FileColumn) -> pa.Scalar:
 
 
 def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
-    """Return neighbouring row groups together, up to so many events.
+    """Return lists of neighbouring row groups with up to `rows` events.
 
     >>> groups = [RowGroup("f", n, 600_000, 1) for n in range(3)]
     >>> [len(some) for some in together(groups, 1_500_000)]
@@ -329,9 +331,9 @@ def together(groups: Sequence[RowGroup], rows: int) -> list[list[RowGroup]]:
 
 
 def splits(groups: Sequence[RowGroup], wanted: int) -> list[list[RowGroup]]:
-    """Return row groups in at most `wanted` parts of neighbours, as even as their sizes allow.
+    """Return row groups in at most `wanted` parts of neighbours of similar sizes.
 
-    The largest come first, so that no task that takes long begins when the others end.
+    The largest come first, so that no long task begins when the others end.
 
     >>> groups = [RowGroup("f", n, rows, rows) for n, rows in enumerate([5, 5, 1, 9, 3])]
     >>> [[group.rows for group in part] for part in splits(groups, 2)]

@@ -1,4 +1,4 @@
-"""What each task reads of files: row groups that are neighbours in time, if files allow it."""
+"""Dividing row groups among tasks, by time if possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from elsinore.spark.scan.files import RowGroup, splits
 from elsinore.spark.shuffle import TASKS_PER_CORE
 
 SPLIT_BYTES = 1 << 27  # of row groups, as Spark's own splits
-MOSTLY = 0.5  # of the events must lie where no other task has any, for some to be combined
+MOSTLY = 0.5  # the least share of events at times of only one task for combining
 
 
 def parts_of(groups: Sequence[RowGroup], cores: int) -> tuple[tuple[RowGroup, ...], ...]:

@@ -1,4 +1,4 @@
-"""What files' statistics say of their events' times, and pieces of files that lie apart in time."""
+"""Time ranges of row groups from files' statistics, and pieces of files with disjoint ranges."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ _WHOLE_OR_FLOATING = {"INT64", "INT32", "DOUBLE", "FLOAT"}
 
 
 def pieces_of(part: Sequence[RowGroup]) -> list[list[RowGroup]]:
-    """Return neighbouring row groups together, up to `PIECE_ROWS` events."""
+    """Return lists of neighbouring row groups with up to `PIECE_ROWS` events."""
     return together(part, PIECE_ROWS)
 
 
 def span_of(piece: Sequence[RowGroup]) -> tuple[int, int]:
-    """Return the first and the last time of row groups, whose own are known."""
+    """Return the first and the last time of row groups with known spans."""
     spans = [group.span for group in piece if group.span is not None]
     return min(first for first, _ in spans), max(last for _, last in spans)

@@ -1,4 +1,4 @@
-"""Telling from a data frame's plan that it is nothing but a scan of Parquet files."""
+"""Recognizing data frames whose plan is only a scan of Parquet files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPERATORS = ("Project", "Filter", "LogicalRelation")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A data frame that is a scan: where each of its columns comes from, and which rows count.
+    """A data frame that is a scan: the files, the source of each column, and the condition.
 
     `files` are URIs; `columns` gives the files' name of each of the frame's columns; `types` are
     Spark's, by the files' names; `folders` are the columns that folders named `column=value` give;
@@ -42,7 +42,7 @@ class Relation:
 
 
 def relation_of(frame: DataFrame) -> Relation:
-    """Return what a data frame scans.
+    """Return the scan that a data frame consists of.
 
     Raises NotSimpleError, with the reason, where it is anything but projections and simple
     filters of Parquet files.
@@ -51,7 +51,7 @@ def relation_of(frame: DataFrame) -> Relation:
         optimized = frame._jdf.queryExecution().optimizedPlan()
         nodes = json.loads(optimized.toJSON())
     except (PySparkException, AttributeError, TypeError) as error:
-        raise NotSimpleError("over Spark Connect plans are not to be seen") from error
+        raise NotSimpleError("Spark Connect does not show plans") from error
     except Py4JError as error:
         raise NotSimpleError("its plan cannot be read") from error
     root = tree_of(nodes)
@@ -101,7 +101,7 @@ def _attributes(node: Node, field: str) -> list[Node]:
 
 
 def _outputs(node: Node) -> list[Node]:
-    """Return the attributes that a node gives out, in their order."""
+    """Return the output attributes of a node, in order."""
     while node.kind == "Filter":
         node = node.children[0]
     return _attributes(node, "projectList" if node.kind == "Project" else "output")
@@ -118,7 +118,7 @@ def _name(names: dict[int, str], node: Node) -> str:
 
 
 def _projected(node: Node, names: dict[int, str]) -> dict[int, str]:
-    """Return the files' names of the attributes that a projection gives out."""
+    """Return the files' names of a projection's output attributes."""
     projected = {}
     for item in _attributes(node, "projectList"):
         source = item.children[0] if item.kind == "Alias" else item

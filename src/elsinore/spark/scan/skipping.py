@@ -1,4 +1,4 @@
-"""Row groups that nobody need read: by their statistics they hold no event of interest."""
+"""Skipping row groups without events of interest, by their statistics."""
 
 from __future__ import annotations
 
@@ -43,13 +43,12 @@ from elsinore.spark.scan.files import FileColumn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipping:
-    """What decides which row groups are read.
+    """Decides which row groups are read.
 
     `condition` is the data frame's own. `interests`: the conditions, one of which an event has to
-    meet to be of interest to some query; None where all are of interest. `required` are the columns
-    without whose values it is of none. Events of no interest are looked at all the same where they
-    may be unusable and have to be refused, which is so unless `time` and `type` have no nulls, and
-    `strict` is false. `columns` are the events', by the files' names.
+    meet to be of interest to some query; None if all are of interest. `required` are the columns
+    without whose values it is of none. If `strict`, row groups that may have unusable events are
+    read nevertheless, to refuse these events. `columns` are the events', by the files' names.
     """
 
     condition: Condition | None
@@ -61,7 +60,7 @@ class Skipping:
     columns: Mapping[str, FileColumn]
 
     def skips_file(self, uri: str) -> bool:
-        """Return whether the names of a file's folders say that it need not be opened."""
+        """Return whether a file can be skipped by the names of its folders."""
         if self.condition is None:
             return False
         folders = {name for name, column in self.columns.items() if column.folder}
@@ -74,7 +73,7 @@ class Skipping:
         return not outcome(self.condition, bounds) & Outcome.TRUE
 
     def skips(self, statistics: Statistics, group: int, *, usable: bool) -> bool:
-        """Return whether a row group need not be read; `usable`: all its times are in range."""
+        """Return whether a row group can be skipped; `usable`: all its times are in range."""
         known: dict[str, Bounds] = {}
 
         def bounds(name: str) -> Bounds:
@@ -102,7 +101,7 @@ class Skipping:
 def interests_of(
     units: Sequence[Unit], names: Mapping[str, str], kind: pa.DataType, type_name: str
 ) -> tuple[Condition, ...] | None:
-    """Return the conditions one of which an event of interest to some query meets; None: all are.
+    """Return conditions of which every event of interest meets at least one; None if all are.
 
     names: the files' names of the events' columns; kind: the type of the column `type_name`, by the
     files' name, that has events' types.
@@ -139,7 +138,7 @@ def _is_type(name: str, kind: pa.DataType, column: str) -> Condition | None:
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:
-    """Return whether no predicate of a type can fail to be computed, as of an overflow."""
+    """Return whether no predicate of a type can raise an error, such as an overflow."""
     return all(_compares(digit.predicate) for digit in classes.digits if isinstance(digit, Bit))
 
 
@@ -168,11 +167,15 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
             return Missing(names[name])
         case Attribute(_, str(name)):
             return OneOf(names[name], (pa.scalar(True),))
-        case InList(Attribute(_, str(name)), choices) if choices and all(map(_told, choices)):
+        case InList(Attribute(_, str(name)), choices) if choices and all(
+            map(_is_arrow_constant, choices)
+        ):
             return OneOf(names[name], tuple(pa.scalar(choice.value) for choice in choices))
         case Binary(operator, Literal() as value, Attribute() as attribute):
             return _condition(Binary(MIRRORED.get(operator, operator), attribute, value), names)
-        case Binary(operator, Attribute(_, str(name)), Literal() as constant) if _told(constant):
+        case Binary(operator, Attribute(_, str(name)), Literal() as constant) if _is_arrow_constant(
+            constant
+        ):
             value = pa.scalar(constant.value)
             if operator in {Operator.EQ, Operator.NE}:
                 same = OneOf(names[name], (value,))
@@ -182,7 +185,7 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
             return Unknown()
 
 
-def _told(constant: Literal) -> bool:
-    """Return whether Arrow has such a constant."""
+def _is_arrow_constant(constant: Literal) -> bool:
+    """Return whether Arrow can represent a constant."""
     value = constant.value
     return value is not None and not (isinstance(value, int) and abs(value) >= 1 << 63)

@@ -23,14 +23,14 @@ from elsinore.runtime.options import RunOptions
 from elsinore.spark.column_types import is_sent
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
-from elsinore.spark.scan.files import FileColumn, Looked, RowGroup, look_at
-from elsinore.spark.scan.looking import judged, needed, skipping_of
+from elsinore.spark.scan.files import FileColumn, RowGroup, SelectedRowGroups, row_groups_in
 from elsinore.spark.scan.parts import parts_of
 from elsinore.spark.scan.ranges import span_of
 from elsinore.spark.scan.relation import Relation, relation_of
+from elsinore.spark.scan.selection import judged, needed, skipping_of
 from elsinore.spark.scan.storage import Storage, storage_of
 from elsinore.spark.scan.tasks import Opens, ScanAndPack
-from elsinore.spark.shuffle import cores_told, partitions_for, rows_at_once
+from elsinore.spark.shuffle import known_cores, partitions_for, rows_at_once
 from elsinore.spark.spreading import spread
 from elsinore.spark.statistics import PLANNING, StatisticsAccumulator, TypesSeen
 from elsinore.spark.times import NANOSECONDS_KEY
@@ -43,7 +43,7 @@ _WHOLE_AND_FLOATING = (T.IntegralType, T.DoubleType, T.FloatType)
 
 
 class Scanned(NamedTuple):
-    """Blobs of a pass's events, for how many partitions, and what reads and combines them."""
+    """Blobs of a pass's events, their number of partitions, and the tasks that read and combine."""
 
     blobs: DataFrame
     partitions: int
@@ -67,9 +67,9 @@ def scanned(
     that do not fit together or cannot be opened.
     """
     if options.scan is Scan.SPARK:
-        return "that was asked for (scan: spark)"
+        return "as requested (scan: spark)"
     try:
-        scan, looked = task_of(frame, units, options, layout)
+        scan, selection = task_of(frame, units, options, layout)
     except NotSimpleError as reason:
         if options.scan is Scan.ARROW:
             raise InputError(
@@ -84,10 +84,10 @@ def scanned(
         warnings.warn(f"Spark reads the files: Arrow cannot open them ({why}).", stacklevel=2)
         return f"Arrow cannot open the files ({why})"
     if statistics and statistics[0] is not None:
-        statistics[0].add({PLANNING: _told(units[0], looked)})
+        statistics[0].add({PLANNING: _selection_statistics(units[0], selection)})
     if statistics and scan.combine is not None:
         scan = replace(scan, statistics=statistics[scan.combine.number])
-    if seen is not None and not looked.skipped:
+    if seen is not None and not selection.skipped:
         scan = replace(scan, types=seen.accumulated)
         seen.tasks = len(scan.splits)
     count = len(scan.splits)
@@ -100,7 +100,7 @@ def scanned(
 
 
 def _check_tasks(spark: SparkSession, file: str, storage: Storage) -> None:
-    """Let a first task open a file of a store, once for each; raises InputError if it cannot.
+    """Check once per store that a task can open a file of it; InputError if it cannot.
 
     Tasks on this machine can what the driver can.
     """
@@ -117,15 +117,15 @@ def _check_tasks(spark: SparkSession, file: str, storage: Storage) -> None:
         raise InputError(f"Tasks cannot open the files: {reason}") from OSError(reason)
 
 
-_opened: dict[tuple[str, str, str], str | None] = {}  # why the tasks of a session cannot
+_opened: dict[tuple[str, str, str], str | None] = {}  # error of a session's tasks, if any
 
 
-def _told(unit: Unit, looked: Looked) -> OperatorStatistics:
-    """Return how many row groups there are and how many are skipped, as a unit's statistics."""
+def _selection_statistics(unit: Unit, selection: SelectedRowGroups) -> OperatorStatistics:
+    """Return the numbers of all and of skipped row groups as a unit's statistics."""
     planning = kind_for(unit).statistics()
-    planning.not_combined = looked.not_combined
-    planning.row_groups = len(looked.groups) + looked.skipped
-    planning.skipped_groups, planning.skipped_files = looked.skipped, looked.unopened
+    planning.not_combined = selection.not_combined
+    planning.row_groups = len(selection.groups) + selection.skipped
+    planning.skipped_groups, planning.skipped_files = selection.skipped, selection.unopened
     return planning
 
 
@@ -134,8 +134,8 @@ def task_of(
     units: tuple[Unit, ...],
     options: RunOptions,
     layout: Layout,
-) -> tuple[ScanAndPack, Looked]:
-    """Return what tasks do to read and pack a pass's events themselves, and of what files.
+) -> tuple[ScanAndPack, SelectedRowGroups]:
+    """Return the function by which tasks read and pack a pass's events, and the row groups.
 
     Raises NotSimpleError where they could not read the same as Spark, and InputError for files that
     do not fit together or cannot be opened.
@@ -157,18 +157,18 @@ def task_of(
     skipping = skipping_of(units, options, names, columns, relation.condition)
     files = [file for file in relation.files if not skipping.skips_file(file)]
     storage = storage_of(frame.sparkSession, files)
-    looked = look_at(files, columns, partial(judged, skipping, options), storage)
+    selection = row_groups_in(files, columns, partial(judged, skipping, options), storage)
     if files:
         _check_tasks(frame.sparkSession, files[0], storage)
-    looked = looked._replace(unopened=len(relation.files) - len(files))
-    groups = looked.groups
+    selection = selection._replace(unopened=len(relation.files) - len(files))
+    groups = selection.groups
     spark = frame.sparkSession
     rows = sum(group.rows for group in groups)
-    parts = parts_of(groups, cores_told(spark))
+    parts = parts_of(groups, known_cores(spark))
     combine_or_why = combining(units, parts, options)
     combine = None
     if isinstance(combine_or_why, str):
-        looked = looked._replace(not_combined=combine_or_why)
+        selection = selection._replace(not_combined=combine_or_why)
         partitions, stretches = spread(
             frame, units, options, layout, size=rows * EVENT_BYTES, span=_span(groups)
         )
@@ -193,18 +193,18 @@ def task_of(
         ),
         combine=combine,
     )
-    return scan, looked
+    return scan, selection
 
 
 def _span(groups: Sequence[RowGroup]) -> tuple[int, int] | None:
-    """Return the first and the last time of all row groups; None where some are not known."""
+    """Return the first and the last time of all row groups; None if some are unknown."""
     if not groups or any(group.span is None for group in groups):
         return None
     return span_of(groups)
 
 
 def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataType]) -> None:
-    """Raise NotSimpleError where Arrow might read a time, a type, a condition unlike Spark."""
+    """Raise NotSimpleError if Arrow might read a time, a type or a condition unlike Spark."""
     for role, text in (("time", options.time), ("type", options.type)):
         if text not in types:
             raise NotSimpleError(f"its {role} is an expression")

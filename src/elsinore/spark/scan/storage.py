@@ -1,7 +1,7 @@
-"""Where files lie: this machine's disks, object stores and HDFS, opened by Arrow's file systems.
+"""Opening files on local disks, object stores and HDFS with Arrow's file systems.
 
-What Spark knows of an object store (its end point, keys), Hadoop's configuration has; Arrow is told
-the same. What that leaves out Arrow finds in the environment, as the stores' own tools do.
+Arrow uses Spark's settings of an object store (end point, keys), which are in Hadoop's
+configuration, and otherwise the environment, like the stores' own tools.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _GS_ANONYMOUS = {
     "google.cloud.auth.null.enable": "true",
 }
 _GS_PATIENCE = timedelta(minutes=1)  # Arrow's own is a quarter of an hour
-_AMAZON = "s3.amazonaws.com"  # the end point that stands in configurations by default
+_AMAZON = "s3.amazonaws.com"  # the default end point in configurations
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How files are opened; `settings` are those of Hadoop that matter, which may be secrets."""
+    """Opens files; `settings` are the relevant ones of Hadoop, and may be secrets."""
 
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def located(self, uri: str) -> tuple[pa_fs.FileSystem, str]:
         """Return the file system of a URI and the path in it.
 
-        Raises NotSimpleError for one that Arrow has not, and OSError where it cannot be reached.
+        Raises NotSimpleError if Arrow lacks it, and OSError if it cannot be reached.
         """
         parts = urlsplit(uri)
         path = unquote(parts.path)
@@ -69,7 +69,7 @@ class Storage:
 
 
 def storage_of(spark: SparkSession, uris: list[str]) -> Storage:
-    """Return how the files of some URIs are opened, as Hadoop's configuration of a session says."""
+    """Return the storage of files, from a session's Hadoop configuration."""
     places = {(parts.scheme, parts.netloc) for parts in map(urlsplit, uris)}
     names: list[str] = []
     for scheme, netloc in sorted(places):
@@ -119,7 +119,7 @@ def _s3(bucket: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
         options["endpoint_override"] = host
         # Arrow's own way with an end point that is given is path.style.access
         options["force_virtual_addressing"] = setting("path.style.access") == "false"
-    return pa_fs.S3FileSystem(**{name: given for name, given in options.items() if given})
+    return pa_fs.S3FileSystem(**{name: value for name, value in options.items() if value})
 
 
 def _gs(_: str, settings: Mapping[str, str]) -> pa_fs.FileSystem:
@@ -137,15 +137,15 @@ def _azure(secure: bool, netloc: str, settings: Mapping[str, str]) -> pa_fs.File
     account, _, domain = host.partition(".")
     options = {}
     for option, name in zip(("account_key", "sas_token"), _AZURE_NAMES, strict=True):
-        given = settings.get(f"{name}.{host}", settings.get(name))
-        if given:
-            options[option] = given
+        value = settings.get(f"{name}.{host}", settings.get(name))
+        if value:
+            options[option] = value
     endpoint, domain = settings.get(_AZURE_ENDPOINT), domain.removeprefix("dfs.")
     for service in ("blob", "dfs"):
         if endpoint:
             options[f"{service}_storage_authority"] = endpoint
             options[f"{service}_storage_scheme"] = "https" if secure else "http"
-        elif domain not in {"", _AZURE_DOMAIN}:  # a cloud of its own, such as China's
+        elif domain not in {"", _AZURE_DOMAIN}:  # a separate cloud, such as China's
             options[f"{service}_storage_authority"] = f".{service}.{domain}"
     return pa_fs.AzureFileSystem(account_name=account, **options)
 

@@ -1,4 +1,4 @@
-"""What a task does that reads its own row groups: classify, filter and pack events, all in columns.
+"""Tasks that read row groups themselves: classify, filter and pack events, all in columns.
 
 The counterpart of the columns that Spark evaluates otherwise (`elsinore.spark.driver`): the same
 events travel, of the same classes, with the same values.
@@ -36,13 +36,13 @@ from elsinore.spark.statistics import (
     partition,
 )
 
-FEW_CLASSES = 1 << 8  # so many are all looked up once
+FEW_CLASSES = 1 << 8  # so many are all looked up at once
 TABLE_LIMIT = 1 << 16  # so many classes are looked up in a table
 
 
 @dataclass(frozen=True, slots=True)
 class Opens:
-    """Opens a file in a task and gives out why it cannot, or nothing."""
+    """Opens a file in a task and yields the error, if there is one."""
 
     file: str
     storage: Storage
@@ -105,7 +105,7 @@ class ScanAndPack:
     def _chunks(
         self, piece: Sequence[RowGroup], seen: Counter[str] | None
     ) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-        """Yield the events of a piece, and whether all that it has of their moments are there.
+        """Yield the events of a piece, and whether they include all of the piece at their times.
 
         A piece that is too large to be in memory at once is cut in time.
         """
@@ -130,7 +130,7 @@ class ScanAndPack:
             yield waiting, rows <= MOST_ROWS or not large
 
     def _cuts(self, piece: Sequence[RowGroup]) -> NDArray[np.int64]:
-        """Return times that no event before them in a piece is after, nor one after them before.
+        """Return times that divide a piece: earlier rows are before them, later rows are not.
 
         They come about every `PIECE_ROWS` events where these are in order of time, but for batches.
         """
@@ -170,7 +170,7 @@ class ScanAndPack:
     def selected(
         self, groups: Sequence[RowGroup], seen: Counter[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield what travels of the events of row groups; `seen` counts all of them by type."""
+        """Yield the travelling events of row groups; `seen` counts all events by type."""
         interests = [Interest(unit) for unit in self.units]
         for table in read(groups, self.columns, self.coded, self.condition, self.storage):
             if table.num_rows:
@@ -182,7 +182,7 @@ class ScanAndPack:
                 yield from self._travelling(table, interests).to_batches()
 
     def _travelling(self, table: pa.Table, interests: Sequence[Interest]) -> pa.Table:
-        """Return what travels of a table's events. Raises InputError for unusable events."""
+        """Return the travelling events of a table. Raises InputError for unusable events."""
         options = self.options
 
         def read(name: str) -> pa.Array:

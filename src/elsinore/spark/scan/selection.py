@@ -1,4 +1,4 @@
-"""Which row groups of files a pass reads, by their statistics."""
+"""Selecting the row groups that a pass reads, by their statistics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from elsinore.runtime.schema import plain_type
 from elsinore.spark.scan.bounds import Statistics
 from elsinore.spark.scan.combined import combining
 from elsinore.spark.scan.conditions import Condition, NotSimpleError
-from elsinore.spark.scan.files import FileColumn, Judged, Looked, in_file, look_at
+from elsinore.spark.scan.files import FileColumn, Judged, SelectedRowGroups, in_file, row_groups_in
 from elsinore.spark.scan.parts import parts_of
 from elsinore.spark.scan.ranges import ranges_of
 from elsinore.spark.scan.skipping import Skipping, interests_of
@@ -37,7 +37,7 @@ def skipping_of(
     columns: Sequence[FileColumn],
     condition: Condition | None = None,
 ) -> Skipping:
-    """Return what decides which row groups a pass reads.
+    """Return the rules by which a pass skips row groups.
 
     names: the files' names of the events' columns; condition: the data frame's own.
     """
@@ -61,7 +61,7 @@ def judged(
     metadata: pq.FileMetaData,
     schema: pa.Schema,
 ) -> list[Judged]:
-    """Return which of a file's row groups are read, and the spans of their times."""
+    """Return whether each row group of a file is read, and the span of its times."""
     time = skipping.columns[skipping.time]
     name = None if time.folder else in_file(time.name, schema, uri)
     spans: list[tuple[int, int] | None] = [None] * metadata.num_row_groups
@@ -74,8 +74,10 @@ def judged(
     ]
 
 
-def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list[Looked] | None:
-    """Return the row groups of Parquet files on this machine, for each pass of a plan.
+def row_groups_of(
+    plan: Plan, files: Sequence[str], options: RunOptions
+) -> list[SelectedRowGroups] | None:
+    """Return the selected row groups of Parquet files on this machine, for each pass of a plan.
 
     And why none of their events are combined before the shuffle, if none are, in a run on all cores
     of this machine.
@@ -98,12 +100,12 @@ def row_groups_of(plan: Plan, files: Sequence[str], options: RunOptions) -> list
         columns = [FileColumn(name, types[name]) for name in names]
         skipping = skipping_of(units, options, {name: name for name in names}, columns)
         try:
-            looked = look_at(files, columns, partial(judged, skipping, options))
+            selection = row_groups_in(files, columns, partial(judged, skipping, options))
         except NotSimpleError:
             return None
-        combine = combining(units, parts_of(looked.groups, cores()), options)
+        combine = combining(units, parts_of(selection.groups, cores()), options)
         why = combine if isinstance(combine, str) else ""
-        looks.append(looked._replace(not_combined=why))
+        looks.append(selection._replace(not_combined=why))
     return looks
 
 
@@ -114,7 +116,7 @@ def _reads_times(units: Sequence[Unit], types: Mapping[str, pa.DataType]) -> boo
 
 
 def _as_spark(kind: pa.DataType) -> pa.DataType:
-    """Return what Spark reads a column of a file as."""
+    """Return the type as which Spark reads a column of a file."""
     kind = plain_type(kind)
     if pa.types.is_timestamp(kind) and kind.unit != "ns":
         return pa.timestamp("us", kind.tz and "UTC")

@@ -1,4 +1,4 @@
-"""Times and lengths of time in Spark columns, computed in whole ticks.
+"""Arithmetic of times and durations in Spark columns, in whole ticks.
 
 The counterpart of `elsinore.expressions.lengths`. Spark's own difference of two timestamps depends
 on the session's time zone (it is one of local times, an hour off where clocks change), so times are
@@ -18,13 +18,13 @@ from elsinore.spark.times import EPOCH
 
 
 def per_microsecond(node: Expression) -> int:
-    """Return how many ticks of an expression make a microsecond: 1, or 1000."""
+    """Return the number of ticks per microsecond of an expression: 1 or 1000."""
     lengths = (part.nanoseconds for part in walk(node) if isinstance(part, Duration))
     return 1_000 if any(nanoseconds % 1_000 for nanoseconds in lengths) else 1
 
 
 def ticks_of(column: Column, kind: T.DataType) -> Column:
-    """Return a column of times or lengths of time as whole microseconds."""
+    """Return a column of times or durations as whole microseconds."""
     if isinstance(kind, T.TimestampType):
         return F.unix_micros(column)
     if isinstance(kind, T.DateType):
@@ -47,7 +47,7 @@ def as_length(ticks: Column) -> Column:
 
 
 def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool) -> Column:
-    """Return a length times or divided by a number, rounded to whole ticks; null for NaN and /0."""
+    """Return a duration times or divided by a number, in whole ticks; null for NaN and /0."""
     if operator is Operator.MUL:
         if is_whole:
             return ticks * number.cast("bigint")
