@@ -129,7 +129,7 @@ class ByKey:
 
     def combine(self) -> Stretches:
         """Return the actions of all events."""
-        return self.panes.combiner(ordered=False).of(self.begins, self.ends, self.batch)
+        return self.panes.combiner(ordered=False).actions_of(self.begins, self.ends, self.batch)
 
     def actions(self, stretches: Stretches) -> pa.RecordBatch:
         """Return them as they come out of the shuffle."""

@@ -137,7 +137,7 @@ class Workload:
         the names of their classes; no other modules are imported, and no other code is run.
         All errors of the text are raised at once. Raises SetupError if a module cannot be imported.
         """
-        modules = Modules.of(python)
+        modules = Modules.from_arguments(python)
         queries = parse_workload(text, name)
         every = modules.aggregates() | dict(aggregates or {})
         made = cls(*queries, exact=exact or queries.exact, aggregates=every)

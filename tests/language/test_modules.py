@@ -34,7 +34,7 @@ def module(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_a_module_by_its_stem(module: Path) -> None:
-    modules = Modules.of([str(module)])
+    modules = Modules.from_arguments([str(module)])
     assert modules.attribute("given_aggregates:Other.trend") == "found"
     assert list(modules.aggregates()) == ["Spread"]
     assert imported(str(module)) is modules.by_name["given_aggregates"]
@@ -43,17 +43,17 @@ def test_a_file_is_a_module_by_its_stem(module: Path) -> None:
 def test_a_module_may_be_given_itself() -> None:
     made = ModuleType("made")
     made.answer = 42
-    assert Modules.of([made]).attribute("made:answer") == 42
+    assert Modules.from_arguments([made]).attribute("made:answer") == 42
 
 
 def test_a_module_that_was_not_given_is_not_imported() -> None:
     with pytest.raises(el.QuerySemanticError, match="'antigravity' was not given"):
-        Modules.of([]).attribute("antigravity:fly")
+        Modules.from_arguments([]).attribute("antigravity:fly")
 
 
 def test_an_attribute_that_is_missing_names_the_nearest(module: Path) -> None:
     with pytest.raises(el.QuerySemanticError, match="Did you mean 'Spread'"):
-        Modules.of([str(module)]).attribute("given_aggregates:Spred")
+        Modules.from_arguments([str(module)]).attribute("given_aggregates:Spred")
 
 
 def test_a_module_that_is_missing_is_told() -> None:

@@ -173,7 +173,7 @@ def test_a_stream_that_was_killed_in_its_first_micro_batch_begins_where_it_had_b
     begun = Checkpoint(tmp_path / "checkpoint").begun()
     assert begun is not None
     moved = begun | {"begin": {"file": 1, "unit": 0}, "end": {"file": 1, "unit": 0}}
-    Checkpoint(tmp_path / "checkpoint").keep_begun(moved)
+    Checkpoint(tmp_path / "checkpoint").save_begun(moved)
     stream = stream_of(tmp_path, FilesSink(tmp_path / "out"))
     stream.run()
     assert stream.progress.events == 0

@@ -64,7 +64,7 @@ def test_one_thread_several_and_all_trends_built_give_the_same(
     with (
         mock.patch.object(threads, "WORTH", 1),  # else so few events go to one thread
         mock.patch.object(shares, "STRETCH", cut),  # rows that are made ready at once
-        mock.patch.object(shares, "KEPT", cut),
+        mock.patch.object(shares, "COMBINED_ROWS", cut),
         mock.patch.object(shares, "SHARE", 1),  # rows of a share of windows
         mock.patch.object(shares, "EVEN", even),  # whether windows of any length are spread
         mock.patch("elsinore.local.driver.STATE_LIMIT", limit),

@@ -28,7 +28,7 @@ def test_every_key_keeps_its_slot_until_its_windows_are_over(
     slots, model, last = KeySlots(), {}, {}
     window = Window(within)
     for time, batch in enumerate(drawn):
-        found = slots.of(np.array(batch, np.int32), np.full(len(batch), time)).tolist()
+        found = slots.slots_of(np.array(batch, np.int32), np.full(len(batch), time)).tolist()
         for key, slot in zip(batch, found, strict=True):
             assert model.setdefault(key, slot) == slot
             last[key] = time
@@ -49,20 +49,20 @@ def test_keys_that_meet_in_the_table_are_found_when_others_have_gone(
     order: list[int], gone: set[int]
 ) -> None:
     slots = KeySlots()
-    found = slots.of(np.array(order, np.int32), np.zeros(6, np.int64))
+    found = slots.slots_of(np.array(order, np.int32), np.zeros(6, np.int64))
     slots.give_back(found[sorted(gone)].astype(np.int64))
     kept = [place for place in range(6) if place not in gone]
-    again = slots.of(np.array(order, np.int32)[kept], np.ones(len(kept), np.int64))
+    again = slots.slots_of(np.array(order, np.int32)[kept], np.ones(len(kept), np.int64))
     assert again.tolist() == found[kept].tolist()
 
 
 def test_a_window_without_an_end_leaves_all_keys_their_slots() -> None:
     slots = KeySlots()
-    slots.of(np.array([4, 7], np.int32), np.array([0, 1]))
+    slots.slots_of(np.array([4, 7], np.int32), np.array([0, 1]))
     assert len(slots.idle(10**9, [Window(5), None])) == 0
 
 
 def test_keys_that_are_none_get_no_slot() -> None:
     slots = KeySlots()
-    assert slots.of(np.array([-1, 3, -1], np.int32), np.arange(3)).tolist() == [-1, 0, -1]
+    assert slots.slots_of(np.array([-1, 3, -1], np.int32), np.arange(3)).tolist() == [-1, 0, -1]
     assert slots.used.tolist() == [0]

@@ -54,7 +54,7 @@ def combined(
                 begins.append(start)
                 ends.append(row)
             start = row
-    stretches = panes.combiner(ordered=False).of(
+    stretches = panes.combiner(ordered=False).actions_of(
         np.array(begins, np.int64), np.array(ends, np.int64), batch
     )
     assert not stretches.failed.any()
@@ -137,7 +137,7 @@ def test_actions_end_before_their_numbers_leave_the_range_of_doubles() -> None:
     panes, batch = panes_of(found.planned), found.by_key()
     events, actions = combined(panes, batch, random.Random(1), 1.0)
     whole = np.zeros(1, np.int64), np.array([batch.num_rows], np.int64)
-    stretches = panes.combiner(ordered=False).of(*whole, batch)
+    stretches = panes.combiner(ordered=False).actions_of(*whole, batch)
     assert 2 < len(stretches.first) < 12
     assert (stretches.first[1:] == stretches.last[:-1] + 1).all()
     results = found.results(panes.folder(ordered=False).process(events, actions, final=True))
@@ -179,7 +179,7 @@ def test_events_out_of_order_are_refused() -> None:
     batch = found.by_key().set_column(2, "time", pa.array([0, 3, 2, 1]))
     combiner = panes_of(found.planned).combiner(ordered=False)
     with pytest.raises(InputError, match="out of time order: time 2"):
-        combiner.of(np.zeros(1, np.int64), np.array([4], np.int64), batch)
+        combiner.actions_of(np.zeros(1, np.int64), np.array([4], np.int64), batch)
 
 
 def test_simultaneous_numbers_beyond_the_range_of_doubles_have_no_action() -> None:
@@ -187,7 +187,7 @@ def test_simultaneous_numbers_beyond_the_range_of_doubles_have_no_action() -> No
     panes, batch = panes_of(found.planned), found.by_key()
     batch = batch.set_column(2, "time", pa.array([0, 1, 1, 1, 2]))
     runs = np.array([0, 4], np.int64), np.array([4, 5], np.int64)
-    stretches = panes.combiner(ordered=False).of(*runs, batch)
+    stretches = panes.combiner(ordered=False).actions_of(*runs, batch)
     assert stretches.failed.tolist() == [True, False]
     assert stretches.first.tolist() == [4]
     _, actions = combined(panes, batch.slice(0, 0), random.Random(0), 1.0)

@@ -1,8 +1,8 @@
-"""Ambiguity: whether some word can be read in two ways, with a shortest such word.
+"""Ambiguity: whether some word has two accepted runs, with a shortest such word.
 
-The automaton is run beside itself; a word is ambiguous if two different runs over it are accepted.
-A word stands for every sequence of events of its letters, so this is also whether some sequence of
-events can be read in two ways.
+The product of the automaton with itself is searched for two different accepted runs over a word. A
+word represents every sequence of events of its letters, so this also decides whether a sequence of
+events has two accepted runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Ambiguity:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two runs side by side; `apart` once they have differed."""
+    """The states of two runs; `apart` once they have differed."""
 
     first: int
     second: int
@@ -34,9 +34,9 @@ class _Pair:
 
 
 def ambiguity(nfa: Nfa) -> Ambiguity | None:
-    """Return a shortest ambiguous word of an automaton, None where every word has one run.
+    """Return a shortest ambiguous word of an automaton; None if every word has at most one run.
 
-    Raises QuerySemanticError where the automaton is too large to tell.
+    Raises QuerySemanticError if the automaton is too large to decide it.
 
     >>> from elsinore.automata.positions import glushkov
     >>> from elsinore.automata.symbols import Symbol
@@ -46,7 +46,7 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     >>> [letter.type for letter in found.word], found.first, found.second
     (['A', 'A', 'A'], (1, 1, 2), (1, 2, 2))
     """
-    if _told_by_types(nfa):
+    if _is_deterministic_by_type(nfa):
         return None
     useful = nfa.trim()
     abreast = Abreast((nfa,))
@@ -55,7 +55,7 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
         for symbol, first, second in abreast.steps(nfa, pair.first, nfa, pair.second):
             if first not in useful or second not in useful:
                 continue
-            if pair.apart or first <= second:  # else the same two runs the other way round
+            if pair.apart or first <= second:  # otherwise a mirrored pair
                 yield symbol, _Pair(first, second, pair.apart or first != second)
 
     def is_goal(pair: _Pair) -> bool:
@@ -69,8 +69,8 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     return Ambiguity(abreast.meeting.word(symbols), first, second)
 
 
-def _told_by_types(nfa: Nfa) -> bool:
-    """Return whether an event's type alone tells where it leads, as in most patterns."""
+def _is_deterministic_by_type(nfa: Nfa) -> bool:
+    """Return whether each state has at most one successor per type, as in most patterns."""
     targets: dict[tuple[int, str], int] = {}
     return all(
         targets.setdefault((move.source, move.symbol.type), move.target) == move.target

@@ -1,8 +1,8 @@
-"""Bisimilar states made one: a smaller automaton of the same words, as unambiguous as before.
+"""Merging bisimilar states: a smaller automaton of the same language and ambiguity.
 
-States are bisimilar if they accept alike and go to bisimilar states by the same symbols. A run
-through classes of states is a run through the states themselves, and different runs stay
-different, so where every word had one run it still has.
+States are bisimilar if both or neither accept and their transitions lead to bisimilar states by the
+same symbols. Runs through classes of states correspond to runs through the states, and different
+runs stay different, so an unambiguous automaton stays unambiguous.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from elsinore.automata.nfa import Nfa, Transition
 
 
 def reduced(nfa: Nfa) -> Nfa:
-    """Return the automaton without useless states, bisimilar states made one.
+    """Return the automaton without useless states, with bisimilar states merged.
 
     >>> from elsinore.automata.symbols import Symbol
     >>> a = Symbol("A")

@@ -9,13 +9,13 @@ from elsinore.automata.nfa import Nfa
 from elsinore.automata.symbols import Letter
 from elsinore.errors import QuerySemanticError
 
-STATE_LIMIT = 4096  # subsets of states, of which there may be 2^n
+STATE_LIMIT = 4096  # subsets of states; there may be 2^n
 
 
 def determinize(
     nfa: Nfa, alphabet: tuple[Letter, ...] | None = None, *, limit: int = STATE_LIMIT
 ) -> Dfa:
-    """Return the deterministic automaton of the same language; states that lead nowhere left out.
+    """Return the deterministic automaton of the same language, without dead states.
 
     `alphabet` may tell more events apart than the automaton does, never fewer. Raises
     QuerySemanticError where there would be more than `limit` states.
@@ -33,7 +33,7 @@ def determinize(
     first = frozenset({0})
     numbers = {first: 0}
     moves: dict[tuple[int, Letter], int] = {}
-    for subset in (order := [first]):  # grows while it is gone through
+    for subset in (order := [first]):  # grows during the iteration
         for letter in known:
             reached = (successors[letter][state] for state in subset)
             target = useful.intersection(itertools.chain.from_iterable(reached))
@@ -42,7 +42,7 @@ def determinize(
             if target not in numbers:
                 if len(numbers) >= limit:
                     raise QuerySemanticError(
-                        f"The pattern is so ambiguous that telling its trends apart takes more "
+                        f"The pattern is so ambiguous that a deterministic automaton needs more "
                         f"than {limit} states. Simplify it, or make its types or predicates "
                         "exclude one another."
                     )

@@ -11,7 +11,7 @@ from elsinore.automata.symbols import Letter
 
 @dataclass(frozen=True, slots=True)
 class Dfa:
-    """States 0 to `states` - 1, state 0 the first; a missing move leads nowhere."""
+    """States 0 to `states` - 1, with initial state 0; a missing transition rejects."""
 
     states: int
     alphabet: tuple[Letter, ...]
@@ -26,15 +26,15 @@ class Dfa:
         return state in self.accepting
 
     def trimmed(self) -> Dfa:
-        """Return the automaton without useless states, the others numbered breadth first.
+        """Return the automaton without useless states, with the others renumbered breadth first.
 
-        State 0 stays even where the language is empty. Automata of the same shape become equal.
+        State 0 remains even if the language is empty. Isomorphic automata become equal.
         """
         back = ((target, source) for (source, _), target in self.moves.items())
         useful = closure(self.accepting, back) | {0}
         number = {0: 0}
         moves: dict[tuple[int, Letter], int] = {}
-        for state in (order := [0]):  # grows while it is gone through
+        for state in (order := [0]):  # grows during the iteration
             for letter in self.alphabet:
                 target = self.moves.get((state, letter))
                 if target is not None and target in useful:

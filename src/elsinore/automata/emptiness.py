@@ -11,7 +11,7 @@ from elsinore.automata.symbols import Meeting, Symbol, Word
 
 
 def shortest_word(automaton: Nfa | Dfa) -> Word | None:
-    """Return a shortest word of a language, None where it is empty.
+    """Return a shortest word of a language; None if it is empty.
 
     >>> from elsinore.automata.nfa import Transition
     >>> from elsinore.automata.symbols import Symbol
@@ -30,7 +30,7 @@ def shortest_word(automaton: Nfa | Dfa) -> Word | None:
 
     def steps(state: int) -> Iterator[tuple[Symbol, int]]:
         for move in nfa.outgoing(state):
-            if meeting.of(move.symbol, move.symbol) is not None:
+            if meeting.symbol(move.symbol, move.symbol) is not None:
                 yield move.symbol, move.target
 
     path = shortest_path([0], steps, nfa.accepting.__contains__)

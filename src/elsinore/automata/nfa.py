@@ -1,4 +1,4 @@
-"""Symbolic automata: states, and transitions that ask for a symbol."""
+"""Symbolic automata: states, and transitions labelled with symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ State = TypeVar("State")
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """From state `source`, an event that is what `symbol` asks for leads to state `target`."""
+    """A transition from state `source` to state `target` for events that satisfy `symbol`."""
 
     source: int
     symbol: Symbol
@@ -22,9 +22,9 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Nfa:
-    """A nondeterministic automaton over events: states 0 to `states` - 1, state 0 the first.
+    """A nondeterministic automaton over events: states 0 to `states` - 1, with initial state 0.
 
-    Raises ValueError where a state is none of these.
+    Raises ValueError for other states.
 
     >>> moves = Transition(0, Symbol("A"), 1), Transition(1, Symbol("A"), 1)
     >>> loop = Nfa(2, moves, frozenset({1}))
@@ -56,7 +56,7 @@ class Nfa:
         return tuple(dict.fromkeys(move.symbol for move in self.transitions))
 
     def letters(self) -> tuple[Letter, ...]:
-        """Return the classes of events that the automaton tells apart."""
+        """Return the classes of events that the automaton distinguishes."""
         return letters(self.symbols())
 
     def successors(self, state: int, letter: Letter) -> tuple[int, ...]:
@@ -91,9 +91,9 @@ class Nfa:
         return bool(states & self.accepting)
 
     def trim(self) -> frozenset[int]:
-        """Return the states that lie on some way from the first to an accepting state.
+        """Return the states on paths from the initial to an accepting state.
 
-        Transitions whose symbol is a contradiction are no way.
+        Transitions whose symbol is a contradiction are ignored.
         """
         dead = {symbol for symbol in self.symbols() if symbol.is_dead()}
         live = [move for move in self.transitions if move.symbol not in dead]
@@ -101,9 +101,9 @@ class Nfa:
         return forward & closure(self.accepting, ((move.target, move.source) for move in live))
 
     def trimmed(self) -> Nfa:
-        """Return the automaton without useless states, its other states numbered anew in order.
+        """Return the automaton without useless states, with the others renumbered in order.
 
-        State 0 stays even where the language is empty.
+        State 0 remains even if the language is empty.
         """
         useful = self.trim() | {0}
         number = {state: place for place, state in enumerate(sorted(useful))}
@@ -119,9 +119,9 @@ class Nfa:
         )
 
     def reversed(self) -> Nfa:
-        """Return an automaton of the same words read backwards.
+        """Return an automaton of the reversed words.
 
-        Its state 0 is new and its state p + 1 is this one's state p.
+        Its state 0 is new and its state p + 1 is state p of this automaton.
         """
         back: list[Transition] = []
         for move in self.transitions:
@@ -133,7 +133,7 @@ class Nfa:
 
 
 class Abreast:
-    """Two runs over one word, event by event, each through an automaton of its own."""
+    """Simultaneous runs of two automata over the same word."""
 
     def __init__(self, automata: Iterable[Nfa]) -> None:
         self.meeting = Meeting(symbol for nfa in automata for symbol in nfa.symbols())
@@ -141,19 +141,19 @@ class Abreast:
     def steps(
         self, left: Nfa, state: int, right: Nfa, other_state: int
     ) -> Iterator[tuple[Symbol, int, int]]:
-        """Yield what an event must be and the two states it then leads to.
+        """Yield the symbols of common steps, each with the two states that it leads to.
 
-        A pair of states may come more than once.
+        A pair of states may be yielded more than once.
         """
         for move in left.outgoing(state):
             for other_move in right.outgoing(other_state):
-                both = self.meeting.of(move.symbol, other_move.symbol)
+                both = self.meeting.symbol(move.symbol, other_move.symbol)
                 if both is not None:
                     yield both, move.target, other_move.target
 
 
 def closure(states: Iterable[State], steps: Iterable[tuple[State, State]]) -> frozenset[State]:
-    """Return the states that some of `states` lead to by any number of steps."""
+    """Return the states that are reachable from `states` by any number of steps."""
     onward: dict[State, list[State]] = {}
     for source, target in steps:
         onward.setdefault(source, []).append(target)

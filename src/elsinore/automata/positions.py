@@ -1,8 +1,8 @@
-"""Glushkov's construction: a state for each place where an event stands in a pattern.
+"""Glushkov's construction: a state for each event in a pattern.
 
-Takes a pattern of events, SEQ, repetition and OR. Gives an automaton without empty moves whose
-state 0 is the first and is never come back to, and whose state p + 1 means "the last event of the
-trend stands at position p". This is HAMLET's query template (Section 3.1, after GRETA).
+Converts a pattern of events, SEQ, repetition and OR to an automaton without empty transitions.
+State 0 is initial and never re-entered; state p + 1 means "the last event of the trend is at
+position p". This is HAMLET's query template (Section 3.1, after GRETA).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from elsinore.automata.symbols import Symbol
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 
-POSITION_LIMIT = 400  # places of events, {n,m} written out; planning takes n^2 steps
-FOLLOW_LIMIT = 250_000  # pairs of places that may be neighbours: n^2 for n optional parts
+POSITION_LIMIT = 400  # positions of events, with {n,m} expanded; planning takes n^2 steps
+FOLLOW_LIMIT = 250_000  # pairs of adjacent positions: n^2 for n optional parts
 
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The positions of a pattern, {n,m} written out, and the automaton over them.
+    """The positions of a pattern, with {n,m} expanded, and the automaton over them.
 
     `events[p]` is the event at position p; `first` and `last` are the positions that begin and end
     a trend, `follow` the pairs (p, next). State p + 1 of `nfa` is position p.
@@ -55,7 +55,7 @@ class Positions:
 
 @dataclass(slots=True)
 class _Part:
-    """What Glushkov's construction knows of a sub-pattern."""
+    """The positions of a sub-pattern during Glushkov's construction."""
 
     nullable: bool
     first: frozenset[int]
@@ -63,7 +63,7 @@ class _Part:
 
 
 def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positions:
-    """Build the position automaton of a pattern; `label` says what an event must be.
+    """Build the position automaton of a pattern; `label` returns the symbol of an event.
 
     Repetition counts are written out as p{2,4} = p p (p (p)?)?, so that they make nothing ambiguous
     that p is not. Raises ValueError for NOT and AND, which are no regular operators on trends (the
@@ -92,7 +92,7 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
 
 
 class _Positions:
-    """The positions of a pattern, as they are built part by part."""
+    """Builds the positions of a pattern part by part."""
 
     def __init__(self, pattern: pt.Pattern) -> None:
         self._pattern = pattern
@@ -141,9 +141,9 @@ class _Positions:
                 raise ValueError(f"{type(node).__name__} has no positions")
 
     def _repeat(self, inner: pt.Pattern, least: int, most: int | None) -> _Part:
-        """Write a repetition out: its obligatory copies, then a loop or ever fewer optional ones.
+        """Expand a repetition: its obligatory copies, then a loop or nested optional copies.
 
-        A part that may be empty adds nothing by being obligatory: p{n,m} is p{0,m} then.
+        For a nullable part, obligatory copies add nothing: p{n,m} is p{0,m} then.
         """
         if pt.nullable(inner):
             least = 0
@@ -162,7 +162,7 @@ class _Positions:
 
 
 def too_large(pattern: pt.Pattern) -> QuerySemanticError:
-    """Return the error of a pattern with more positions, or pairs of them, than there may be."""
+    """Return the error for a pattern with too many positions, or pairs of them."""
     return QuerySemanticError(
         f"The pattern, its {{n,m}} written out, has more than {POSITION_LIMIT} places for events "
         f"or {FOLLOW_LIMIT} pairs of neighbours. Use smaller counts or fewer optional parts.",

@@ -1,6 +1,6 @@
-"""Products of two automata, and what they decide: common words, difference, equality.
+"""Products of two automata, which decide intersection, difference and equality.
 
-Each decision comes with a shortest word that shows it.
+Each decision returns a shortest word as evidence.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def difference(left: Nfa, right: Nfa) -> Dfa:
 
 
 def disjoint(left: Nfa, right: Nfa) -> Word | None:
-    """Return a shortest word that two languages share, None where they are disjoint.
+    """Return a shortest word that two languages share; None if they are disjoint.
 
     >>> from elsinore.automata.nfa import Transition
     >>> from elsinore.automata.symbols import Symbol
@@ -54,7 +54,7 @@ def disjoint(left: Nfa, right: Nfa) -> Word | None:
 
 
 def equivalent(left: Nfa, right: Nfa) -> Word | None:
-    """Return a shortest word of one language and not of the other, None where they are equal.
+    """Return a shortest word of only one of two languages; None if they are equal.
 
     >>> from elsinore.automata.nfa import Transition
     >>> from elsinore.automata.symbols import Symbol
@@ -82,12 +82,12 @@ def equivalent(left: Nfa, right: Nfa) -> Word | None:
 
 
 def _product(left: Nfa, right: Nfa, accepts: Callable[[bool, bool], bool]) -> Dfa:
-    """Run two automata side by side over the letters that either tells apart."""
+    """Return the product of two automata over the letters that either distinguishes."""
     alphabet = letters(left.symbols() + right.symbols())
     left_dfa, right_dfa = determinize(left, alphabet), determinize(right, alphabet)
     numbers: dict[tuple[int | None, int | None], int] = {(0, 0): 0}
     moves: dict[tuple[int, Letter], int] = {}
-    for pair in (order := [*numbers]):  # grows while it is gone through
+    for pair in (order := [*numbers]):  # grows during the iteration
         for letter in alphabet:
             target = (
                 None if pair[0] is None else left_dfa.moves.get((pair[0], letter)),

@@ -1,10 +1,10 @@
-"""Truth by regions: what comparisons with constants can be true of one event.
+"""Truth by regions: the possible truth values of comparisons with constants for one event.
 
-Takes predicates in which attributes meet constants only (`v < 3 OR w IN ('a', 'b')`), gives every
-set of them that can be exactly the true ones. The constants cut an attribute's values into finitely
-many regions, alike in all that the predicates ask, so one value of each region settles everything.
-Regions are known by rank (2i + 1 is the i-th constant, even numbers lie between), which keeps the
-answer exact however close or large the constants are.
+For predicates that compare attributes only with constants (`v < 3 OR w IN ('a', 'b')`), returns
+every set of predicates that can be exactly the true ones. The constants divide an attribute's
+values into finitely many regions in which all predicates are constant, so one value of each region
+suffices. Regions are numbered (2i + 1 is the i-th constant, even numbers are between), so the
+result is exact however close or large the constants are.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from elsinore.model.evaluate import evaluate
 from elsinore.model.expression import Attribute, Binary, Expression, InList, IsNull, Literal
 from elsinore.model.text_times import seconds_from_text
 
-REGION_LIMIT = 4096  # combinations of regions that are tried one by one; beyond it z3 is asked
+REGION_LIMIT = 4096  # combinations of regions that are tried one by one; beyond it z3 decides
 
 Ranks = Mapping[Literal, bool | int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One way to read an attribute: what each constant becomes, and one value a region."""
+    """An interpretation of an attribute's type: ranks of the constants, and a value per region."""
 
     ranks: Ranks
     values: tuple[bool | int | None, ...]
@@ -34,14 +34,14 @@ class _Reading:
 
 @dataclass(slots=True)
 class _Use:
-    """How predicates use one attribute: the constants it meets, and whether it is itself asked."""
+    """The constants that an attribute is compared with, and whether it is used as a condition."""
 
     constants: set[Literal] = field(default_factory=set)
     as_truth: bool = False
 
 
 def truths_by_regions(predicates: Sequence[Expression]) -> tuple[frozenset[Expression], ...] | None:
-    """Return every set of predicates that can be exactly the true ones of an event.
+    """Return every set of predicates that can be exactly the true ones for an event.
 
     None where something other than constants cuts the values, or where there are more than
     `REGION_LIMIT` combinations of regions. Null makes comparisons unknown, which is not true.
@@ -57,7 +57,8 @@ def truths_by_regions(predicates: Sequence[Expression]) -> tuple[frozenset[Expre
         return None
     readings = {attribute: _readings(use) for attribute, use in uses.items()}
     sizes = (
-        sum(len(reading.values) for reading in of_attribute) for of_attribute in readings.values()
+        sum(len(reading.values) for reading in attribute_readings)
+        for attribute_readings in readings.values()
     )
     if math.prod(sizes) > REGION_LIMIT:
         return None
@@ -67,9 +68,9 @@ def truths_by_regions(predicates: Sequence[Expression]) -> tuple[frozenset[Expre
 def _note(
     expression: Expression, uses: dict[Attribute, _Use], *, is_condition: bool = True
 ) -> bool:
-    """Collect how attributes are used; return False where the regions would not tell.
+    """Collect the uses of attributes; return False if regions cannot decide the expression.
 
-    `is_condition` says that the expression stands where a truth value is wanted.
+    `is_condition`: the expression is a truth value.
     """
     match expression:
         case Attribute():
@@ -108,7 +109,7 @@ def _meet(attribute: Attribute, constant: Literal, uses: dict[Attribute, _Use]) 
 
 
 def constant_of(expression: Expression) -> Literal | None:
-    """Return the constant that an expression is, signs worked out; None where it is none."""
+    """Return the constant that an expression is, with its sign; None for other expressions."""
     match expression:
         case Literal():
             return expression
@@ -122,7 +123,7 @@ def constant_of(expression: Expression) -> Literal | None:
 
 
 def _readings(use: _Use) -> tuple[_Reading, ...]:
-    """Return the ways to read an attribute, one for each kind of value its constants suggest.
+    """Return the interpretations of an attribute, one for each kind of its constants.
 
     Text that reads as a time may be compared with times, whose order is another than that of text.
     """
@@ -151,7 +152,7 @@ def _is_number(value: bool | float | str | None) -> bool:
 
 
 def _numbers(nothing: Ranks, constants: Mapping[Literal, float | str | None]) -> _Reading:
-    """Rank constants on a line without gaps, on which infinity is the end."""
+    """Rank numeric constants in a dense order that ends with infinity."""
     ordered = sorted({value for value in constants.values() if isinstance(value, int | float)})
     rank = {value: 2 * place + 1 for place, value in enumerate(ordered)}
     least = 1 if ordered[0] == -math.inf else 0
@@ -161,7 +162,7 @@ def _numbers(nothing: Ranks, constants: Mapping[Literal, float | str | None]) ->
 
 
 def _texts(nothing: Ranks, constants: Mapping[Literal, str]) -> _Reading:
-    """Rank constants among all texts: none lies before "" nor between t and t + NUL."""
+    """Rank text constants: no text is before "" or between t and t + NUL."""
     ordered = sorted(set(constants.values()))
     rank = {text: 2 * place + 1 for place, text in enumerate(ordered)}
     gaps = [ordered[0] != "", *(b != a + "\x00" for a, b in itertools.pairwise(ordered)), True]
@@ -191,7 +192,7 @@ def _true_of(
 
 
 def _ranked(expression: Expression, ranks: Mapping[Attribute, Ranks]) -> Expression:
-    """Return a predicate with each constant replaced by its rank for the attribute it meets."""
+    """Return a predicate with each constant replaced by its rank for the compared attribute."""
     match expression:
         case ex.Not(operand):
             return ex.Not(_ranked(operand, ranks))

@@ -126,10 +126,12 @@ def _possible(
     part: Sequence[Expression], wanted: frozenset[Expression], unwanted: frozenset[Expression]
 ) -> bool:
     truths = truths_by_regions(part)
-    mine = frozenset(part)
+    in_part = frozenset(part)
     if truths is not None:
-        return (wanted & mine) in truths
-    return not _refuted(wanted & mine) and Question(part).possible(wanted & mine, unwanted & mine)
+        return (wanted & in_part) in truths
+    return not _refuted(wanted & in_part) and Question(part).possible(
+        wanted & in_part, unwanted & in_part
+    )
 
 
 def _refuted(true: Iterable[Expression]) -> bool:

@@ -11,7 +11,7 @@ from elsinore.errors import QuerySemanticError
 Node = TypeVar("Node", bound=Hashable)
 Label = TypeVar("Label")
 
-SEARCH_LIMIT = 1_000_000  # nodes; beyond it a question about a pattern is not worth its answer
+SEARCH_LIMIT = 1_000_000  # nodes; beyond it the search is given up
 
 
 def shortest_path(
@@ -19,7 +19,7 @@ def shortest_path(
     steps: Callable[[Node], Iterable[tuple[Label, Node]]],
     is_goal: Callable[[Node], bool],
 ) -> tuple[tuple[Node, ...], tuple[Label, ...]] | None:
-    """Return the nodes and the labels of a shortest path to a goal, None where there is none.
+    """Return the nodes and the labels of a shortest path to a goal; None if there is none.
 
     Raises QuerySemanticError beyond `SEARCH_LIMIT` nodes.
 
@@ -36,7 +36,7 @@ def shortest_path(
             if target not in came_from:
                 if len(came_from) >= SEARCH_LIMIT:
                     raise QuerySemanticError(
-                        f"Telling the readings of the pattern apart takes more than "
+                        f"Analysing the automaton of the pattern takes more than "
                         f"{SEARCH_LIMIT} steps. Use smaller {{n,m}} or fewer optional parts."
                     )
                 came_from[target] = (node, label)

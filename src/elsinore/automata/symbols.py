@@ -82,7 +82,7 @@ class Meeting:
     >>> low = Symbol("A", frozenset({Binary(Operator.LT, Attribute("A", "v"), Literal(3))}))
     >>> high = Symbol("A", frozenset({Binary(Operator.GT, Attribute("A", "v"), Literal(5))}))
     >>> meeting = Meeting([low, high, Symbol("B")])
-    >>> meeting.of(low, high), meeting.of(low, Symbol("A")) == low
+    >>> meeting.symbol(low, high), meeting.symbol(low, Symbol("A")) == low
     (None, True)
     >>> meeting.letter(Symbol("A")).true, meeting.letter(low).true == low.predicates
     (frozenset(), True)
@@ -93,7 +93,7 @@ class Meeting:
         self._asked: dict[str, tuple[Expression, ...]] | None = None  # made for the first letter
         self._known: dict[tuple[Symbol, Symbol], Symbol | None] = {}
 
-    def of(self, left: Symbol, right: Symbol) -> Symbol | None:
+    def symbol(self, left: Symbol, right: Symbol) -> Symbol | None:
         """Return the symbol that asks for what both ask for, None where no event is both."""
         if (left, right) not in self._known:
             both = Symbol(left.type, left.predicates | right.predicates)

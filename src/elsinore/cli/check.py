@@ -92,7 +92,7 @@ def check(
     else:
         from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
 
-        times = Times.of(
+        times = Times.from_options(
             time,
             time_unit.value,
             time_interval,

@@ -105,7 +105,7 @@ def explain(
         names = ["sample", "time", "type", "time_unit", "order_by", "delimiter", "null", "text"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
-        times = Times.of(
+        times = Times.from_options(
             time,
             time_unit.value,
             time_interval,

@@ -197,7 +197,7 @@ def run(
         raise ArgumentError("--format ndjson is for the standard output. Use --format json.")
     results = 1 if final_query is not None else len(queries)
     named = None if out is None else format_of_out(out, form, results)
-    times = Times.of(
+    times = Times.from_options(
         time,
         time_unit.value,
         time_interval,

@@ -31,7 +31,7 @@ class Times:
     sets: bool = False
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         time: str,
         unit: TimeUnit,
@@ -45,7 +45,7 @@ class Times:
 
         Raises ArgumentError for what cannot be read.
 
-        >>> Times.of("time", "s", "first, last", None, None, ["1,2,1"]).distribution
+        >>> Times.from_options("time", "s", "first, last", None, None, ["1,2,1"]).distribution
         (1.0, 2.0, 1.0)
         """
         columns = None if interval is None else _interval(interval)

@@ -114,7 +114,7 @@ class Checkpoint:
                 f"Cannot read '{path}' of the checkpoint: {error.strerror or error}."
             ) from error
 
-    def keep_state(self, blob: bytes) -> None:
+    def save_state(self, blob: bytes) -> None:
         """Keep the state of a run in this process."""
         self._replace("state", blob)
 
@@ -122,7 +122,7 @@ class Checkpoint:
         """Return what is known of the micro-batch that was begun last; None before the first."""
         return self._read("begun.json")
 
-    def keep_begun(self, facts: Mapping[str, Any]) -> None:
+    def save_begun(self, facts: Mapping[str, Any]) -> None:
         """Keep what a micro-batch consists of before it is worked on."""
         self._write("begun.json", facts)
 

@@ -25,14 +25,14 @@ class Modules:
     """The modules that may be looked into, by the names they were given by.
 
     >>> import json
-    >>> Modules.of([json]).attribute("json:dumps") is json.dumps
+    >>> Modules.from_arguments([json]).attribute("json:dumps") is json.dumps
     True
     """
 
     by_name: Mapping[str, ModuleType] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Sequence[str | ModuleType]) -> Modules:
+    def from_arguments(cls, given: Sequence[str | ModuleType]) -> Modules:
         """Return modules, those given by name or file imported; SetupError where one cannot be."""
         by_name: dict[str, ModuleType] = {}
         for item in given:

@@ -78,23 +78,23 @@ from elsinore.runtime.warnings import (
 
 Pieces = Generator[tuple[str, pa.Table], None, Results[pa.Table]]
 
-STATE_LIMIT = 2**28  # bytes of state beyond which keys are taken one after another
+STATE_LIMIT = 2**28  # bytes of state beyond which keys are processed one after another
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Usable events in time order: their attributes, times in ticks, and types.
 
-    Attributes are put in order as they are asked for: a table may have many more than are read.
+    Attributes are sorted when they are read: a table may have many more.
     """
 
-    table: pa.Table  # in the order the events came in
-    rows: pa.Array | None  # the row of each event in it, where that is another
+    table: pa.Table  # in the order of the input
+    rows: pa.Array | None  # the row of each event in it, unless it is already in order
     times: NDArray[np.int64]
     types: pa.Array
     kind: TimeKind
-    ordered: bool  # whether no events are simultaneous, or those are in an order of their own
-    whole: dict[str, pa.Array] = field(default_factory=dict)  # attributes that were asked for
+    ordered: bool  # whether no events are simultaneous, or they are ordered by `order_by`
+    whole: dict[str, pa.Array] = field(default_factory=dict)  # attributes read so far
 
     def column(self, name: str) -> pa.Array:
         """Return an attribute as one array."""
@@ -120,11 +120,11 @@ def run(plan: Plan, data: object, options: RunOptions) -> Results[pa.Table]:
     except StopIteration as end:
         results: Results[pa.Table] = end.value
         return results
-    raise AssertionError("rows were given out in pieces, and nobody asked for that")
+    raise AssertionError("rows were yielded in pieces without being requested")
 
 
 def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
-    """Run a plan; yield each query's rows in pieces as they are found, with the query's name.
+    """Run a plan; yield each query's rows in pieces as they are computed, with the query's name.
 
     So come the rows of queries that give out rows one by one, in no order of their own; of all
     other queries the generator's value, what `run` returns, has the tables.
@@ -203,7 +203,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
 def _all_rejected(
     table: pa.Table, no_events: pa.Table | None, rejected: pa.Table | None, options: RunOptions
 ) -> pa.Table | None:
-    """Return the rows set aside before types were guessed, after it, and as the file was read."""
+    """Return the rows rejected before types were guessed, after it, and by the file's reader."""
     if no_events is not None and rejected is not None:
         rejected = pa.concat_tables([no_events, rejected.cast(no_events.schema)])
     rejected = no_events if rejected is None else rejected
@@ -215,14 +215,14 @@ def _all_rejected(
 
 
 def warnings_of_times(stream: Stream, options: RunOptions) -> tuple[str, ...]:
-    """Return what may be a mistake in the times of events."""
+    """Return warnings of the times of events."""
     if not len(stream.times):
         return ()
     return finer_times(int(stream.times[-1]), stream.kind, options)
 
 
 def texts_compared(plan: Plan, table: pa.Table) -> tuple[str, ...]:
-    """Return what may be a mistake in texts that queries compare."""
+    """Return warnings of texts that queries compare."""
     read = dict.fromkeys(name for unit in plan.units for name in unit.attributes)
     there = [name for name in read if name in table.column_names]
     return tuple(text_orders(plan.workload, table.select(there)))
@@ -237,7 +237,7 @@ def look_at_time(table: pa.Table, options: RunOptions) -> tuple[bool, bool]:
     kind, fine = kind_of_column(time, options.time_unit)
     if kind.form == "text":
         kind, fine = kind_of_column(evaluate_sql(options.time, table, "time"), options.time_unit)
-    return kind.is_number or pa.types.is_null(time.type), fine  # nulls alone are told as such
+    return kind.is_number or pa.types.is_null(time.type), fine  # nulls raise an error later
 
 
 def prepare(
@@ -258,7 +258,7 @@ def prepare(
     ticks = within(read, options.largest_time, threads, ascending=ascending)
     rejected: pa.Table | None = None
     added: dict[str, pa.Array] = {}
-    odd: pa.Array | None = None  # why an event's possible times cannot be used
+    odd: pa.Array | None = None  # why an event's possible times are unusable
     if options.uncertain is not None:
         ticks, added, odd = possible_times(table, ticks, types, options)
     if ticks.null_count or types.null_count or (odd is not None and odd.null_count < len(odd)):
@@ -305,7 +305,7 @@ def _run_unit(
     *,
     in_pieces: bool,
 ) -> Generator[tuple[str, pa.Table], None, tuple[list[pa.Table], OperatorStatistics]]:
-    """Return the results of a unit's queries, and what its operator counted.
+    """Return the results of a unit's queries, and its operator's statistics.
 
     With `in_pieces` rows that stand for themselves are yielded, and left out of the results.
     """
@@ -313,7 +313,7 @@ def _run_unit(
     threads = 1
     if kind.runs_in_threads(unit) and not options.record:
         threads = threads_for(len(stream.times), options.threads)
-    alone = keys.count == 1  # then times that are not distinct are one key's: no need to look
+    alone = keys.count == 1  # then equal times are of the same key
     ordered = stream.ordered or (not alone and not has_ties(stream.times, keys.key, threads))
     tied = 0 if ordered else count_tied(unit, stream.times, keys, places, stream.column, threads)
     state = keys.count * kind.bytes_per_key(unit)
@@ -341,12 +341,12 @@ def _run_unit(
         result = results_of(unit, outputs, groups, types, present, threads)
         return [table for table, _ in result]
 
-    if len(shares.of_threads) > 1:
+    if len(shares.by_thread) > 1:
         new_operator = partial(kind.operator, unit, operator_options)
         given_out, counted = run_in_threads(shares, new_operator, len(events.times))
         return results(given_out), replace(counted, tied=tied)
     operator = kind.operator(unit, operator_options)
-    outputs = outputs_of(operator, shares.of_threads[0])
+    outputs = outputs_of(operator, shares.by_thread[0])
     if in_pieces and not kind.adds_up(unit) and after is None:
         forms = [
             kind.result(unit, place, [values.type for values in groups], types)

@@ -1,4 +1,4 @@
-"""A unit's events, encoded: batches of ranges of them, and what each thread has of a batch."""
+"""A unit's encoded events: batches of ranges of rows, and each thread's part of a batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_CLASS = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What a unit reads of events, in the order in which operators are given them.
+    """The events of a unit, in the order in which operators process them.
 
     `numbers` are the events' types as places in `names` (see `type_places`); `column` gives an
     attribute of all events.
@@ -40,7 +40,7 @@ class Events:
     column: Callable[[str], pa.Array]
 
     def by_key(self) -> Events:
-        """Return events in the order of their keys, those without a key left out."""
+        """Return events in the order of their keys, without events that have no key."""
         codes = self.keys.key.whole()
         order, _ = rows_by_code(codes, self.keys.count)
         rows = to_arrow(order)
@@ -67,12 +67,12 @@ class Events:
         return batch_of(self.unit, keys, self.times[begin:end], codes, read)
 
     def _classes(self, begin: int, end: int, read: Read) -> NDArray[np.int64]:
-        """Return the classes of events; what reads their attributes is given."""
+        """Return the classes of events; `read` returns an attribute."""
         return event_classes(self.unit, self.numbers.make(begin, end), self.names, read)
 
 
 def parted(batch: pa.RecordBatch, threads: int, *, keeps_all: bool) -> list[pa.RecordBatch]:
-    """Return each thread's rows of a batch: of keys with its number as remainder, by `threads`.
+    """Return each thread's rows of a batch: those of keys k with k % threads == thread.
 
     Its keys, apart by `threads`, are numbered one after another; -1 stays, with the first thread.
     Rows of no interest are nobody's, unless the unit keeps all.

@@ -1,7 +1,7 @@
-"""Batches that are made once and parted by keys, for threads that each have some of the keys.
+"""Batches that are created once and divided by keys, for threads that process different keys.
 
-Whoever is in want of its part of a batch makes the next that nobody has begun, so that no thread
-waits for another while there is something to make, and one that gets on faster makes more.
+A thread that needs its part of a batch creates the next batch that no thread has begun, so no
+thread waits while there is a batch to create, and faster threads create more.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from threading import Condition
 
 import pyarrow as pa
 
-SPARE = 4  # batches, beyond one for each thread, that may be there before all have the first
+SPARE = 4  # batches, beyond one for each thread, that may exist before all have taken the first
 
 
 class Parting:
-    """Ranges of rows, each parted for all threads by the one that comes to it first.
+    """Ranges of rows, each divided for all threads by the first thread that reaches it.
 
     `part(begin, end)` returns the part of each thread. Some threads' parts wait until they take
     them: so no more than SPARE and one for each thread are begun before the slowest has come to
@@ -43,19 +43,19 @@ class Parting:
     def parts(self, thread: int) -> Iterator[pa.RecordBatch]:
         """Return a thread's parts of all ranges, in turn; none after a `stop`."""
         for number in range(len(self._ranges)):
-            mine = self._take(thread, number)
-            if mine is None:
+            part = self._take(thread, number)
+            if part is None:
                 return
-            yield mine
+            yield part
 
     def stop(self) -> None:
-        """Let nobody wait any more: some thread does not go on."""
+        """Stop waiting threads, as a thread has failed."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def _take(self, thread: int, number: int) -> pa.RecordBatch | None:
-        """Return a thread's part of a range; make others meanwhile, where it is not there yet."""
+        """Return a thread's part of a range; create other ranges until it exists."""
         while True:
             with self._changed:
                 while not (self._stopped or number in self._parts[thread] or self._may_begin()):
@@ -64,17 +64,17 @@ class Parting:
                     return None
                 if number in self._parts[thread]:
                     self._taken[thread] += 1
-                    self._changed.notify_all()  # others may begin more
+                    self._changed.notify_all()  # other threads may begin more
                     return self._parts[thread].pop(number)
                 begun = self._begun
                 self._begun += 1
             parts = self._part(*self._ranges[begun])
             with self._changed:
-                for of_thread, part in zip(self._parts, parts, strict=True):
-                    of_thread[begun] = part
+                for thread_parts, part in zip(self._parts, parts, strict=True):
+                    thread_parts[begun] = part
                 self._changed.notify_all()
 
     def _may_begin(self) -> bool:
-        """Return whether there is a range that may be begun."""
+        """Return whether a further range may be begun."""
         ahead = min(self._taken) + len(self._parts) + SPARE
         return self._begun < min(len(self._ranges), ahead)

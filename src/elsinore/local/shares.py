@@ -1,4 +1,4 @@
-"""What threads take of a unit's events: some windows in turn, or each some of the keys.
+"""Dividing a unit's events among threads: by windows, or by keys.
 
 Windows that no other crosses are cut off where they stand, several for each thread, which takes the
 next when it is through with one: cores are not equally fast, least of all where others use them
@@ -25,41 +25,43 @@ from elsinore.operators import kind_for
 from elsinore.plan.panes import common_borders
 from elsinore.threads import nothing
 
-STRETCH = 2**18  # rows that are made ready at once
-KEPT = 2**22  # the same of those that are kept: fewer are put together more often
+STRETCH = 2**18  # rows of a batch
+COMBINED_ROWS = 2**22  # rows of a batch for operators that keep batches, to combine fewer
 TURNS = 8  # even shares of windows for each thread, at most
-SHARE = 2**19  # rows of an even share of windows below which closing behind each takes too long
+SHARE = 2**19  # rows of an even share below which closing the operator after each takes too long
 LAST = 2**17  # the same of the last shares, which are few
-EVEN = 1.1  # the longest thread takes at most so many times as long as it would at best
+EVEN = 1.1  # the slowest thread takes at most so many times the ideal time
 
 
-Share = Iterable[pa.RecordBatch]  # made as they are read; nothing is open behind them
+Share = Iterable[pa.RecordBatch]  # created when read; no window extends beyond them
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What one operator each is given, share after share; each thread's may be told at any time."""
+    """The shares of each thread's operator; which thread takes a share may be decided late."""
 
-    of_threads: Sequence[Iterable[Share]]
-    stop: Callable[[], None] = nothing  # where some of them are not read on
+    by_thread: Sequence[Iterable[Share]]
+    stop: Callable[[], None] = nothing  # called if a thread fails
 
 
 def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
-    """Return what so many threads are given, or fewer.
+    """Return the shares of up to `threads` threads.
 
     `by_windows`: events are in time order, and memory suffices for all keys in each thread.
     """
     unit, rows, keys = events.unit, len(events.times), events.keys.count
     kind = kind_for(unit)
-    kept = kind.keeps_batches(unit)
+    keeps_batches = kind.keeps_batches(unit)
     windows = kind.windows(unit)
     if threads > 1 and by_windows and not isinstance(windows, str):
         spans = whole_windows(events.times, windows, threads)
         if len(spans) > 1:
-            left = iter(spans)  # whoever is in want of one takes the next
+            left = iter(spans)  # idle threads take the next
 
             def share(span: tuple[int, int]) -> Share:
-                return itertools.starmap(events.batch, stretches(*span, keys, kept=kept))
+                return itertools.starmap(
+                    events.batch, stretches(*span, keys, keeps_batches=keeps_batches)
+                )
 
             return Shares([map(share, left) for _ in range(threads)])
     threads = min(threads, keys)
@@ -71,20 +73,26 @@ def shares_of(events: Events, threads: int, *, by_windows: bool) -> Shares:
         parting = Parting(part, stretches(0, rows, keys), threads)
         parts = [parting.parts(thread) for thread in range(threads)]
         return Shares(
-            [[put_together(of_thread) if kept else of_thread] for of_thread in parts], parting.stop
+            [
+                [put_together(thread_batches) if keeps_batches else thread_batches]
+                for thread_batches in parts
+            ],
+            parting.stop,
         )
-    to_the_end = kept and isinstance(windows, str)  # what is put together then comes in one piece
-    ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, kept=kept)
+    to_the_end = keeps_batches and isinstance(
+        windows, str
+    )  # what is put together then comes in one piece
+    ranges = [(0, rows)] if to_the_end else stretches(0, rows, keys, keeps_batches=keeps_batches)
     return Shares([[itertools.starmap(events.batch, ranges)]])
 
 
 def put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return batches of KEPT rows or more, but for the last, of those that come."""
+    """Combine batches into ones of at least COMBINED_ROWS rows, except the last."""
     waiting, rows = list[pa.RecordBatch](), 0
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows >= KEPT:
+        if rows >= COMBINED_ROWS:
             yield pa.concat_batches(waiting)
             waiting, rows = [], 0
     if waiting:
@@ -94,7 +102,7 @@ def put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def whole_windows(
     times: NDArray[np.int64], windows: Sequence[Window], threads: int
 ) -> list[tuple[int, int]]:
-    """Return ranges of rows that no window crosses, for threads that each take the next in turn.
+    """Return ranges of rows that no window crosses, for threads that take them in turn.
 
     They get shorter toward the end, so that no thread waits there for long, or where windows are
     too long for that are about the same: as many as keep all threads busy; one range of all where
@@ -103,18 +111,18 @@ def whole_windows(
     >>> whole_windows(np.arange(12), [Window(3)], 2), whole_windows(np.arange(12), [Window(10)], 2)
     ([(0, 6), (6, 12)], [(0, 12)])
     """
-    rows, found = len(times), common_borders(windows)
-    if found is not None:
+    rows, borders = len(times), common_borders(windows)
+    if borders is not None:
         turns = max(1, min(TURNS, rows // (threads * SHARE)))
         several = shrinking(rows, threads), *_even(rows, threads, turns)
-        for spans in (_cut(times, *found, middles) for middles in several):
+        for spans in (_cut(times, *borders, middles) for middles in several):
             if _longest(spans, threads) * threads <= EVEN * rows:
                 return spans
     return [(0, rows)]
 
 
 def shrinking(rows: int, threads: int) -> list[int]:
-    """Return where rows are cut: each share is half of what each thread would have of the rest.
+    """Return the ends of shares, each half of a thread's even share of the remaining rows.
 
     >>> shrinking(2**20, 2), shrinking(2**17, 2)
     ([262144, 458752, 606208, 737280, 868352, 999424], [])
@@ -126,7 +134,7 @@ def shrinking(rows: int, threads: int) -> list[int]:
 
 
 def _even(rows: int, threads: int, turns: int) -> Iterator[list[int]]:
-    """Yield where rows are cut into so many even shares for each thread; then half as many, ..."""
+    """Yield the ends of `turns` even shares per thread; then of half as many, and so on."""
     while turns:
         count = threads * turns
         yield [rows * number // count for number in range(1, count)]
@@ -136,7 +144,7 @@ def _even(rows: int, threads: int, turns: int) -> Iterator[list[int]]:
 def _cut(
     times: NDArray[np.int64], length: int, origin: int, middles: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Return ranges of rows, cut where stretches of a length of time end, next to some rows."""
+    """Return ranges of rows that end at borders of windows, near the rows `middles`."""
     cuts = {0, len(times)}
     for middle in middles:
         before = window_start(last_window(int(times[middle]), length, origin), length, origin)
@@ -148,14 +156,16 @@ def _cut(
 
 
 def _longest(spans: Sequence[tuple[int, int]], threads: int) -> int:
-    """Return the most rows that a thread has, of threads that each take the next in turn."""
+    """Return the greatest number of rows of a thread if threads take ranges in turn."""
     taken = [0] * threads
     for begin, end in spans:
         taken[taken.index(min(taken))] += end - begin
     return max(taken)
 
 
-def stretches(begin: int, end: int, keys: int, *, kept: bool = False) -> list[tuple[int, int]]:
+def stretches(
+    begin: int, end: int, keys: int, *, keeps_batches: bool = False
+) -> list[tuple[int, int]]:
     """Return the ranges of rows that are made ready in turn; `kept`: operators go on reading them.
 
     What a thread makes of one stays near the processor, in memory that serves again; where there
@@ -165,5 +175,5 @@ def stretches(begin: int, end: int, keys: int, *, kept: bool = False) -> list[tu
     ([(0, 10)], [(5, 262149), (262149, 524293)], [(0, 524288)])
     """
     rows = end - begin
-    count = max(1, -(-rows // (KEPT if kept else max(STRETCH, keys))))
+    count = max(1, -(-rows // (COMBINED_ROWS if keeps_batches else max(STRETCH, keys))))
     return [(begin + rows * n // count, begin + rows * (n + 1) // count) for n in range(count)]

@@ -49,7 +49,7 @@ class PlannedLocalStream:
     def __init__(self, planner: Planner, options: LiveOptions, place: Place, pace: Pace) -> None:
         self._planner, self._reading, self._place, self._pace = planner, options, place, pace
         self.schema = columns_of(place)
-        # also refuses, before anything is started, what cannot run
+        # also raises errors for queries that cannot run, before anything is started
         planner.plan(planner.queries, planner.exact, self.schema, options, False)
 
     def start(
@@ -69,7 +69,7 @@ class PlannedLocalStream:
 
         The arguments are those of `elsinore.spark.live.LiveStream.start`. trigger: a micro-batch
         begins every {"processingTime": "1 second"} (by default), if there are events; with
-        {"availableNow": True} the stream stops when everything that is there has been read.
+        {"availableNow": True} the stream stops when all available events have been read.
 
         Raises OutputError for a checkpoint that cannot be written, StateError for one of another
         engine or version.
@@ -116,7 +116,7 @@ class RunningLocalStream:
 
     @property
     def progress(self) -> ProgressLog:
-        """What happened since the stream was started."""
+        """The progress since the stream was started."""
         return self._stream.progress
 
     @property
@@ -167,7 +167,7 @@ def planned_local(
         source = place_of(str(source), schema=schema, rejects=rejects, tell=LOG.info, **kafka)
     if not hasattr(source, "open"):
         raise InputError(
-            'stream(engine="local") reads a folder or kafka:TOPIC@HOST:PORT, and this is '
+            'stream(engine="local") reads a folder or kafka:TOPIC@HOST:PORT, not '
             f"{kind_of_value(source)}. Leave the engine out for a streaming DataFrame of Spark; "
             "Workload.live takes batches of events."
         )
@@ -180,7 +180,7 @@ def planned_local(
 
 
 def _paced(pace: Pace, trigger: Trigger | None) -> Pace:
-    """Return the pace with a trigger as Spark has it. Raises InputError for another one."""
+    """Return the pace with one of Spark's triggers. Raises InputError for unsupported ones."""
     if not trigger:
         return pace
     match dict(trigger):

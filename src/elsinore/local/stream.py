@@ -1,9 +1,8 @@
 """Streams in this process: a source, a live run and a sink, restartable from a checkpoint.
 
-What a micro-batch consists of is kept before it begins (`BatchPlan`). Its results are written next;
-then its state replaces the former one in one step. After a crash in between, the same micro-batch
-is read again: its results are equal, and replace those that were written. So every result is there
-once.
+The plan of a micro-batch is saved before it begins (`BatchPlan`). Its results are written next;
+then its state atomically replaces the former one. After a crash in between, the same micro-batch is
+read again: its results are equal, and replace those already written. So every result exists once.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ Write = Callable[[int, pa.Table], object]  # of a micro-batch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """When micro-batches begin, and when the stream ends; in seconds.
+    """The timing of micro-batches, and of the stream's end; in seconds.
 
     every: from the beginning of a micro-batch to that of the next one, if there are events.
     early: between values of open windows. end_on_idle: without events, after which the stream ends,
-    and all windows with it. once: stop when what is available at the start was read.
+    and all windows with it. once: stop when all events available at the start are read.
     """
 
     every: float = 1.0
@@ -59,7 +58,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlan:
-    """What a micro-batch depends on beside the state.
+    """The inputs of a micro-batch besides the state.
 
     number: of the micro-batch. begin, end: the offsets before and behind its events. now: for how
     many seconds the stream has run, by which partitions are idle. wall: the machine's clock, in
@@ -123,15 +122,15 @@ class LocalStream:
 
     @property
     def changes(self) -> Mapping[str, Any]:
-        """What happened to each query when the stream was continued; empty if it is new."""
+        """The change of each query when the stream was continued; empty if it is new."""
         return self._live.changes
 
     def stop(self) -> None:
-        """Let `run` return after the micro-batch that is being worked on."""
+        """Let `run` return after the current micro-batch."""
         self._stopped.set()
 
     def run(self, each: Callable[[StreamProgress], object] | None = None) -> None:
-        """Work on micro-batches until `stop`, or until the stream ends. each: is called after each.
+        """Process micro-batches until `stop` or the end of the stream. each: is called after each.
 
         Raises InputError for events that cannot be used, unless they are rejected, and OutputError
         where a place cannot be written. The checkpoint stays valid.
@@ -155,7 +154,7 @@ class LocalStream:
             self._sink.close()
 
     def _planned(self, begun: float, until: Offset | None) -> BatchPlan | None:
-        """Return the next micro-batch, which is kept for replays; None if nothing is to be done."""
+        """Return the next micro-batch and save it for replays; None if there is nothing to do."""
         begin = self._source.first() if self._offset is None else self._offset
         end = self._source.advance(begin, self._pace.limit, until)
         has_events = end != begin
@@ -174,11 +173,11 @@ class LocalStream:
             unread=self._source.lag(end),
             ends=ends,
         )
-        self._checkpoint.keep_begun(asdict(planned))
+        self._checkpoint.save_begun(asdict(planned))
         return planned
 
     def _micro_batch(self, planned: BatchPlan, begun: float) -> StreamProgress:
-        """Read, compute and write one micro-batch; then keep the state."""
+        """Read, compute and write one micro-batch; then save the state."""
         end, ends = planned.end, planned.ends
         self._now, self._wall = planned.now, planned.wall
         before = self._live.statistics
@@ -209,7 +208,7 @@ class LocalStream:
             self._rejects(self._batch, pa.concat_tables(rejects))
         self._write_early(begun, ends=ends)
         self._sink.flush()
-        blob = self._keep(end, ends=ends)
+        blob = self._save(end, ends=ends)
         after, reached = self._live.statistics, self._live.watermark_seconds
         progress = StreamProgress(
             batch=self._batch,
@@ -234,7 +233,7 @@ class LocalStream:
         return progress
 
     def _discard_rest(self) -> None:
-        """Remove what a crash may have left beside the results of the micro-batch."""
+        """Remove files that a crash may have left beside the micro-batch's results."""
         self._is_first = False
         if self._early is not None:
             for name in self._names:
@@ -242,12 +241,12 @@ class LocalStream:
         if self._rejects is not None:
             self._rejects(self._batch, no_rejects())
 
-    def _keep(self, end: Offset, *, ends: bool) -> int:
-        """Keep the state after a micro-batch; return its size in bytes."""
+    def _save(self, end: Offset, *, ends: bool) -> int:
+        """Save the state after a micro-batch; return its size in bytes."""
         facts = {"batch": self._batch + 1, "offset": end, "now": self._now, "ended": ends}
         parts = {} if ends else {"live": self._live.save()}
         blob = pack_state(OWNER, facts, parts)
-        self._checkpoint.keep_state(blob)
+        self._checkpoint.save_state(blob)
         return len(blob)
 
     def _write_early(self, now: float, *, ends: bool) -> None:
@@ -259,7 +258,7 @@ class LocalStream:
             self._early(name, self._batch, table)
 
     def _continued(self, planner: Planner, blob: bytes, options: LiveOptions) -> Live:
-        """Return the live run of a state; take up where the stream is."""
+        """Return the live run of a saved state, and restore the stream's progress."""
         facts, parts = unpack_state(OWNER, blob)
         schema = self._source.schema
         with reading_state(OWNER):
@@ -273,7 +272,7 @@ class LocalStream:
         return resume(planner, saved, schema, changes, now=lambda: self._now)
 
     def _begun_before(self) -> BatchPlan | None:
-        """Return the micro-batch that was begun and not finished; None if there is none."""
+        """Return the micro-batch that was begun but not finished; None if there is none."""
         facts = self._checkpoint.begun()
         with reading_state(OWNER):
             if facts is None or int(facts["number"]) != self._batch:
@@ -285,7 +284,7 @@ class LocalStream:
         return idle is not None and (self._pace.once or now - self._idle_since >= idle)
 
     def _wants_tick(self, now: float) -> bool:
-        """Return whether time alone may make something final, or early values are due."""
+        """Return whether results may be final by time alone, or early values are due."""
         early = self._pace.early is not None and now - self._early_at >= self._pace.early
         return early or self._live.options.idle_timeout is not None
 
@@ -296,4 +295,4 @@ def _collect(rows: dict[str, list[pa.Table]], pieces: list[tuple[str, pa.Table]]
 
 
 def _bursts(statistics: Sequence[OperatorStatistics]) -> list[BurstCounts]:
-    return [bursts for of_unit in statistics for bursts in of_unit.shared_bursts]
+    return [bursts for unit_statistics in statistics for bursts in unit_statistics.shared_bursts]

@@ -26,11 +26,11 @@ from elsinore.runtime.schema import schema_of
 from elsinore.runtime.times import kind_of_column, numbers_for_text, to_ticks
 
 TIME = "time"  # the column of times, if the events have it
-POSITION = "position"  # the column that stands for times where events have none
-SHOWN = 3  # events told of that cannot be used
-MANY = 100_000  # events from which on compiling a machine pays
-FEW = 1_000  # events up to which not even calling one does
-MACHINES = "elsinore.quantitative.lowered"  # where they are; it imports the compiler
+POSITION = "position"  # the column instead of times if events have none
+SHOWN = 3  # unusable events in a message
+MANY = 100_000  # events from which compiling a machine is faster
+FEW = 1_000  # events up to which even a compiled machine is slower
+MACHINES = "elsinore.quantitative.lowered"  # their package, which imports the compiler
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
     by: Sequence[str] = (),
     compiled: bool | None = None,
 ) -> pa.Table:
-    """Return a query's values over the events in `data`, in order of `time` where there is one.
+    """Return a query's values over the events in `data`, in order of `time` if there is one.
 
     Columns: those of `by`, whose values each have a stream of their own; `time` if the events have
     it, `position` else (of the event, counted from 0); `value`. Events of one time are taken in the
@@ -72,13 +72,13 @@ def run(
 
 
 def no_values(table: pa.Table, keys: Sequence[str], time: str) -> pa.Table:
-    """Return what the next query makes of no values."""
+    """Return the next query's result for an empty result."""
     names = dict.fromkeys((*keys, time, "value"))
     return pa.table({n: table[n] if n in table.column_names else pa.nulls(0) for n in names})
 
 
 def values_as_events(table: pa.Table, time: str) -> tuple[pa.Table | None, str]:
-    """Return what `run` gave as events for the next query, and the name of the column of times.
+    """Return the result of `run` as events for the next query, and the name of its time column.
 
     None stands for no values. Raises QuerySemanticError where a field of the values is called like
     a key or the time.
@@ -104,24 +104,24 @@ def take_rows(
     type: str = TYPE,  # noqa: A002 - the word for it
     compiled: bool | None = None,
 ) -> pa.Table:
-    """Give all rows of a table to a stream; return positions and values."""
+    """Push all rows of a table to a stream; return positions and values."""
     table = _typed(as_table(data), type)
     rows, start = table.num_rows, stream.position
     values: pa.Array = pa.nulls(0)
     places: Any = np.zeros(0, np.int64)
     compiles = rows >= MANY if compiled is None else compiled
-    if compiles and rows > 1 and stream.size < rows:  # its state goes over, and comes back
+    if compiles and rows > 1 and stream.size < rows:  # the state is converted and converted back
         runs = _runs_for(stream, table)
         first = table.slice(0, rows - 1)
         run = runs.run_alone(stream, first, bits(runs.bits, first))
         places, values = run.places, run.values if run.values is not None else values
         table = table.slice(rows - 1)
     truths = bits(stream.stages[0].machine.bits, table)
-    few, values_of_last = take(
+    few, last_values = take(
         stream, table, truths
     )  # the last one, so that `stream.value` is at hand
     places = np.concatenate([places, np.array(few, np.int64) + (rows - table.num_rows)])
-    columns = joined([values] if len(values) else [], values_of_last)
+    columns = joined([values] if len(values) else [], last_values)
     value = pa.concat_arrays(columns) if columns else values
     return pa.table({POSITION: places + start, "value": value})
 
@@ -132,7 +132,7 @@ def iterate_rows(
     *,
     type: str = TYPE,  # noqa: A002 - the word for it
 ) -> Iterator[tuple[int, Any]]:
-    """Give the rows of a table to a stream, a batch at a time; yield positions and values."""
+    """Push the rows of a table to a stream, a batch at a time; yield positions and values."""
     table = _typed(as_table(data), type)
     for begin in range(0, table.num_rows, CHUNK):
         part = table.slice(begin, CHUNK)
@@ -143,7 +143,7 @@ def iterate_rows(
 
 
 def _pays(query: Runnable, table: pa.Table) -> bool:
-    """Return whether compiling a query pays for a table, or has been done already."""
+    """Return whether compiling a query is faster for a table, or already done."""
     if not numba_is_installed():
         return False
     if table.num_rows >= MANY or table.num_rows < FEW or MACHINES not in sys.modules:
@@ -155,12 +155,12 @@ def _pays(query: Runnable, table: pa.Table) -> bool:
 
 
 def _runs_for(stream: Stream, table: pa.Table) -> Runs:
-    """Return what runs tables of such columns; compiled once."""
+    """Return the compiled runs of tables with these columns, created once."""
     if table.schema not in stream.tables:
         types = dict(zip(table.schema.names, table.schema.types, strict=True))
         stream.tables[table.schema] = Runs(stream.machines, types, compiled=True, tell=bits)
-    runs_of_schema: Runs = stream.tables[table.schema]
-    return runs_of_schema
+    runs: Runs = stream.tables[table.schema]
+    return runs
 
 
 def _typed(table: pa.Table, type: str) -> pa.Table:  # noqa: A002 - the word for it
@@ -186,9 +186,9 @@ def _result(
 
 
 def _in_order(table: pa.Table, time: str) -> pa.Table:
-    """Return events in order of their time. Raises InputError where some have none."""
-    given = whole(table[time])
-    times = numbers_for_text(given)
+    """Return events in order of their time. Raises InputError for events without a time."""
+    column = whole(table[time])
+    times = numbers_for_text(column)
     kind, is_fine = kind_of_column(times)
     if kind.form == "text":
         times, _ = to_ticks(times, per_microsecond=1_000 if is_fine else 1)
@@ -196,7 +196,7 @@ def _in_order(table: pa.Table, time: str) -> pa.Table:
         times = pc.if_else(pc.is_finite(times), times, to_scalar(None))
     if times.null_count:
         bad = np.flatnonzero(to_numpy(times.is_null()))
-        few = ", ".join(f"{given[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist())
+        few = ", ".join(f"{column[row].as_py()!r} in row {row}" for row in bad[:SHOWN].tolist())
         raise InputError(
             f"{len(bad)} event{'s have' if len(bad) > 1 else ' has'} no time that can be read "
             f"(column '{time}'): {few}{', ...' if len(bad) > SHOWN else ''}. Drop such events, or "

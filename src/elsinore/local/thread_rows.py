@@ -34,7 +34,7 @@ def assign_rows(
 def place_rows(
     owners: cython.const_uchar[::1], rows: cython.int[::1], edges: cython.longlong[::1]
 ) -> None:
-    """Put the rows of each thread together, in order, into `rows`, which is longer by one.
+    """Put the rows of each thread one after another into `rows`, which is longer by one.
 
     edges: 0, then where each thread's rows end. All rows are looked at for each thread, without a
     branch: to look once, and up where each goes, takes twice as long.
@@ -62,7 +62,7 @@ def move_rows(
     to_times: cython.longlong[::1],
     to_classes: cython.longlong[::1],
 ) -> None:
-    """Put these rows of the columns into others; keys are renamed as their threads call them."""
+    """Copy rows of the columns into others, with keys renumbered for their threads."""
     part: cython.double = 1.0 / threads
     place: cython.Py_ssize_t
     row: cython.int

@@ -1,7 +1,7 @@
-"""The events of a unit spread over threads, each with an operator of its own.
+"""Running a unit in threads, each with a separate operator.
 
-Kernels let other threads run. What a thread is given knows nothing of what others are given
-(`elsinore.local.shares`), so the operators together give out what one would have given out.
+Kernels release Python's lock. The shares of threads are independent of one another
+(`elsinore.local.shares`), so the operators together have the outputs of a single operator.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from elsinore.operators import Operator, OperatorStatistics
 from elsinore.threads import cores, in_threads
 
 MOST = 2**8 - 1  # threads, whose numbers are bytes
-WORTH = 2**17  # events of a thread below which starting another operator takes more than it gives
+WORTH = 2**17  # events of a thread below which another operator makes a run slower
 
 
 def threads_for(events: int, most: int | None) -> int:
-    """Return over how many threads so many events are spread; `most` as told, None: all cores.
+    """Return the number of threads for a number of events; at most `most`, None: all cores.
 
     >>> threads_for(10**7, 2), threads_for(1000, None)
     (2, 1)
@@ -35,7 +35,7 @@ def outputs_of(
     shares: Iterable[Share],
     is_over: Callable[[], bool] = bool,  # which gives False
 ) -> Iterator[pa.RecordBatch]:
-    """Let an operator take share after share, until it is over; yield what it gives out."""
+    """Yield the outputs of an operator over share after share, until `is_over`."""
     for share in shares:
         for batch in share:
             yield from operator.process(batch)
@@ -70,10 +70,10 @@ def run_in_threads(
         failed.set()
         shares.stop()
 
-    given = in_threads(
-        [partial(work, shares_of_thread) for shares_of_thread in shares.of_threads], fail
+    results = in_threads(
+        [partial(work, shares_of_thread) for shares_of_thread in shares.by_thread], fail
     )
-    done = [result for result in given if result is not None]
+    done = [result for result in results if result is not None]
     together = done[0][1]
     for _, statistics in done[1:]:
         together = together.added(statistics)

@@ -25,7 +25,7 @@ def count_tied(
     read: Read,
     threads: int,
 ) -> int:
-    """Return how many events of a unit are tied (`elsinore.operators.ties`).
+    """Return the number of a unit's tied events (`elsinore.operators.ties`).
 
     times: ascending. places: the events' types as places among names, and the names.
     """
@@ -40,7 +40,7 @@ def count_tied(
     codes = event_classes(
         unit, numbers.whole(threads)[rows], names, lambda name: read(name).take(taken)
     )
-    codes = Interest(unit).told(codes)
+    codes = Interest(unit).taken(codes)
     wanted = codes >= 0
     types = tie_types.of_classes(codes[wanted])
     return int(np.count_nonzero(tie_types.tied(moments[wanted], types)))

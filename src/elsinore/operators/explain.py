@@ -1,4 +1,4 @@
-"""A plan in words, as data and as a picture: what all kinds have, and what each one adds."""
+"""Explaining a plan in words, as data and as a picture: common parts, and those of each kind."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from elsinore.words import count, listed
 
 
 class RowGroups(NamedTuple):
-    """How many row groups of files a pass reads on Spark, and skips by their statistics.
+    """The numbers of row groups that a pass reads on Spark, and skips by their statistics.
 
-    Also why it combines none of their events before the shuffle; None if it does where that pays.
+    Also why it does not combine events before the shuffle; None if it does.
     """
 
     read: int
@@ -39,10 +39,12 @@ def explain_json(
     row_groups: Sequence[RowGroups] = (),
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
-    """Return the plan as a JSON object: units, their queries and classes, and what kinds add."""
+    """Return the plan as a JSON object: units, their queries and classes, and facts of kinds."""
     explained = facts(plan, sample, sharing)
     if row_groups:
-        explained["row_groups"] = [of_pass._asdict() for of_pass in row_groups]
+        explained["row_groups"] = [
+            row_groups_of_pass._asdict() for row_groups_of_pass in row_groups
+        ]
     return json.dumps(explained, indent=2) + "\n"
 
 
@@ -52,7 +54,7 @@ def explain_text(
     row_groups: Sequence[RowGroups] = (),
     sharing: Sharing = Sharing.DYNAMIC,
 ) -> str:
-    """Return the plan in words, and what a run over a sample of the events showed in this mode.
+    """Return the plan in words, with statistics of a run over a sample of the events.
 
     row_groups: those of each pass, if the events are in files that have row groups.
     """
@@ -68,8 +70,8 @@ def explain_text(
             lines.append(f"  Events with a null in [{', '.join(unit.required)}] match nothing.")
         lines += _equality_lines(plan, unit)
         lines += kind_for(unit).lines(unit, unit_facts(unit))
-    for kind, units, of_kind in _kinds(plan, sample, sharing):
-        lines += kind.summary_lines(units, of_kind, sharing)
+    for kind, units, kind_sample in _kinds(plan, sample, sharing):
+        lines += kind.summary_lines(units, kind_sample, sharing)
     lines += _between_kinds(plan)
     lines += _not_live_lines(plan)
     if any(look.read + look.skipped > 1 for look in row_groups):
@@ -95,14 +97,14 @@ def facts(
     plan: Plan, sample: Sample | None = None, sharing: Sharing = Sharing.DYNAMIC
 ) -> dict[str, Any]:
     """Return the facts about a plan, as plain data."""
-    of_plan: dict[str, Any] = {
+    plan_facts: dict[str, Any] = {
         "exact": plan.workload.exact,
         "units": [unit_facts(unit) for unit in plan.units],
     }
-    for kind, units, of_kind in _kinds(plan, sample, sharing):
-        of_plan |= kind.summary(units, of_kind, sharing)
-    of_plan["not_live_because"] = not_live(plan)
-    return of_plan
+    for kind, units, kind_sample in _kinds(plan, sample, sharing):
+        plan_facts |= kind.summary(units, kind_sample, sharing)
+    plan_facts["not_live_because"] = not_live(plan)
+    return plan_facts
 
 
 def unit_facts(unit: Unit) -> dict[str, Any]:
@@ -121,12 +123,12 @@ def unit_facts(unit: Unit) -> dict[str, Any]:
         },
         "queries": [{"name": name} for name in unit.names],
     }
-    of_unit = common | kind_for(unit).facts(unit)
-    if "not_combined_because" in of_unit:
+    all_facts = common | kind_for(unit).facts(unit)
+    if "not_combined_because" in all_facts:
         if unit.keeps_all:
-            of_unit["not_combined_because"] = of_unit["not_combined_because"] or KEEPS_ALL
-        of_unit["not_spread_because"] = _not_spread(unit)
-    return of_unit
+            all_facts["not_combined_because"] = all_facts["not_combined_because"] or KEEPS_ALL
+        all_facts["not_spread_because"] = _not_spread(unit)
+    return all_facts
 
 
 def _not_spread(unit: Unit) -> str | None:
@@ -153,7 +155,7 @@ def _graphs(plan: Plan) -> list[tuple[str, TemplateGraph]]:
 
 
 def _equality_lines(plan: Plan, unit: Unit) -> list[str]:
-    """Return lines on the conditions that are keys, of which only the plan knows."""
+    """Return lines about conditions that became keys."""
     queries: dict[str, list[str]] = {}
     for number, name in zip(unit.queries, unit.names, strict=True):
         for key, conditions in equality_keys(plan.workload.queries[number]).items():
@@ -168,7 +170,7 @@ def _partitioned(unit: Unit) -> str:
 
 
 def _between_kinds(plan: Plan) -> list[str]:
-    """Return lines on why queries of different kinds share nothing, if there are several kinds."""
+    """Return lines about queries of different kinds, which share no computation."""
     named: dict[str, list[str]] = {}
     for unit in plan.units:
         named.setdefault(kind_for(unit).name, []).extend(unit.names)
@@ -205,29 +207,29 @@ def _not_live_lines(plan: Plan) -> list[str]:
 def _kinds(
     plan: Plan, sample: Sample | None, sharing: Sharing
 ) -> list[tuple[Kind, Sequence[Unit], Sample | None]]:
-    """Return the kinds of a plan, each with its units and what the sample showed about these.
+    """Return the kinds of a plan, each with its units and the sample's statistics of these.
 
-    A sample comes from a run that records, which may have made one unit of several.
+    A sample is from a run with `record`, which may have combined several units.
     """
     ran = plan.units if sample is None else gathered(plan, sharing, record=True).units
     kinds: list[tuple[Kind, Sequence[Unit], Sample | None]] = []
     for module in dict.fromkeys(unit.kind for unit in plan.units):
         units = [unit for unit in plan.units if unit.kind == module]
-        of_kind = None
+        kind_sample = None
         if sample is not None:
             counted = zip(ran, sample.statistics, strict=True)
-            of_kind = Sample(
+            kind_sample = Sample(
                 sample.events,
                 sample.total,
                 tuple(counts for u, counts in counted if u.kind == module),
             )
-        kinds.append((kind_for(units[0]), units, of_kind))
+        kinds.append((kind_for(units[0]), units, kind_sample))
     return kinds
 
 
 def _digit(digit: Digit) -> str:
     if isinstance(digit, Bit):
-        return "one predicate"
+        return "a predicate"
     if isinstance(digit, Choices):
         return f"{digit.attribute} among {len(digit.values)} values"
     return f"{digit.attribute} between {len(digit.points)} cuts"

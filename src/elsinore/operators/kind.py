@@ -1,4 +1,4 @@
-"""Kinds of query: all that drivers, results and the command line know of an engine."""
+"""Kinds of query: the interface of an engine for drivers, results and the command line."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from elsinore.plan.bind import query_errors
 from elsinore.plan.explain import TemplateGraph
 from elsinore.words import count, listed
 
-QUERY = "\0query"  # the column of `Kind.finish_family` that no result has
+QUERY = "\0query"  # the extra column of `Kind.finish_family`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultForm:
-    """What a query's result looks like.
+    """The form of a query's result: columns, order, limits.
 
-    `schema` has the columns that `Kind.finish` gives, those in `times` as int64 in the unit of the
-    operator's times; drivers present them as the input's own kind of time. A column that holds
-    bounds of windows is given with the window, as these may fall between the input's times; one
-    that holds times of events with None. Rows are sorted by the columns in `order`, nulls last;
-    without any they stay as they come.
-    `distinct`: equal rows are given once. No more than `limit` rows are given.
+    `schema` has the columns that `Kind.finish` returns, those in `times` as int64 in the unit of
+    the operator's times; drivers convert them to the input's kind of time. `times` maps columns of
+    window bounds to the window, as bounds may fall between the input's times; columns of events'
+    times to None. Rows are sorted by the columns in `order`, nulls last; without any they are not
+    sorted. `distinct`: duplicate rows are removed. At most `limit` rows are returned.
     """
 
     schema: pa.Schema
@@ -45,7 +44,7 @@ class ResultForm:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What operators counted, unit by unit, in a run over the first `events` of `total` events."""
+    """Operators' statistics, by unit, of a run over the first `events` of `total` events."""
 
     events: int
     total: int
@@ -54,7 +53,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """Queries and a few events for them, as rows, which make some kernels of a kind run.
+    """Queries and a few events, as rows, whose run uses some kernels of a kind.
 
     `sharing` is tried in all modes; `options` are further arguments of `Workload.run`.
     """
@@ -74,20 +73,20 @@ class Kind(Protocol):
     name: str
 
     def claims(self, query: Query) -> bool:
-        """Return whether a query is of this kind; of every query one kind says so."""
+        """Return whether a query is of this kind; exactly one kind claims each query."""
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
-        """Plan queries of this kind, given with their numbers in the workload.
+        """Plan queries of this kind, with their numbers in the workload.
 
         Raises the errors of all of them at once.
         """
 
-    def tells_attributes(self, unit: Unit) -> bool:
-        """Return whether a unit tells what attributes it reads before it is `fitted`."""
+    def knows_attributes(self, unit: Unit) -> bool:
+        """Return whether the attributes that a unit reads are known before it is `fitted`."""
         return True
 
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
-        """Return a unit as it is run over events with attributes of these types.
+        """Return a unit specialized for events with attributes of these types.
 
         `declared`: the form of results must be known before the run. Raises QueryError where that
         cannot be.
@@ -101,9 +100,9 @@ class Kind(Protocol):
         *,
         record: bool,
     ) -> Sequence[Unit]:
-        """Return this kind's units as they are run where queries may share so.
+        """Return this kind's units combined for a mode of sharing.
 
-        `record`: the run keeps what was decided of every burst.
+        `record`: the run records the decision on every burst.
         """
         return units
 
@@ -111,13 +110,13 @@ class Kind(Protocol):
         """Return a new operator for a unit."""
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
-        """Return the operator that `save` made the bytes of.
+        """Return the operator whose `save` returned the bytes.
 
         Raises StateError where the bytes are damaged or of another version or workload.
         """
 
     def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
-        """Return, query by query, the columns of what a unit's operators give out for it.
+        """Return the columns of each query's partial outputs.
 
         `types` are those of the attributes that the unit carries. `query` and `group` are among the
         columns; queries with equal columns may share batches.
@@ -151,17 +150,17 @@ class Kind(Protocol):
         """
 
     def after(self, unit: Unit) -> Callable[[Any], Any] | None:
-        """Return what turns a query's whole result into the rows that are shown, if anything does.
+        """Return a function that a query's complete result passes through, or None.
 
-        It takes a table or a data frame, the result as it would be shown else, and returns such.
+        It takes and returns a table or a data frame.
         """
         del unit
         return None
 
     def families(self, unit: Unit) -> Sequence[Sequence[int]]:
-        """Return a unit's queries, by place, in lists of those that `finish_family` takes together.
+        """Return lists of a unit's queries, by place, that `finish_family` can finish together.
 
-        Their partial outputs and their results have equal columns, and their rows all stand.
+        Their partial outputs and their results have equal columns, without limits or DISTINCT.
         """
         return [[query] for query in range(len(unit.queries))]
 
@@ -186,7 +185,7 @@ class Kind(Protocol):
         return True
 
     def bytes_per_key(self, unit: Unit) -> int:
-        """Return how much memory an open key takes at least; 0 where it is little."""
+        """Return the least memory of an open key in bytes; 0 if it is small."""
         return 0
 
     def runs_in_threads(self, unit: Unit) -> bool:
@@ -194,7 +193,7 @@ class Kind(Protocol):
         return False
 
     def keeps_batches(self, unit: Unit) -> bool:
-        """Return whether an operator still reads a batch when it has taken the one after it."""
+        """Return whether an operator still reads a batch after it has received the next one."""
         return True
 
     def rehearsals(self) -> Sequence[Rehearsal]:
@@ -202,7 +201,7 @@ class Kind(Protocol):
         return ()
 
     def panes(self, unit: Unit) -> Panes | str:
-        """Return how a unit's events are combined by panes, or why they cannot be."""
+        """Return the panes by which a unit's events are combined, or why they cannot be."""
         return "the queries need single events"
 
     def windows(self, unit: Unit) -> Sequence[Window] | str:
@@ -226,7 +225,7 @@ class Kind(Protocol):
         last_time: int,
         statistics: OperatorStatistics | None,
     ) -> Sequence[int | None]:
-        """Return how many windows of each query are open at the time of a stream's last event.
+        """Return the number of each query's windows that are open at a stream's last event.
 
         `statistics` are those of the unit's operators; None where they are unknown, as over Spark
         Connect. The number of a query that needs them is then None.
@@ -238,30 +237,30 @@ class Kind(Protocol):
         return render(replace(query, name="query"))
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return which queries of a unit cannot run over a live stream: places, and why.
+        """Return the queries of a unit, by place, that cannot run over a live stream, with reasons.
 
         The reason is a sentence that ends with the remedy.
         """
         return ()
 
     def statistics(self) -> OperatorStatistics:
-        """Return what an operator counts that has done nothing."""
+        """Return the statistics of a new operator."""
         return OperatorStatistics()
 
     def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
-        """Yield what is wrong with a query for events of a schema."""
+        """Yield the errors of a query for events of a schema."""
         return query_errors(query, schema)
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return what may be a mistake in a unit's queries: their places, and a sentence each."""
+        """Return warnings of a unit's queries, each with the query's place."""
         return ()
 
     def facts(self, unit: Unit) -> dict[str, Any]:
-        """Return what `explain` tells of a unit beside what all units have, as plain data."""
+        """Return the kind's facts about a unit for `explain`, as plain data."""
         return {}
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
-        """Return what `explain` tells of a unit in words; `facts`: all there are of it."""
+        """Return the text about a unit for `explain`; `facts`: all facts about it."""
         types = listed(unit.types) if unit.types else "no type"
         classes = count(facts["classes"], "class", "classes")
         return [
@@ -272,9 +271,9 @@ class Kind(Protocol):
     def summary(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
-        """Return what `explain` tells of all units of the kind together, as plain data.
+        """Return the facts about all units of the kind together for `explain`, as plain data.
 
-        `sharing`: what of them is to be shared in a run; a sample is of one that records.
+        `sharing`: the mode of sharing; a sample is from a run with `record`.
         """
         return {}
 
@@ -285,5 +284,5 @@ class Kind(Protocol):
         return ()
 
     def graph(self, unit: Unit) -> TemplateGraph | None:
-        """Return the picture of a unit's patterns; None where there is none."""
+        """Return the graph of a unit's patterns, or None."""
         return None

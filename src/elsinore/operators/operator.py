@@ -1,7 +1,7 @@
-"""The contract of operators: ordered Arrow batches in, partial outputs out, state to be saved.
+"""The contract of operators: ordered Arrow batches in, partial outputs out, state that is saved.
 
-Every engine gives one class of this shape; every driver knows no more of an engine than this and
-its entry in the registry (`elsinore.operators.kind`).
+Every engine implements this protocol; drivers know an engine only by it and by its entry in the
+registry (`elsinore.operators.kind`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from elsinore.plan import Sharing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorOptions:
-    """How a driver brings events to an operator, and what the user asked of it.
+    """How a driver passes events to an operator, and the user's options.
 
     `one_slot`: keys come one after another, those of a group together, and never again; memory is
     then one key's. `ordered`: events of one key and time are in an order of their own; else they
     are simultaneous. `sharing` says what queries may share; with `record`, statistics keep what was
     decided, piece by piece.
-    `last_time`: the stream is open, and this is the time of its last event. The operator gives out
-    only what `close(last_time)` would have given out by then, also at the end of a key and in
-    `close()`. None: the stream ends with its last event.
+    `last_time`: the stream is open, and this is the time of its last event. The operator returns
+    only what `close(last_time)` would have returned, also at the end of a key and in `close()`.
+    None: the stream ends with its last event.
     """
 
     one_slot: bool = False
@@ -46,29 +46,28 @@ class Operator(Protocol):
     unit's `columns` by their names. Each key's rows are in time order; keys may interleave; batches
     may be cut anywhere.
 
-    What it gives out are *partial outputs*: batches with the columns that `Kind.partials` declares
-    for their queries, the place of a row's query in the unit (`query`, int32) and its group's code
-    (`group`, int32) among them. Queries whose columns differ are never in one batch. `process` and
-    `close` may give batches out one by one, as they are asked for: the caller takes all of them
-    before it calls again.
+    It returns *partial outputs*: batches with the columns that `Kind.partials` declares for their
+    queries, including the place of a row's query in the unit (`query`, int32) and its group's code
+    (`group`, int32). Queries with different columns are never in the same batch. `process` and
+    `close` may be generators: the caller takes all batches before it calls again.
 
-    Cutting batches elsewhere, saving and loading anywhere, or interleaving keys differently changes
-    no result. State is bounded by what is open: a key of which nothing is open takes no memory.
+    Dividing batches differently, saving and loading anywhere, or interleaving keys differently
+    changes no result. A key without an open window takes no memory.
     """
 
     @property
     def statistics(self) -> OperatorStatistics:
-        """What the operator has done so far."""
+        """The statistics of the operator so far."""
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Take a batch; give out what is final already.
+        """Process a batch; return final partial outputs.
 
         until: no event before it comes any more after these; as `close(until)` behind it, and
         sooner done. Raises InputError where a key's rows are not in time order.
         """
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Give out what is final where no event before `until` comes any more; None: all.
+        """Return partial outputs that are final if no event before `until` follows; None: all.
 
         An event that comes though it is before `until` may be refused as one out of time order.
 
@@ -77,7 +76,7 @@ class Operator(Protocol):
         """
 
     def deadline(self) -> int | None:
-        """Return the next time at which `close` would find something final; None: there is none."""
+        """Return the next time at which `close` would return something; None if there is none."""
 
     def idle_time(self) -> int | None:
         """Return the time by which `close` releases all state if no further event comes.
@@ -87,7 +86,7 @@ class Operator(Protocol):
         """
 
     def open_keys(self) -> NDArray[np.int32] | None:
-        """Return the codes of keys that the operator still needs; None: of all keys that came.
+        """Return the codes of keys that the operator still needs; None: of all keys so far.
 
         Other codes may be given to other keys, and so may the codes of groups without such a key.
         Not with `one_slot`.
@@ -98,8 +97,8 @@ class Operator(Protocol):
 
     @property
     def open_group(self) -> int:
-        """With `one_slot`, the first group of which something may still be given out.
+        """With `one_slot`, the first group that may still have outputs.
 
-        -1 where that is the group of the last row, or none came yet.
+        -1 if that is the group of the last row, or before the first row.
         """
         return -1

@@ -1,4 +1,4 @@
-"""Rows in the order of their values."""
+"""Sorting rows by their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsinore.arrow import to_numpy
 
 
 def in_order(columns: Sequence[pa.Array]) -> bool:
-    """Return whether rows are known to be in the order of columns, the first before the others.
+    """Return whether rows are known to be sorted by columns, the first column first.
 
     Looking takes much less time than sorting. Of columns with nulls or NaN it is not known.
 

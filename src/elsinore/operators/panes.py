@@ -1,8 +1,8 @@
-"""Combining events by panes: what a kind offers to drivers that work on parts of a key's events.
+"""Combining events by panes, for drivers that process parts of a key's events separately.
 
-What a stretch of a key's events does within a pane is computed wherever they are, as an *action*: a
-few numbers. A key's actions are then folded in the order of time, together with events of which no
-actions were made, and give the partial outputs that its operator would have given.
+The effect of a stretch of a key's events within a pane is computed where the events are, as an
+*action*: a few numbers. A key's actions are then folded in the order of time, together with events
+that were not combined, with the same partial outputs as its operator's.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from elsinore.errors import InputError
 
 Ints = NDArray[np.int64]
 
-# Why events are not combined, whatever their kind.
+# Reasons for not combining events of any kind.
 KEEPS_ALL = "every event counts, including those of types that no query names"
-OVERLAP = "windows overlap, and a group has several keys"  # why a key's windows are not spread
+OVERLAP = "windows overlap, and a group has several keys"  # reason for not spreading windows
 
 
 class CannotFoldError(InputError):
-    """Actions cannot be folded: what they stand for has to be read again, event by event."""
+    """Actions cannot be folded: the events have to be read again, without combining."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionSize:
-    """What an action's price depends on."""
+    """The sizes that determine the cost of an action."""
 
-    rows: int  # of each sum: what begins, and what becomes of what was there
-    open_windows: int  # that an event acts on where no action is made
+    rows: int  # of each sum: new trends, and coefficients of earlier sums
+    open_windows: int  # that an event without an action is applied to
     sums: int
     touched: int  # sums that an event of one type changes, at most
     bytes: int
@@ -44,13 +44,13 @@ class Stretches(NamedTuple):
     first: Ints  # [stretch] -> its first row
     last: Ints  # [stretch] -> its last row
     actions: NDArray[np.uint8]  # [stretch, byte]
-    failed: NDArray[np.bool_]  # [run] -> whether its events have to travel as they are
+    failed: NDArray[np.bool_]  # [run] -> whether its events have to travel uncombined
 
 
 class Combiner(Protocol):
     """Computes actions of events."""
 
-    def of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
+    def actions_of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
         """Return the actions of runs, the rows of `batch` from begins[run] to ends[run] - 1.
 
         A run is of one key and one pane, in time order, and has all events of its moments; it may
@@ -78,22 +78,22 @@ class Folder(Protocol):
 
 @runtime_checkable
 class Panes(Protocol):
-    """How the events of one unit are combined by panes."""
+    """Combines the events of a unit by panes."""
 
     @property
     def size(self) -> ActionSize:
-        """What an action's price depends on."""
+        """The sizes that determine the cost of an action."""
 
     def numbers(self, times: Ints) -> Ints:
-        """Return the number of the pane that each time is in."""
+        """Return the number of the pane that contains each time."""
 
     def combiner(self, *, ordered: bool) -> Combiner:
-        """Return what computes actions; `ordered`: simultaneous events are in an order."""
+        """Return a computer of actions; `ordered`: simultaneous events are ordered."""
 
     def folder(self, *, ordered: bool, last_time: int | None = None) -> Folder:
-        """Return what folds them; see `OperatorOptions` for `last_time`."""
+        """Return a folder of actions; see `OperatorOptions` for `last_time`."""
 
 
 def action_type(size: ActionSize) -> Any:
-    """Return the type that actions have in Arrow."""
+    """Return the Arrow type of actions."""
     return pa.binary(size.bytes)

@@ -1,4 +1,4 @@
-"""Partial outputs: what operators give out, sorted by the queries that it is for."""
+"""Partial outputs of operators: dividing them by query, and finishing results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elsinore.operators.registry import kind_for
 from elsinore.plan import Unit
 from elsinore.threads import in_threads
 
-MANY = 2**16  # partial outputs that are worth a thread
+MANY = 2**16  # partial outputs that justify a thread
 
 
 def by_query(
@@ -26,7 +26,7 @@ def by_query(
 ) -> list[pa.Table]:
     """Return the partial outputs of each query, or of each family of queries, in query order.
 
-    `schemas` are those that the queries' kind declares, by place in the unit; a batch may hold rows
+    `schemas` are those that the queries' kind declares, by place in the unit; a batch may have rows
     of several queries whose schemas are equal. `families` are lists of such queries, by place.
 
     >>> schema = pa.schema([("query", pa.int32()), ("group", pa.int32())])
@@ -38,27 +38,27 @@ def by_query(
     """
     if families is None:
         families = [[place] for place in range(len(schemas))]
-    if len(families) == 1:  # nothing to look at
+    if len(families) == 1:  # nothing to divide
         some = [batch for batch in batches if batch.num_rows]
         return [pa.Table.from_batches(some) if some else no_table(schemas[0])]
-    family_of = np.empty(len(schemas), dtype=np.int64)
+    families_by_query = np.empty(len(schemas), dtype=np.int64)
     for number, family in enumerate(families):
-        family_of[list(family)] = number
+        families_by_query[list(family)] = number
     pieces: list[list[pa.Table]] = [[] for _ in families]
     mixed: dict[int, list[pa.RecordBatch]] = {}  # by the first query with their schema
     for batch in batches:
         if batch.num_rows == 0:
             continue
         places = to_numpy(batch.column("query"))
-        family = family_of[places[0]]
-        if np.all(places == places[0]) or np.all(family_of[places] == family):
+        family = families_by_query[places[0]]
+        if np.all(places == places[0]) or np.all(families_by_query[places] == family):
             pieces[family].append(pa.Table.from_batches([batch]))
         else:
             first = next(n for n, schema in enumerate(schemas) if schema == batch.schema)
             mixed.setdefault(first, []).append(batch)
     for several in mixed.values():
         table = pa.Table.from_batches(several).combine_chunks()
-        numbers = family_of[to_numpy(table.column("query"))]
+        numbers = families_by_query[to_numpy(table.column("query"))]
         if np.any(numbers[1:] < numbers[:-1]):
             order = np.argsort(numbers, kind="stable")
             table, numbers = table.take(to_arrow(order)), numbers[order]
@@ -73,7 +73,7 @@ def by_query(
 
 
 def as_it_is(table: pa.Table, _: ResultForm) -> pa.Table:
-    """Return a result as its kind gives it."""
+    """Return a result unchanged."""
     return table
 
 
@@ -85,9 +85,9 @@ def results_of(
     present: Callable[[pa.Table, ResultForm], pa.Table] = as_it_is,
     threads: int = 1,
 ) -> list[tuple[pa.Table, ResultForm]]:
-    """Return the results of a unit's queries, made of all that its operator gave out, by place.
+    """Return the results of a unit's queries, by place, from all outputs of its operator.
 
-    `groups` holds the values of the unit's `group_by`, each by group code; `types` are those of the
+    `groups` has the values of the unit's `group_by`, each by group code; `types` are those of the
     attributes that it carries. Times and rows are as `present` leaves them, which is to do what the
     forms say. Families of many rows are spread over threads, some queries to each.
     """

@@ -1,4 +1,4 @@
-"""Planning a workload: each query goes to the kind that claims it, and each kind plans its own."""
+"""Planning a workload: each query is planned by the kind that claims it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def plan(
 ) -> Plan:
     """Plan a workload; `aggregates` are those that the user defines, by name.
 
-    `attributes` are those that events have, where they are known, `uncertain` what is
-    known of times where they are intervals: then all queries must be of matches.
+    `attributes` are those of the events, if known. `uncertain` describes times that are intervals:
+    then all queries must return matches.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -89,13 +89,13 @@ def plan(
 
 
 def fitted(plan: Plan, types: Mapping[str, pa.DataType], *, declared: bool) -> Plan:
-    """Return a plan as it is run over events with attributes of these types (`Kind.fitted`)."""
+    """Return a plan specialized for events with attributes of these types (`Kind.fitted`)."""
     units = [kind_in(unit.kind).fitted(unit, types, declared=declared) for unit in plan.units]
     return replace(plan, units=tuple(units))
 
 
 def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
-    """Return a plan as it is run where queries may share so (`Kind.gathered`)."""
+    """Return a plan with units combined for a mode of sharing (`Kind.gathered`)."""
     places = {number: place for place, unit in enumerate(plan.units) for number in unit.queries}
     by_place: dict[int, Unit] = {}
     for module in dict.fromkeys(unit.kind for unit in plan.units):
@@ -106,16 +106,16 @@ def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
 
 
 def attributes_read(plan: Plan) -> frozenset[str] | None:
-    """Return the attributes that a plan's units read; None where that is not known yet."""
-    if not all(kind_in(unit.kind).tells_attributes(unit) for unit in plan.units):
+    """Return the attributes that a plan's units read; None if that is not known yet."""
+    if not all(kind_in(unit.kind).knows_attributes(unit) for unit in plan.units):
         return None
     return frozenset(name for unit in plan.units for name in unit.attributes)
 
 
 def _must_be_certain(query: Query) -> QueryError:
     return QuerySemanticError(
-        "This query is for events with exact times, and those of these events are uncertain. Ask "
-        "for matches (a.x, COUNT(b[])), each with its CONFIDENCE(), or give one time column.",
+        "This query needs exact times, and the times of these events are uncertain. Return "
+        "matches (a.x, COUNT(b[])), each with its CONFIDENCE(), or name one time column.",
         span=query.returns[0].expression.span if query.returns else query.span,
         query=query.name,
     )
@@ -139,7 +139,7 @@ def bind(workload: Workload, schema: Schema) -> None:
     if schema in workload.fitting:
         return
     errors: list[QueryError] = []
-    fitting: set[Form] = set()  # whose queries fit: what is read has one name in all of a form
+    fitting: set[Form] = set()  # of queries without errors: all of a form read the same attributes
     for query in workload:
         if query.form_instance is None or query.form_instance.form not in fitting:
             query_errors = list(kind_in(module_for(query)).check(query, schema))
@@ -153,7 +153,7 @@ def bind(workload: Workload, schema: Schema) -> None:
 def open_windows(
     plan: Plan, last_time: int | None, statistics: Sequence[OperatorStatistics | None]
 ) -> dict[str, int | None]:
-    """Return how many windows of each query are open at the time of an open stream's last event.
+    """Return the number of each query's windows that are open at an open stream's last event.
 
     `statistics` has those of each unit's operators, None where they are unknown (see
     `Kind.open_windows`). Empty if `last_time` is None: the stream is closed, or has no events.
@@ -168,7 +168,7 @@ def open_windows(
 
 
 def doubts(plan: Plan, names: frozenset[str] | None = None) -> Iterator[str]:
-    """Yield what may be a mistake in queries, whatever the events are; of those of `names`."""
+    """Yield warnings of queries that hold for any events; only of those in `names`, if given."""
     for unit in plan.units:
         if names is None or not names.isdisjoint(unit.names):
             for place, text in kind_for(unit).warnings(unit):

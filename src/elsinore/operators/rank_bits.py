@@ -17,7 +17,7 @@ def rank_bits(
 ) -> cython.Py_ssize_t:
     """Write the ranks of doubles, 0 for NaN, and which are numbers; return how many are NaN.
 
-    bits: the doubles'. minus_zero: the rank to give to -0.0.
+    bits: of the doubles. minus_zero: the rank of -0.0.
     """
     missing: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t

@@ -1,7 +1,7 @@
 """Ranks: 64-bit integers in the order of the values they stand for.
 
-MIN and MAX compare ranks, so one kernel serves integers beyond 2**53, doubles and times alike, and
-gives back exactly the value it was given.
+MIN and MAX compare ranks, so the same kernel computes exact results for integers beyond 2**53,
+doubles and times.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SPARK = (
 
 
 def to_ranks(column: pa.Array, name: str = "one of them") -> pa.Array:
-    """Return the ranks of a column's values, null for null and NaN; errors call it by its name.
+    """Return the ranks of a column's values, null for null and NaN; `name` is for errors.
 
-    Raises InputError for decimals of more digits than 64 bits hold.
+    Raises InputError for decimals of more digits than fit into 64 bits.
 
     >>> to_ranks(pa.array([1.5, -2.0, None])).to_pylist() == sorted(
     ...     to_ranks(pa.array([1.5, -2.0, None])).to_pylist(), key=lambda rank: rank or 0)
@@ -73,7 +73,7 @@ def rank_doubles(
 ) -> bool:
     """Write the ranks of doubles, 0 for NaN, and which are numbers; return whether all are.
 
-    one_zero: -0.0 has the rank of 0.0; else it is before it.
+    one_zero: -0.0 has the rank of 0.0; otherwise its rank is lower.
 
     >>> ranks, known = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
     >>> rank_doubles(np.array([-0.0, 0.5, np.nan]), ranks, known, one_zero=True)
@@ -87,14 +87,14 @@ def rank_doubles(
 
 
 def _flipped(column: pa.Array) -> pa.Array:
-    """Return unsigned numbers with their greatest bit turned over: in order as signed ones."""
+    """Return unsigned numbers with their highest bit flipped: signed numbers in the same order."""
     missing = to_numpy(column.is_null())
     numbers = to_numpy(column, 0)
     return to_arrow((numbers ^ _TOP).view(np.int64), mask=missing)
 
 
 def _unscaled(column: pa.Array, name: str) -> pa.Array:
-    """Return decimals as whole numbers of their last digit."""
+    """Return decimals as integers in units of their last digit."""
     missing = to_numpy(column.is_null())
     kind = pa.decimal128(38, column.type.scale)
     try:
@@ -114,7 +114,7 @@ def _too_long(name: str, kind: pa.DataType) -> str:
 
 
 def _scaled(ranks: NDArray[np.int64], missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """Return the decimals of whole numbers of their last digit."""
+    """Return decimals from integers in units of their last digit."""
     words = np.empty(2 * len(ranks), dtype=np.int64)
     words[::2], words[1::2] = ranks, ranks >> _SIGN
     whole = pa.decimal128(38, kind.scale)

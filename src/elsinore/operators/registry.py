@@ -1,4 +1,4 @@
-"""The registry of kinds of query: modules by name, imported when they are first asked."""
+"""The registry of kinds of query: modules by name, imported on first use."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from elsinore.operators.kind import Kind
 from elsinore.operators.positions.kind import SUFFIX, PositionedKind, positions_of
 from elsinore.plan import Unit
 
-# Asked in this order whether a query is theirs.
+# In the order in which they may claim a query.
 MODULES = ["elsinore.trends.kind", "elsinore.matches.kind", "elsinore.quantitative.kind"]
 
 
 def kind_for(unit: Unit) -> Kind:
-    """Return the kind that a unit's queries are of."""
+    """Return the kind of a unit's queries."""
     return kind_in(unit.kind)
 
 
 def kind_in(module: str) -> Kind:
-    """Return the kind that a module has, or that kind over positions (`positions.kind`).
+    """Return the kind of a module, or that kind over positions (`positions.kind`).
 
     >>> kind_in("elsinore.trends.kind").name
     'trends'
@@ -41,7 +41,7 @@ def module_for(query: Query) -> str:
         if kind_in(module).claims(query):
             return module if positions_of(query) is None else f"{module}{SUFFIX}"
     raise UnsupportedError(
-        "RETURN: no kind of query that is registered gives such results.",
+        "RETURN: no registered kind of query computes such results.",
         span=query.places.get("RETURN", query.span),
         query=query.name,
     )
@@ -49,7 +49,7 @@ def module_for(query: Query) -> str:
 
 @contextmanager
 def registered(module: str) -> Iterator[Kind]:
-    """Register a module's kind for a while, before all others."""
+    """Register a module's kind within a `with` block, before all others."""
     MODULES.insert(0, module)
     try:
         yield kind_in(module)

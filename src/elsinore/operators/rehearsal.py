@@ -1,4 +1,4 @@
-"""Running a unit over a few made-up events, for its kernels to be compiled or found compiled."""
+"""Running a unit over a few synthetic events, so that its kernels are compiled or loaded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from elsinore.plan import Travel, Unit
 
 EVENTS = 8  # of a key: few, as what is made up may all match
 _SECOND = 10**6  # microseconds
-_BITS = 4  # what is there at the first closing is made by it, and used by those that follow
+_BITS = 4  # the first closing creates state that later ones use
 
 
 def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataType]) -> None:
-    """Run a unit's operator over made-up events of two keys, and finish its queries' results.
+    """Run a unit's operator over synthetic events of two keys, and finish its queries' results.
 
     types: what the attributes that the unit carries, and those it groups by, are in the input.
     """
@@ -29,19 +29,19 @@ def rehearse(unit: Unit, options: OperatorOptions, types: Mapping[str, pa.DataTy
     groups = [to_arrow([None, None], types[name]) for name in unit.group_by]
     carried = {name: types[name] for name in unit.carried}
     for query, schema in enumerate(kind.partials(unit, carried)):
-        mine = [
+        query_partials = [
             batch.filter(pa.compute.equal(batch.column("query"), query))
             for batch in partials
             if batch.schema.equals(schema)
         ]
-        # what several keys of a group, or several partitions, give out is added up
-        pieces = 2 * mine if kind.adds_up(unit) else mine
+        # outputs of several keys of a group, or of several partitions, are added up
+        pieces = 2 * query_partials if kind.adds_up(unit) else query_partials
         table = pa.Table.from_batches(pieces, schema).combine_chunks()
         kind.finish(unit, query, table, groups, carried)
 
 
 def rehearse_closing(unit: Unit, options: OperatorOptions) -> None:
-    """Give a unit's made-up events of one key bit by bit, and close windows after each bit."""
+    """Process a unit's synthetic events of one key in parts, and close windows after each."""
     kind = kind_for(unit)
     types = dict.fromkeys((*unit.carried, *unit.group_by), pa.float64())
     events = events_for(unit, types, EVENTS)
@@ -57,21 +57,21 @@ def rehearse_closing(unit: Unit, options: OperatorOptions) -> None:
 
 
 def events_for(unit: Unit, types: Mapping[str, pa.DataType], count: int) -> pa.RecordBatch:
-    """Return so many events for each of two keys, of classes in turn.
+    """Return `count` events for each of two keys, with alternating classes.
 
     Classes come in an order and in its reverse, so that what one awaits may come after it. Of more
     classes than events some are left out.
     """
     size = unit.classes.size
     classes = np.unique(np.linspace(0, max(size - 1, 0), min(size, count)).astype(np.int64))
-    of_key = np.resize(np.concatenate([classes, classes[::-1]]), count if size else 0)
-    rows = 2 * len(of_key)
-    key = np.repeat(np.arange(2, dtype=np.int32), len(of_key))
+    key_classes = np.resize(np.concatenate([classes, classes[::-1]]), count if size else 0)
+    rows = 2 * len(key_classes)
+    key = np.repeat(np.arange(2, dtype=np.int32), len(key_classes))
     columns: dict[str, pa.Array] = {
         "key": to_arrow(key),
         "group": to_arrow(key),
-        "time": to_arrow(np.tile(np.arange(len(of_key), dtype=np.int64), 2)),
-        "class": to_arrow(np.tile(of_key, 2)),
+        "time": to_arrow(np.tile(np.arange(len(key_classes), dtype=np.int64), 2)),
+        "class": to_arrow(np.tile(key_classes, 2)),
     }
     numbers = to_arrow(np.arange(rows) % 5)
     for column in unit.columns:
@@ -85,7 +85,7 @@ def events_for(unit: Unit, types: Mapping[str, pa.DataType], count: int) -> pa.R
 
 
 def _values(numbers: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return numbers as values of a type; nulls where it has nothing of the kind."""
+    """Return numbers as values of a type; nulls if that is impossible."""
     try:
         return numbers.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -12,11 +12,11 @@ NEVER = cython.declare(cython.longlong, np.iinfo(np.int64).min)
 
 @cython.cclass
 class SlotTable:
-    """The arrays of a table; to take them from Python at each call would cost more than a call.
+    """The arrays of a table; converting them at each call would take longer than the call.
 
-    table: slots by open addressing, its length a power of two, -1 where there is none; key: [slot]
-    -> its key, or -1; last: [slot] -> the time of its key's last event; free, count: slots that no
-    key has, of which the last one is lent first, and how many they are.
+    table: slots by open addressing, its length a power of two, -1 for empty entries; key: [slot] ->
+    its key, or -1; last: [slot] -> the time of its key's last event; free, count: the free slots,
+    of which the last is assigned first, and their number.
     """
 
     table: cython.int[::1]
@@ -41,7 +41,7 @@ class SlotTable:
 @cython.exceptval(check=False)
 @cython.nogil
 def _home(key: cython.longlong, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return where in a table of `size` entries a key is looked for first."""
+    """Return the first entry that is probed for a key in a table of `size` entries."""
     mixed: cython.longlong = cython.cast(cython.longlong, key) * MULTIPLIER
     return (mixed ^ (mixed >> 32)) & (size - 1)
 
@@ -69,7 +69,7 @@ def lend(
     slots: cython.int[::1],
     begin: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """Find the slots of events' keys from `begin` on; return the event for which there was none."""
+    """Find the slots of events' keys from `begin` on; return the first event without a slot."""
     entries: cython.int[::1] = table.table
     key: cython.int[::1] = table.key
     last: cython.longlong[::1] = table.last
@@ -108,7 +108,7 @@ def lend(
 
 
 def take_back(table: SlotTable, slots: cython.const_longlong[::1]) -> None:
-    """Free slots. What lies behind a removed entry moves up, so that none is missed."""
+    """Free slots. Entries after a removed one move up, so that probing still finds them."""
     entries: cython.int[::1] = table.table
     key: cython.int[::1] = table.key
     last: cython.longlong[::1] = table.last

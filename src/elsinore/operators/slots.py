@@ -1,7 +1,7 @@
-"""Slots: places in an operator's arrays, lent to keys for as long as something of theirs is open.
+"""Slots: rows of an operator's arrays, assigned to keys while they have open windows.
 
-Keys come and go while a stream runs, and their codes never end. An operator whose arrays have a row
-a key gives these rows to keys by a table, and takes them back.
+A stream has ever new keys, of which few are open at a time. An operator whose arrays have a row per
+key assigns rows to keys by a hash table, and releases them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ NEVER = np.int64(np.iinfo(np.int64).min)
 
 
 class KeyTable(NamedTuple):
-    """What kernels find slots in, and lend them from."""
+    """The arrays in which kernels find and assign slots."""
 
     table: NDArray[np.int32]  # open addressing; a power of two
     key: NDArray[np.int32]  # [slot] -> its key
     last: NDArray[np.int64]  # [slot] -> time of its key's last event
-    free: NDArray[np.int32]  # slots, of which the last goes first
-    count: NDArray[np.int64]  # type: ignore[assignment]  # how many they are
+    free: NDArray[np.int32]  # free slots; the last is assigned first
+    count: NDArray[np.int64]  # type: ignore[assignment]  # the number of free slots
 
 
 class KeySlots:
-    """Which key has which slot, and when each key's last event was."""
+    """The slot of each key, and the time of its last event."""
 
     def __init__(self) -> None:
         self._take(
@@ -45,30 +45,30 @@ class KeySlots:
         )
 
     def _take(self, lent: KeyTable) -> None:
-        """Let slots be those of a table."""
+        """Set the arrays of the table."""
         self.lent, self._table = lent, SlotTable(*lent)
-        self._size, self._free = len(lent.key), lent.count.data  # sooner read: every closing asks
+        self._size, self._free = len(lent.key), lent.count.data  # cached: every closing reads them
 
     @property
     def used(self) -> NDArray[np.int64]:
-        """The slots that keys have."""
+        """The slots in use."""
         return np.flatnonzero(self.lent.key >= 0)
 
     @property
     def count(self) -> int:
-        """How many slots keys have."""
+        """The number of slots in use."""
         return self._size - self._free[0]
 
     @property
     def nbytes(self) -> int:
-        """How much memory the table takes."""
+        """The memory of the table in bytes."""
         return sum(array.nbytes for array in self.lent)
 
-    def of(self, keys: NDArray[np.int32], times: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the slots of events' keys, lending new keys free ones; -1 for keys below 0.
+    def slots_of(self, keys: NDArray[np.int32], times: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the slots of events' keys, assigning free ones to new keys; -1 for keys below 0.
 
         >>> slots = KeySlots()
-        >>> slots.of(np.array([70000, 5, -1, 70000], np.int32), np.arange(4)).tolist()
+        >>> slots.slots_of(np.array([70000, 5, -1, 70000], np.int32), np.arange(4)).tolist()
         [0, 1, -1, 0]
         """
         slots = np.empty(len(keys), dtype=np.int32)
@@ -100,18 +100,18 @@ class KeySlots:
         return max(known) if known and len(known) == len(ends) else None
 
     def give_back(self, slots: NDArray[np.int64]) -> None:
-        """Take slots back from their keys.
+        """Release slots.
 
         >>> slots = KeySlots()
-        >>> first = slots.of(np.array([7, 8], np.int32), np.array([0, 9]))
+        >>> first = slots.slots_of(np.array([7, 8], np.int32), np.array([0, 9]))
         >>> slots.give_back(slots.idle(10, [Window(10)]))
-        >>> slots.of(np.array([9, 8], np.int32), np.array([11, 12])).tolist()
+        >>> slots.slots_of(np.array([9, 8], np.int32), np.array([11, 12])).tolist()
         [1, 0]
         """
         take_back(self._table, slots)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """Return what `from_arrays` makes the same slots of."""
+        """Return the state as arrays for `from_arrays`."""
         used = self.used
         return {
             "slots": used,
@@ -123,7 +123,7 @@ class KeySlots:
     def from_arrays(
         cls, slots: NDArray[np.int64], keys: NDArray[np.int64], last: NDArray[np.int64]
     ) -> KeySlots:
-        """Return slots that some keys have, and no other."""
+        """Return the slots of these keys."""
         made = cls()
         while len(made.lent.key) <= slots.max(initial=-1):
             made.grow()
@@ -136,7 +136,7 @@ class KeySlots:
         return made
 
     def grow(self) -> None:
-        """Have twice as many."""
+        """Double the number of slots."""
         _, key, last, free, count = self.lent
         have = len(key)
         new_slots = np.arange(have, 2 * have, dtype=np.int32)[::-1]

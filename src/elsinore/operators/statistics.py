@@ -1,4 +1,4 @@
-"""What an operator counts of its own work; drivers add up what several counted, and hand it on."""
+"""Statistics of operators, which drivers add up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Detail(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BurstCounts:
-    """How many bursts of a Kleene sub-pattern its queries could share, and how many they did."""
+    """The numbers of bursts of a Kleene sub-pattern that queries could share, and did share."""
 
     pattern: str  # such as Travel+
     queries: tuple[str, ...]
@@ -26,20 +26,20 @@ class BurstCounts:
 
 @dataclass(slots=True)
 class OperatorStatistics:
-    """What an operator has done so far. Kinds of query may count more, in a class of their own."""
+    """The counts of an operator. Kinds of query may have a subclass with more counts."""
 
-    events: int = 0  # events it was given
+    events: int = 0  # events received
     matched: int = 0  # events that some query could take
     classes: int = 0  # classes of events that occurred
-    totals: int = 0  # rows given out
-    state_bytes: int = 0  # memory of its state, at most
-    combined: int = 0  # events that were combined before they came to it
-    not_combined: str = ""  # why none were on Spark; empty where some might be
+    totals: int = 0  # rows returned
+    state_bytes: int = 0  # greatest memory of its state
+    combined: int = 0  # events that were combined before the shuffle
+    not_combined: str = ""  # why none were combined on Spark; empty if some may be
     row_groups: int = 0  # of the files that its events came from, and how many of them were
-    skipped_groups: int = 0  # not read, as by their statistics they held no event of interest
-    skipped_files: int = 0  # files that were not opened, as their folders' names said so
+    skipped_groups: int = 0  # skipped, as their statistics exclude events of interest
+    skipped_files: int = 0  # files not opened, as their folders' names exclude such events
     tied: int = 0  # simultaneous events of one key and one pattern (`elsinore.operators.ties`)
-    spilled_bytes: int = 0  # of events that waited on local disk to be brought in order
+    spilled_bytes: int = 0  # of events written to local disk for sorting
 
     def added(self, other: Self) -> Self:
         """Return what two operators of one unit did together, such as those of two partitions.
@@ -71,5 +71,5 @@ class OperatorStatistics:
         return ()
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - for kinds that tell more
-        """Return what there is to tell beside these counts, in a run of so many seconds."""
+        """Return further tables for `--stats`, for a run of so many seconds."""
         return ()

@@ -1,4 +1,4 @@
-"""Kinds of query whose answers are sums by group: such a kind says what an event adds, no more."""
+"""Kinds of query whose results are sums by group: a kind only defines what an event adds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUP = pa.field("group", pa.int32())
 
 
 class SummedKind(Kind):
-    """A kind whose queries are planned one by one, and whose results are sums of what events add.
+    """A kind whose queries are planned separately, and whose results are sums of events' addends.
 
     A subclass has a `name`, the columns of its results in `sums`, says which queries it `claims`,
     and what events add (`addends`). An event counts where its type is in the pattern and all of
@@ -36,7 +36,7 @@ class SummedKind(Kind):
 
     @abstractmethod
     def addends(self, unit: Unit, events: pa.RecordBatch) -> Sequence[pa.Array]:
-        """Return what each of some events adds to its group's sums; null: nothing."""
+        """Return the addends of events to their groups' sums; null: nothing."""
 
     @classmethod
     def schema(cls) -> pa.Schema:
@@ -74,7 +74,7 @@ class SummedKind(Kind):
         )
 
     def operator(self, unit: Unit, options: OperatorOptions) -> SumOperator:
-        """Return an operator that has seen nothing."""
+        """Return a new operator."""
         is_open = options.last_time is not None
         return SumOperator(self, unit, no_table(pa.schema([GROUP, *self.sums])), is_open=is_open)
 
@@ -92,7 +92,7 @@ class SummedKind(Kind):
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return all queries: sums are complete when the stream ends, and not before."""
-        why = "its sums are of all events, so that nothing is returned before the stream ends."
+        why = "its sums are over all events, so nothing is returned before the stream ends."
         return [(place, why) for place in range(len(unit.queries))]
 
     def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
@@ -107,7 +107,7 @@ class SummedKind(Kind):
         types: Mapping[str, pa.DataType],
     ) -> ResultForm:
         """Return a column for each attribute of GROUP BY, and one for each sum."""
-        columns = [pa.field(*of) for of in zip(unit.group_by, groups, strict=True)]
+        columns = [pa.field(*column) for column in zip(unit.group_by, groups, strict=True)]
         return ResultForm(schema=pa.schema([*columns, *self.sums]), order=unit.group_by)
 
     def finish(
@@ -118,7 +118,7 @@ class SummedKind(Kind):
         groups: Sequence[pa.Array],
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
-        """Add up what several keys of a group, or several operators, found."""
+        """Add up the sums of several keys of a group, or of several operators."""
         summed = added(partials.select([GROUP.name, *(field.name for field in self.sums)]))
         codes = summed.column("group").combine_chunks()
         columns = [values.take(codes) for values in groups] + summed.columns[1:]
@@ -138,11 +138,11 @@ class SumOperator:
 
     @property
     def open_group(self) -> int:
-        """The first group that has come."""
+        """The first group so far."""
         return self.sums.column("group")[0].as_py() if self.sums.num_rows else -1
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Add what the events that count add; nothing is final before the end."""
+        """Add the addends of events that fulfil the conditions; nothing is final before the end."""
         del until
         counts = pc.greater_equal(batch.column("class"), to_scalar(0))
         for column in self._unit.columns:
@@ -156,7 +156,7 @@ class SumOperator:
         yield from ()
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Give out the sums, at the end."""
+        """Return the sums, at the end."""
         if until is None and self.sums.num_rows and not self._is_open:
             query = to_arrow([0] * self.sums.num_rows, pa.int32())
             totals = pa.table([query, *self.sums.columns], schema=self._kind.schema())
@@ -181,7 +181,7 @@ class SumOperator:
 
 
 def _owner(kind: SummedKind, unit: Unit) -> tuple[str, str]:
-    """Return whose a saved state is: the kind, and a digest of what is counted and by what."""
+    """Return the owner of a saved state: the kind, and a fingerprint of the unit."""
     return f"sums of {kind.name}", fingerprint((unit.partition, unit.classes))
 
 

@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 
 class TieTypes:
-    """Which types of a unit's events are named by a common pattern, and so may tie."""
+    """The types of a unit's events that are in the same pattern, so that their events may tie."""
 
     def __init__(self, unit: Unit) -> None:
         sets = kind_for(unit).tied_types(unit)
@@ -35,11 +35,11 @@ class TieTypes:
         return bool(self._near.any())
 
     def of_classes(self, classes: Ints) -> Ints:
-        """Return the places of the types of some classes, all at least 0."""
+        """Return the places of the types of classes that are at least 0."""
         return np.asarray(np.searchsorted(self._offsets, classes, side="right") - 1)
 
     def tied(self, moments: Ints, types: Ints) -> Bools:
-        """Return which events are tied with another one of their moment.
+        """Return which events are tied with another event of their key and time.
 
         moments: [event] -> the number of its key and time, from 0. types: [event] -> the place of
         its type among the unit's.
@@ -75,7 +75,7 @@ class TieCounter:
         self._waiting: list[Ints] = []  # the classes of its events
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Count a batch's events; those of its last moment wait for the next batch."""
+        """Count a batch's tied events; those of its last key and time wait for the next batch."""
         if not self._types:
             return
         keys, times, classes = (to_numpy(batch.column(name)) for name in ("key", "time", "class"))
@@ -98,7 +98,7 @@ class TieCounter:
         self._moment = int(keys[-1]), int(times[-1])
 
     def total(self) -> int:
-        """Return the number of tied events; no batch comes after it."""
+        """Return the number of tied events, after the last batch."""
         self._count_waiting()
         return self._count
 
@@ -108,7 +108,7 @@ class TieCounter:
         self._count_moments(np.ones(max(0, len(classes) - 1), dtype=np.bool_), classes)
 
     def _count_moments(self, same: Bools, classes: Ints) -> None:
-        """Count the tied events of whole moments; same: [event] -> is the next in its moment."""
+        """Count tied events; same: [event] -> whether the next event has its key and time."""
         if not same.any():
             return
         in_tie = np.zeros(len(classes), dtype=np.bool_)

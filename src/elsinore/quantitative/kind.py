@@ -68,7 +68,7 @@ class Quantitative(Kind):
         runnable, by, after = resolved(query)
         return unit_of(runnable, by, name=query.name, number=number, after=after)
 
-    def tells_attributes(self, unit: Unit) -> bool:
+    def knows_attributes(self, unit: Unit) -> bool:
         """Return False: what functions read may be known only by the attributes there are."""
         del unit
         return False

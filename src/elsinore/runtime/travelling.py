@@ -109,7 +109,7 @@ def select_events(
             continue
         columns = {name: read(name) for name in unit.classes.attributes}
         numbers = type_numbers(as_text(types), unit.types)
-        classes.append(interest.told(classify(unit.classes, numbers, unit.types, columns)))
+        classes.append(interest.taken(classify(unit.classes, numbers, unit.types, columns)))
     if not any(unit.keeps_all for unit in units):
         wanted = reduce(np.logical_or, [codes >= 0 for codes in classes])
         if not wanted.all():
@@ -138,15 +138,15 @@ class Interest:
         self._known: dict[int, bool] = {}
         self._table: NDArray[np.int64] | None = None  # of all classes, if there are few
 
-    def told(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def taken(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return classes, with -1 for those that no query takes.
 
         A query takes an event if all predicates of one of its type's sets hold (`Unit.wanted`).
         """
         size = self._classes.size
         if size <= FEW_CLASSES and self._table is None:
-            told = [code if self._takes(code) else -1 for code in range(size)]
-            self._table = np.array([*told, -1], np.int64)
+            taken = [code if self._takes(code) else -1 for code in range(size)]
+            self._table = np.array([*taken, -1], np.int64)
         if self._table is not None:
             return self._table[codes]
         if size <= TABLE_LIMIT:
@@ -157,8 +157,8 @@ class Interest:
                     table[code] = code
             return table[codes]
         there, places = np.unique(codes, return_inverse=True)
-        told = [code if code >= 0 and self._takes(code) else -1 for code in there.tolist()]
-        return np.array(told, dtype=np.int64)[places]
+        taken = [code if code >= 0 and self._takes(code) else -1 for code in there.tolist()]
+        return np.array(taken, dtype=np.int64)[places]
 
     def _takes(self, code: int) -> bool:
         if code not in self._known:

@@ -156,7 +156,7 @@ class CombineEvents:
             }
             | read_columns(self.units, events, self.unit)
         )
-        stretches = self._panes.combiner(ordered=bool(self.orders)).of(begins, ends, batch)
+        stretches = self._panes.combiner(ordered=bool(self.orders)).actions_of(begins, ends, batch)
         begins, ends = begins[~stretches.failed], ends[~stretches.failed]
         combined = int((ends - begins).sum())
         left = np.zeros(len(times), np.bool_)

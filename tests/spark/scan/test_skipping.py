@@ -275,4 +275,4 @@ def test_no_event_that_a_query_takes_is_in_a_skipped_row_group(
         types = part.column("type").combine_chunks()
         read_by = {name: part.column(name).combine_chunks() for name in unit.classes.attributes}
         codes = classify(unit.classes, type_numbers(types, unit.types), unit.types, read_by)
-        assert (Interest(unit).told(codes) < 0).all()
+        assert (Interest(unit).taken(codes) < 0).all()

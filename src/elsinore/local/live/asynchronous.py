@@ -12,7 +12,7 @@ from elsinore.local.live.live import Live, Rows
 
 
 class AsyncLive:
-    """A live run whose work is done in a thread, so that the event loop goes on.
+    """A live run whose work is done in a thread, so that it does not block the event loop.
 
     Its methods are those of `Live`, to be awaited; calls wait for one another. Cancelling a call
     does not interrupt its work: the batch is added all the same.
@@ -23,22 +23,22 @@ class AsyncLive:
         self._lock = asyncio.Lock()
 
     async def push(self, data: Any, *, partition: str = "") -> Rows:
-        """Add a batch of events; return (query, rows) for what is final (`Live.push`)."""
+        """Add a batch of events; return (query, rows) of final results (`Live.push`)."""
         async with self._lock:
             return await asyncio.to_thread(self.live.push, data, partition=partition)
 
     async def poll(self) -> Rows:
-        """Return what is final by now without further events (`Live.poll`)."""
+        """Return results that are final without further events (`Live.poll`)."""
         async with self._lock:
             return await asyncio.to_thread(self.live.poll)
 
     async def early(self) -> Rows:
-        """Return the values that open windows have by now (`Live.early`)."""
+        """Return the current values of open windows (`Live.early`)."""
         async with self._lock:
             return await asyncio.to_thread(self.live.early)
 
     async def end(self) -> Rows:
-        """Return the rows that are left (`Live.end`)."""
+        """Return the remaining rows (`Live.end`)."""
         async with self._lock:
             return await asyncio.to_thread(self.live.end)
 

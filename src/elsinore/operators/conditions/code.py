@@ -1,8 +1,8 @@
 """The instructions of conditions between events, and conditions as lists of them.
 
-Values are doubles, null is NaN, truth is 1 and 0. What doubles do not hold exactly (whole numbers,
-times, lengths of time and texts) is compared and computed as 64-bit integers on a stack of its own;
-the least is null there.
+Values are doubles, null is NaN, truth is 1 and 0. Values that doubles cannot represent exactly
+(integers, times, durations and texts) are 64-bit integers on a second stack, with the least integer
+for null.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import IntEnum
 
 
 class Moment(IntEnum):
-    """Which event, or which state of the registers, an operand of a condition is read from."""
+    """The event, or the state of the registers, from which an operand is read."""
 
     CURRENT = 0  # the event that is being selected
     PREVIOUS = 1  # the event selected right before it
@@ -21,16 +21,16 @@ class Moment(IntEnum):
 
 
 class Code(IntEnum):
-    """What an instruction does; its operands follow it in its row."""
+    """The operations of instructions; operands follow in the same row."""
 
     CONSTANT = 0  # push constant [a]
     DOUBLE = 1  # push row c of the doubles of moment a, register b
     WHOLE = 2  # push row c of the integers of moment a, register b
     WHOLE_CONSTANT = 3  # push integer constant [a]
     NUMBER = 4  # push number b of the registers at moment a
-    BOUND = 5  # end, true, where event register a holds no event before
-    UNBOUND = 6  # end, true, where it holds one
-    BOUND_FINALLY = 7  # end, true, where it holds none at the end
+    BOUND = 5  # end with true if event register a has no event before
+    UNBOUND = 6  # end with true if it has one
+    BOUND_FINALLY = 7  # end with true if it has none at the end
     NOT = 8
     NEGATE = 9
     ABSOLUTE = 10

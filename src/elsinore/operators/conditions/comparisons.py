@@ -1,4 +1,4 @@
-"""Conditions that compare an attribute of the selected event with one of an event before it.
+"""Conditions that compare an attribute of the selected event with one of an earlier event.
 
 `b.v > a.v`, `c.time - b.time <= 5 minutes` and `b.v <= a.v + 5` are such: `current operator other +
 shift`. They are evaluated without the stack machine, and events that fulfil them can be looked up.
@@ -17,7 +17,7 @@ _TURNED: dict[int, int] = {
     Code.NE: Code.NE,
 }  # fmt: skip
 _WHOLE_COMPARISONS = range(Code.WHOLE_LT, Code.WHOLE_NE + 1)
-NEIGHBOUR = -1  # in place of a register: the event right before
+NEIGHBOUR = -1  # instead of a register: the previous event
 
 Operand = tuple[int, int, int]  # moment, register, row of the layout
 Row = tuple[int, int, int, int]  # an instruction and its operands
@@ -63,7 +63,7 @@ class _Sum:
 
 
 def comparison_of(program: Program, number: int) -> Comparison | None:
-    """Return a condition as a comparison, or None if it is another one."""
+    """Return a condition as a comparison, or None for other conditions."""
     rows: list[Row] = program.rows[program.starts[number] : program.starts[number + 1]]
     bound = {row[1] for row in rows if row[0] == Code.BOUND}
     rows = [row for row in rows if row[0] != Code.BOUND]

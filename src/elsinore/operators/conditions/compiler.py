@@ -36,28 +36,28 @@ class Layout(Protocol):
     """The attributes that conditions read."""
 
     def order(self, name: str) -> Order:
-        """Return how an attribute is compared."""
+        """Return the order in which an attribute is compared."""
 
     def time(self, text: str) -> int:
-        """Return a time written as text as an integer; InputError where it is none."""
+        """Return a time in text as an integer; InputError for other text."""
 
     def ticks(self, nanoseconds: int) -> int:
-        """Return a length of time as an integer; InputError where 64 bits are too few."""
+        """Return a duration as an integer; InputError if it exceeds 64 bits."""
 
 
 class Compiler:
-    """Compiles conditions over attributes of a layout; the leaves are put in by subclasses."""
+    """Compiles conditions over attributes of a layout; subclasses emit the leaves."""
 
     def __init__(self, layout: Layout) -> None:
         self.program = Program()
         self.layout = layout
 
     def put_leaf(self, leaf: Attribute) -> None:
-        """Emit what pushes the value of a leaf as a double."""
+        """Emit instructions that push the value of a leaf as a double."""
         raise NotImplementedError
 
     def put_whole_leaf(self, leaf: Attribute, order: Order | None) -> None:
-        """Emit what pushes the value of a leaf as an integer of an order."""
+        """Emit instructions that push the value of a leaf as an integer of an order."""
         raise NotImplementedError
 
     def kind_of_leaf(self, leaf: Attribute | ex.Column) -> AttributeKind | None:
@@ -67,18 +67,18 @@ class Compiler:
         return KINDS[self.layout.order(leaf.name)]
 
     def finish(self, expression: Expression) -> None:
-        """Emit what pushes the value of a condition, and end it."""
+        """Emit instructions that push the value of a condition, and end it."""
         self.put_value(expression)
         self.program.starts.append(len(self.program.rows))
 
     def compare_numbers(self, operator: Operator, left: Expression, right: Expression) -> None:
-        """Emit a comparison of numbers of which not both are whole."""
+        """Emit a comparison of numbers that are not both integers."""
         self.put_value(left)
         self.put_value(right)
         self.emit(BINARY[operator])
 
     def emit(self, code: Code, a: int = 0, b: int = 0, c: int = 0) -> None:
-        """Put an instruction behind those there are."""
+        """Append an instruction."""
         self.program.rows.append((int(code), int(a), int(b), int(c)))
 
     def _constant(self, value: float) -> None:
@@ -86,7 +86,7 @@ class Compiler:
         self.emit(Code.CONSTANT, len(self.program.constants) - 1)
 
     def put_value(self, node: Expression) -> None:
-        """Emit what pushes the value of an expression as a double."""
+        """Emit instructions that push the value of an expression as a double."""
         match node:
             case Literal(None | True | False as value):
                 self._constant(_TRUTH[value])
@@ -172,7 +172,7 @@ class Compiler:
         self.compare_numbers(operator, left, right)
 
     def order_of(self, node: Expression) -> Order:
-        """Return how the values of an expression are compared."""
+        """Return the order in which an expression is compared."""
         match node:
             case Literal(None):
                 return Order.NULL
@@ -194,7 +194,7 @@ class Compiler:
         return kind_of(node, self.kind_of_leaf)
 
     def put_whole(self, node: Expression, order: Order | None = None) -> None:
-        """Emit what pushes a value that is compared as an integer."""
+        """Emit instructions that push a value that is compared as an integer."""
         match node:
             case Literal(str(text)):
                 self.program.wholes.append(0)
@@ -238,7 +238,7 @@ class Compiler:
         self.emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
 
     def _scaled(self, node: Binary) -> None:
-        """Emit a length of time times or divided by a number."""
+        """Emit a duration times or divided by a number."""
         length, number = node.left, node.right
         if self._kind(length) is not AttributeKind.DURATION:
             length, number = number, length
@@ -253,7 +253,7 @@ class Compiler:
 
 
 def _bounded(node: Expression, opposite: Order) -> Expression:
-    """Return a side of a comparison; a constant beyond all integers opposite is infinite.
+    """Return an operand of a comparison; constants beyond the other side's integers are infinite.
 
     Raises InputError for 2^64 - 1 beside integers without a sign, whose code is that of null.
     """
@@ -270,13 +270,12 @@ def _bounded(node: Expression, opposite: Order) -> Expression:
 
 def _not_held(value: int) -> str:
     return (
-        f"A condition computes with {value}, which 64 bits do not hold. Write {value}.0 for a "
-        "double."
+        f"A condition computes with {value}, which exceeds 64 bits. Write {value}.0 for a double."
     )
 
 
 def _is_unsigned(node: Expression) -> bool:
-    """Return whether it is a whole number that integers without a sign may be compared with."""
+    """Return whether a node is an integer constant that fits unsigned integers."""
     match node:
         case Literal(int(value)):
             return not isinstance(value, bool) and 0 <= value < 2**64 - 1

@@ -84,25 +84,25 @@ def comparison_holds(
     registers: Registers,
     before: cython.longlong,
 ) -> cython.bint:
-    """Return whether an attribute of an event compares with one of an event before it, shifted.
+    """Return whether an attribute of an event compares with that of an earlier event, shifted.
 
-    It does if the register that should have that event holds none: the condition does not apply.
+    True as well if the register of that event is empty: the condition does not apply.
     """
     code: cython.int = conditions.conditions[number].comparison
     column: cython.int = conditions.conditions[number].current
-    other_column: cython.int = conditions.conditions[number].other
+    earlier_column: cython.int = conditions.conditions[number].other
     register: cython.int = conditions.conditions[number].register
     if register >= 0:
         previous = registers.held[before, register]
         if previous < 0:
             return True
     if not conditions.conditions[number].is_whole:
-        other: cython.double = earlier.doubles[other_column, previous]
+        other: cython.double = earlier.doubles[earlier_column, previous]
         other += conditions.conditions[number].double_shift
         value: cython.double = events.doubles[column, current]
         return not isnan(value) and not isnan(other) and compare(code, value, other)
     left: cython.longlong = events.integers[column, current]
-    right: cython.longlong = earlier.integers[other_column, previous]
+    right: cython.longlong = earlier.integers[earlier_column, previous]
     if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
         return False
     shift: cython.longlong = conditions.conditions[number].shift
@@ -170,14 +170,14 @@ def value_of(
             if (row >= 0) == (op == Code.UNBOUND):
                 return 1.0
         elif op <= Code.IS_NULL:
-            conditions.stack[top] = of_one(op, conditions.stack[top])
+            conditions.stack[top] = unary(op, conditions.stack[top])
         elif op == Code.WHOLE_IS_NULL:
             top += 1
             conditions.stack[top] = 1.0 if conditions.whole_stack[whole] == NULL else 0.0
             whole -= 1
         elif op <= Code.NE:
             top -= 1
-            conditions.stack[top] = of_two(op, conditions.stack[top], conditions.stack[top + 1])
+            conditions.stack[top] = binary(op, conditions.stack[top], conditions.stack[top + 1])
         else:
             conditions.top = top
             conditions.whole = whole
@@ -220,7 +220,7 @@ def compute_whole(
         conditions.stack[top] = to_double(conditions.whole_stack[whole])
         whole -= 1
     elif op <= Code.WHOLE_ABSOLUTE:
-        conditions.whole_stack[whole] = whole_of_one(conditions, op, conditions.whole_stack[whole])
+        conditions.whole_stack[whole] = whole_unary(conditions, op, conditions.whole_stack[whole])
     elif op == Code.SCALE:
         conditions.whole_stack[whole] = scaled(
             conditions,
@@ -249,21 +249,23 @@ def compute_whole(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def compare_mixed(op: cython.int, one: cython.longlong, other: cython.double) -> cython.double:
-    """Return whether an integer compares with a double, exactly; NaN if one is null."""
-    if one == NULL or isnan(other):
+def compare_mixed(
+    op: cython.int, whole_number: cython.longlong, number: cython.double
+) -> cython.double:
+    """Return whether an integer compares with a double, exactly; NaN if either is null."""
+    if whole_number == NULL or isnan(number):
         return NAN
     above: cython.double = 0.0  # above 0 if the integer is greater, below 0 if it is less
-    if other >= LIMIT:
+    if number >= LIMIT:
         above = -1.0
-    elif other < -LIMIT:
+    elif number < -LIMIT:
         above = 1.0
     else:
-        whole: cython.double = floor(other)
+        whole: cython.double = floor(number)
         below: cython.longlong = cython.cast(cython.longlong, whole)
-        if one != below:
-            above = 1.0 if one > below else -1.0
-        elif other > whole:
+        if whole_number != below:
+            above = 1.0 if whole_number > below else -1.0
+        elif number > whole:
             above = -1.0
     return 1.0 if compare(op, above, 0.0) else 0.0
 
@@ -281,7 +283,7 @@ def to_double(value: cython.longlong) -> cython.double:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def of_one(op: cython.int, value: cython.double) -> cython.double:
+def unary(op: cython.int, value: cython.double) -> cython.double:
     """Return the value of an operator of one double."""
     if op == Code.NOT:
         return 1.0 - value
@@ -299,31 +301,31 @@ def of_one(op: cython.int, value: cython.double) -> cython.double:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def of_two(op: cython.int, one: cython.double, other: cython.double) -> cython.double:
+def binary(op: cython.int, left: cython.double, right: cython.double) -> cython.double:
     """Return the value of an operator of two doubles, in three-valued logic."""
     if op == Code.AND:
-        if one == 0.0 or other == 0.0:
+        if left == 0.0 or right == 0.0:
             return 0.0
-        return one + other - 1.0  # 1 if both are, NaN if one is unknown
+        return left + right - 1.0  # 1 if both are, NaN if one is unknown
     if op == Code.OR:
-        if one == 1.0 or other == 1.0:
+        if left == 1.0 or right == 1.0:
             return 1.0
-        return one + other
+        return left + right
     if op == Code.ADD:
-        return one + other
+        return left + right
     if op == Code.SUB:
-        return one - other
+        return left - right
     if op == Code.MUL:
-        return one * other
-    if isnan(one) or isnan(other):
+        return left * right
+    if isnan(left) or isnan(right):
         return NAN
     if op == Code.DIV:
-        return one / other if other != 0.0 else NAN
+        return left / right if right != 0.0 else NAN
     if op == Code.MOD:
-        if other == 0.0 or isinf(one):
+        if right == 0.0 or isinf(left):
             return NAN
-        return fmod(one, other)
-    return 1.0 if compare(op, one, other) else 0.0
+        return fmod(left, right)
+    return 1.0 if compare(op, left, right) else 0.0
 
 
 @cython.cfunc
@@ -387,7 +389,7 @@ def absolute(value: cython.longlong) -> cython.longlong:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def whole_of_one(conditions: Conditions, op: cython.int, value: cython.longlong) -> cython.longlong:
+def whole_unary(conditions: Conditions, op: cython.int, value: cython.longlong) -> cython.longlong:
     """Return the value of an operator of one integer."""
     if value == NULL:
         return value

@@ -58,7 +58,7 @@ class Actions:
         self._shape = shape
         self._ordered = ordered
 
-    def of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
+    def actions_of(self, begins: Ints, ends: Ints, batch: pa.RecordBatch) -> Stretches:
         """Return the actions of runs of rows, each of one key and pane, whole moments, in order.
 
         A run whose numbers leave the range of doubles within a moment has none: `Stretches.failed`.

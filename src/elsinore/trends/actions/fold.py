@@ -153,7 +153,7 @@ class Fold:
         acted = order >= events.num_rows
         self._check(key[order], first[order], last[order], acted)
         begins, ends = self._runs(key[order], first[order], acted)
-        stretches = self._combiner.of(order[begins], order[begins] + ends - begins, events)
+        stretches = self._combiner.actions_of(order[begins], order[begins] + ends - begins, events)
         if stretches.failed.any():
             raise CannotFoldError(
                 "Simultaneous events have numbers whose sum is beyond the range of doubles, which "

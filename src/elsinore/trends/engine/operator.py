@@ -254,7 +254,7 @@ class EngineOperator:
 
     def _ends(self, totals: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
         """Return when the windows of totals end."""
-        return self._window_ends.of(totals["query"], totals["window"])
+        return self._window_ends.end_times(totals["query"], totals["window"])
 
     def _take(self, is_chosen: Any) -> pa.RecordBatch:
         """Remove the chosen totals from the store and return them; None: all."""

@@ -171,7 +171,7 @@ class SetsOperator:
 
     def _ends(self, totals: pa.RecordBatch) -> NDArray[np.int64]:
         """Return when the windows of totals end."""
-        return self._window_ends.of(
+        return self._window_ends.end_times(
             to_numpy(totals.column("query")), to_numpy(totals.column("window"))
         )
 

@@ -161,7 +161,7 @@ def numbers_of(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[
 
 def slots_of(batch: pa.RecordBatch, slots: KeySlots) -> NDArray[np.int32]:
     """Return the slots of a batch's keys."""
-    return slots.of(numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64))
+    return slots.slots_of(numbers_of(batch, "key", np.int32), numbers_of(batch, "time", np.int64))
 
 
 def with_slots(batch: pa.RecordBatch, slots: NDArray[np.int32]) -> pa.RecordBatch:
