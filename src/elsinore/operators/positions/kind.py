@@ -91,9 +91,9 @@ class PositionedKind(Kind):
             units += [positioned(unit, positions) for unit in inner]
         return units
 
-    def tells_attributes(self, unit: Unit) -> bool:
+    def knows_attributes(self, unit: Unit) -> bool:
         """Return whether the inner unit tells its attributes."""
-        return self._kind.tells_attributes(_inner(unit))
+        return self._kind.knows_attributes(_inner(unit))
 
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return a unit as it is run over attributes of these types."""

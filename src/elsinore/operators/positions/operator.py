@@ -189,7 +189,7 @@ class FinalGroups:
         queries, windows, groups = (
             to_numpy(output.column(name)).astype(np.int64) for name in ("query", "window", "group")
         )
-        is_final = self._ends.of(queries, windows) <= latest[self._keys[groups]]
+        is_final = self._ends.end_times(queries, windows) <= latest[self._keys[groups]]
         return output.filter(to_arrow(is_final))
 
 
