@@ -192,7 +192,7 @@ def test_what_names_no_place_is_refused_and_nothing_is_made(
 def test_events_in_place_of_queries_are_told_as_such(events: str) -> None:
     refused = run("local", workload=events)
     assert refused.exit_code == 2
-    assert f"'{events}' holds no queries." in refused.output
+    assert f"'{events}' has no queries." in refused.output
     assert "--events" in refused.output
 
 

@@ -257,7 +257,7 @@ def test_the_standard_input_holds_queries() -> None:
     done = call("run", "-", "--events", "e.csv", "--engine", "local", given=query)
     assert done.exit_code == 0, done.stderr
     both = call("run", "-", "--events", "-", "--engine", "local", given=query)
-    assert (both.exit_code, both.stderr) == (2, "There is one standard input: name - once.\n")
+    assert (both.exit_code, both.stderr) == (2, "There is only one standard input: name - once.\n")
 
 
 def test_parts_are_a_folder(folder: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_format_without_a_place_goes_to_the_standard_output() -> None:
     assert pq.read_table(BytesIO(done.stdout_bytes)).num_rows > 0
     Path("w.cep").write_text(f"QUERY a {QUERY}; QUERY b {QUERY};")
     refused = call("run", "w.cep", *arguments)
-    assert (refused.exit_code, "2 results do not go into one" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "Only one result can be written" in refused.stderr) == (2, True)
 
 
 def test_so_many_rows_are_printed_as_asked() -> None:

@@ -174,7 +174,7 @@ def test_a_name_without_the_suffix_of_a_file_is_a_folder(folder: Path, out: str)
 def test_what_writes_a_folder_takes_no_name_of_a_file(folder: Path, command: list[str]) -> None:
     done = call(*command, "--out", "x.csv")
     assert done.exit_code == 2
-    assert "Name it without a suffix, as in --out x, or make that folder first." in done.stderr
+    assert "Name it without a suffix, as in --out x, or create that folder first." in done.stderr
     assert not Path("x.csv").exists()
 
 
@@ -185,7 +185,7 @@ def test_events_at_which_a_run_would_stop_are_warned_of(folder: Path, command: l
     assert done.exit_code == 0
     assert (
         "Warning: 3 events of 5 cannot be used (2 with null time, 1 with null type): a run stops "
-        "unless --rejects names a place for them.\n"
+        "unless --rejects names a file for them.\n"
     ) in done.stderr
 
 

@@ -177,7 +177,7 @@ def test_check_of_several_files_takes_no_events_and_an_empty_folder_is_an_error(
     folder: Path,
 ) -> None:
     done = CliRunner().invoke(app, ["check", "w.cep", "w.cep", "--events", "e.csv"])
-    assert (done.exit_code, "goes with one file" in done.stderr) == (2, True)
+    assert (done.exit_code, "needs one file of queries" in done.stderr) == (2, True)
     (folder / "empty").mkdir()
     done = CliRunner().invoke(app, ["check", "empty"])
-    assert (done.exit_code, "holds no file named *.cep" in done.stderr) == (2, True)
+    assert (done.exit_code, "has no file named *.cep" in done.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The command-line application with its commands."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from elsinore.cli.run import run
 from elsinore.cli.stream import stream
 
 
-class _OfEvents(TyperCommand):
-    """A command whose events are named by an option, which is often left out."""
+class _EventsCommand(TyperCommand):
+    """A command with events in `--events`, which users often forget."""
 
-    allow_extra_args = True  # so that they are told of here
+    allow_extra_args = True  # reported below
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse what stands after the command; end it where events are named without the option."""
+        """Parse the command's arguments; end it if events are named without the option."""
         try:
             remaining = super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -46,7 +46,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (run, stream, check, explain, report):
-    app.command(cls=_OfEvents)(command)
+    app.command(cls=_EventsCommand)(command)
 for more_commands in (generate, demo, bench):
     app.command()(more_commands)
 app.command("compile")(compile_all)

@@ -1,4 +1,4 @@
-"""Arguments that several commands take, and reading the files they name."""
+"""Arguments of several commands, and reading the files that they name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Engine(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """What results are written as; ndjson: JSON that names the query in each row."""
+    """The format of results; ndjson: JSON with the query's name in each row."""
 
     parquet = "parquet"
     csv = "csv"
@@ -54,7 +54,7 @@ class Unit(StrEnum):
 
 
 class SharingMode(StrEnum):
-    """Which bursts queries share."""
+    """The mode of sharing bursts between queries."""
 
     dynamic = "dynamic"
     always = "always"
@@ -77,7 +77,7 @@ class CombineMode(StrEnum):
 
 
 class ScanMode(StrEnum):
-    """Who reads files on Spark."""
+    """The reader of files on Spark."""
 
     auto = "auto"
     spark = "spark"
@@ -85,7 +85,7 @@ class ScanMode(StrEnum):
 
 
 class TypeSource(StrEnum):
-    """Where the types of events are taken from."""
+    """The source of events' types."""
 
     file = "file"
     folder = "folder"
@@ -93,14 +93,14 @@ class TypeSource(StrEnum):
 
 
 class GranularityMode(StrEnum):
-    """Whether sums of events are kept, or every event."""
+    """The granularity of state: sums of events, or every event."""
 
     auto = "auto"
     fine = "fine"
 
 
-def one_of(choices: type[Choice]) -> dict[str, Any]:
-    """Return the arguments of an option that takes one of some choices and names the nearest."""
+def choice_option(choices: type[Choice]) -> dict[str, Any]:
+    """Return the arguments of an option with fixed choices, whose errors name similar choices."""
     names = [choice.value for choice in choices]
 
     def parse(text: str) -> Choice:
@@ -176,12 +176,12 @@ TypeFromOption = Annotated[
         "--type-from",
         help="Give events a column type: the name of their file or folder, or #path of Zeek's "
         "logs. (Default: #path, or the names of several files, if there is no such column.)",
-        **one_of(TypeSource),
+        **choice_option(TypeSource),
     ),
 ]
 TimeUnitOption = Annotated[
     Unit,
-    typer.Option("--time-unit", help="The unit of numeric times.", **one_of(Unit)),
+    typer.Option("--time-unit", help="The unit of numeric times.", **choice_option(Unit)),
 ]
 TimeIntervalOption = Annotated[
     str | None,
@@ -223,7 +223,7 @@ TimeSetsOption = Annotated[
     typer.Option(
         "--time-sets",
         help="For uncertain times: treat events of a repeated variable as a set, in any order, "
-        "where no condition relates them to one another.",
+        "if no condition relates them to one another.",
     ),
 ]
 OrderByOption = Annotated[
@@ -239,7 +239,7 @@ SharingOption = Annotated[
     typer.Option(
         "--sharing",
         help="Share bursts between queries where it pays, always or never. Results are the same.",
-        **one_of(SharingMode),
+        **choice_option(SharingMode),
     ),
 ]
 GranularityOption = Annotated[
@@ -247,7 +247,7 @@ GranularityOption = Annotated[
     typer.Option(
         "--granularity",
         help="Keep sums where they suffice (auto), or every event (fine). Results are the same.",
-        **one_of(GranularityMode),
+        **choice_option(GranularityMode),
     ),
 ]
 PythonOption = Annotated[
@@ -274,7 +274,7 @@ OverwriteOption = Annotated[
 
 
 def destination(text: str | Path) -> Path:
-    """Return the place that `--out` or `--rejects` names; a default is one.
+    """Return the path that `--out` or `--rejects` names.
 
     Raises BadParameter for an empty name, as of a variable that is not set, for `-`, for a URL, for
     a home folder that no shell has put in, and for `t.csv/`, a folder and a file.
@@ -282,9 +282,9 @@ def destination(text: str | Path) -> Path:
     if isinstance(text, Path):
         return text
     if not text.strip():
-        raise typer.BadParameter("the name is empty, as that of a variable that is not set.")
+        raise typer.BadParameter("the name is empty, perhaps from an unset variable.")
     if text == "-":
-        raise typer.BadParameter("'-' is not a place. Without --out, results are printed.")
+        raise typer.BadParameter("'-' is not a path. Without --out, results are printed.")
     from elsinore.runtime.sources import URL, format_of  # noqa: PLC0415 - as below
 
     if URL.match(text):
@@ -351,8 +351,8 @@ def _workload_of(
 ) -> Workload:
     if query is not None and path is not None:
         raise ArgumentError(
-            f"There are queries in '{path}' and with -q. Give one of the two; if '{path}' "
-            "holds the events, name it with --events."
+            f"There are queries in '{path}' and in -q. Leave one of them out; if '{path}' "
+            "has the events, name it with --events."
         )
     if query is not None:
         return _parsed(query, "-q", exact=exact, python=python or ())
@@ -385,7 +385,7 @@ def _workload_of(
 
 
 def refuse_events(context: typer.Context, wrong: str) -> NoReturn:
-    """End a command to which events were given without --events."""
+    """End a command if events were named without --events."""
     say(
         f"{wrong} Name the file with the queries (or -q), and each file of events with --events, a "
         f"pattern in quotes: {context.command_path} q.cep --events 'trips/*.csv'"
@@ -394,23 +394,23 @@ def refuse_events(context: typer.Context, wrong: str) -> NoReturn:
 
 
 def is_named_as_events(path: Path) -> bool:
-    """Return whether a file's name ends as that of events does."""
+    """Return whether a file's suffix is one of events."""
     from elsinore.runtime.sources import format_of  # noqa: PLC0415 - as below
 
     return format_of(path) is not None
 
 
 def _queries_in_place_of_file(path: Path) -> str | None:
-    """Say that queries as text go with -q; None where `path` reads as a file's name."""
+    """Return the error message if `path` is the text of queries, without -q; else None."""
     if not _CLAUSES_OF_ALL.search(str(path)):
         return None
-    return "Queries as text are given with -q: elsinore run -q 'RETURN ... PATTERN ...'."
+    return "Pass queries as text with -q: elsinore run -q 'RETURN ... PATTERN ...'."
 
 
 def _no_queries(path: Path) -> str:
     return (
-        f"'{path}' holds no queries. If it holds the events, name it with --events {path}, and the "
-        "file with the queries before it, or give them with -q."
+        f"'{path}' has no queries. If it has the events, name it with --events {path}, and the "
+        "file with the queries before it, or pass queries with -q."
     )
 
 
@@ -422,7 +422,7 @@ def _parsed(text: str, name: str, *, exact: bool, python: Sequence[str]) -> Work
 
 
 def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFormat | None:
-    """Return the format of the one file that --out names by its suffix; None: it names a folder.
+    """Return the format of the file that --out names, by its suffix; None if it names a folder.
 
     Raises ArgumentError for a suffix that results are not written as or that --format contradicts,
     for several results, and for a folder where a file is.
@@ -433,26 +433,26 @@ def format_of_out(out: Path, form: TableFormat | None, results: int) -> OutputFo
     if named is None:
         if SUFFIX.search(out.name) and not out.is_dir():
             raise ArgumentError(
-                f"Results are not written as the name of --out '{out}' says. Name a file .parquet, "
-                f".csv or .jsonl, or a folder; where '{out}' is to be a folder, make it first."
+                f"Results cannot be written in the format of --out '{out}'. Name a file .parquet, "
+                f".csv or .jsonl, or a folder; if '{out}' is to be a folder, create it first."
             )
         check_folder(out)
         return None
     if form is not None and form.value != named:
         raise ArgumentError(
-            f"--out '{out}' names a file of {named}, and --format says {form.value}. Leave out "
+            f"--out '{out}' names a file of {named}, but --format is {form.value}. Leave out "
             "--format, or give the file another suffix."
         )
     if results != 1:
         raise ArgumentError(
-            f"{results} results do not go into one file, --out '{out}'. Name a folder, as in "
-            f"--out {out.stem} --format {named}, or run one query."
+            f"Only one result can be written to a file, not {results}: --out '{out}'. Use a "
+            f"folder, as in --out {out.stem} --format {named}, or run one query."
         )
     return named
 
 
 def output_format_of(form: TableFormat) -> OutputFormat:
-    """Return what rows are written as for a --format."""
+    """Return the output format for a --format."""
     formats: dict[TableFormat, OutputFormat] = {
         TableFormat.parquet: "parquet",
         TableFormat.csv: "csv",
@@ -484,22 +484,22 @@ def sql_over_results(
 
 
 def check_folder(out: Path) -> None:
-    """Raise ArgumentError where --out is to name a folder, and names a file.
+    """Raise ArgumentError if --out has to name a folder, but names a file.
 
-    That is what is a file already, and what has a suffix, as in x.csv, and is not there.
+    Files are existing files, and missing paths with a suffix, as in x.csv.
     """
     if out.exists():
         if not out.is_dir():
             raise ArgumentError(f"--out names a folder, but '{out}' is a file.")
     elif SUFFIX.search(out.name):
         raise ArgumentError(
-            f"--out names a folder, and '{out}' reads as a file. Name it without a suffix, as in "
-            f"--out {out.with_suffix('')}, or make that folder first."
+            f"--out names a folder, but '{out}' looks like a file. Name it without a suffix, as in "
+            f"--out {out.with_suffix('')}, or create that folder first."
         )
 
 
 def warn_without_effect(context: typer.Context, why: Mapping[str, str]) -> None:
-    """Warn of options that were given and change nothing, each with why."""
+    """Warn of options without effect, each with the reason."""
     for name, reason in why.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -516,18 +516,18 @@ def source_of(
     type_from: TypeSource | None = None,
     type: str = "type",  # noqa: A002 - the option's name
 ) -> Source:
-    """Return where events are read from; see `Reading` for `reject`.
+    """Return the source of events; see `Reading` for `reject`.
 
-    Types are taken from `type_from`, or found if neither it nor `type` is given.
+    Types are taken from `type_from`, or detected without it and `type`.
 
     Raises ArgumentError where nothing is there (naming the nearest there is), for formats that are
     unknown or several, and where the standard input is to be the queries too.
     """
     from elsinore.runtime.sources import TypeFrom, find_source  # noqa: PLC0415
 
-    found_types = TypeFrom.AUTO if type == "type" else None
+    default_source = TypeFrom.AUTO if type == "type" else None
     if list(events).count("-") + (str(workload) == "-") > 1:
-        raise ArgumentError("There is one standard input: name - once.")
+        raise ArgumentError("There is only one standard input: name - once.")
     try:
         return find_source(
             events,
@@ -536,7 +536,7 @@ def source_of(
             texts=texts or (),
             tell=warn,
             reject=reject,
-            type_from=found_types if type_from is None else TypeFrom(type_from.value),
+            type_from=default_source if type_from is None else TypeFrom(type_from.value),
         )
     except InputError as error:
         raise ArgumentError(str(error)) from error

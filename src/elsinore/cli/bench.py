@@ -61,7 +61,7 @@ def bench(
     ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Measure a paper's figure or table anew, beside what it says.
+    """Measure a paper's figure or table again, beside the published values.
 
     Prints a table and writes NAME.csv, NAME.png and NAME.svg. Systems to compare with are in the
     repository, so this runs in a checkout of it.

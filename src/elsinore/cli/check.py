@@ -1,4 +1,4 @@
-"""`elsinore check`: say whether workloads are in order."""
+"""`elsinore check`: report errors and warnings of workloads."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check(
     null: NullOption = None,
     text: TextOption = None,
 ) -> None:
-    """Check for each query whether it can be run.
+    """Check whether each query can be run.
 
     Each file is a workload of its own. All errors are reported at once, with exit status 2. With
     --events, the queries of one file must also fit the events, which must have the columns that
@@ -79,8 +79,8 @@ def check(
         if named:
             refuse_events(context, f"No queries are read from {', '.join(named)}.")
         if events or query is not None:
-            other = "-q" if query is not None else "--events"
-            raise ArgumentError(f"{other} goes with one file of queries, not with {len(files)}.")
+            option = "-q" if query is not None else "--events"
+            raise ArgumentError(f"{option} needs one file of queries, not {len(files)}.")
         check_files(files, python, param)
         return
     workload = files[0] if files else None
@@ -90,7 +90,7 @@ def check(
         names = ["time", "type", "time_unit", "order_by", "delimiter", "null", "text"]
         warn_without_effect(context, dict.fromkeys([*names, *UNCERTAIN], "without --events"))
     else:
-        from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
+        from elsinore.cli.events import checked_events  # noqa: PLC0415 - loads Arrow
 
         times = Times.from_options(
             time,
@@ -108,7 +108,7 @@ def check(
             type=type,
             order_by=tuple(order_by or ()),
         )
-        _, from_events = looked_at(job)
+        _, from_events = checked_events(job)
         warnings += from_events
     for checked in queries:
         typer.echo(f"{checked.name}: OK")
@@ -117,7 +117,7 @@ def check(
 
 
 def files_with_queries(places: list[Path]) -> Iterator[Path]:
-    """Yield the given files, and of each folder the files named *.cep within it, sorted.
+    """Yield the named files, and the files *.cep in named folders, sorted.
 
     Raises ArgumentError for a folder without such files.
     """
@@ -127,12 +127,12 @@ def files_with_queries(places: list[Path]) -> Iterator[Path]:
             continue
         files = sorted(place.rglob("*.cep"))
         if not files:
-            raise ArgumentError(f"The folder '{place}' holds no file named *.cep.")
+            raise ArgumentError(f"The folder '{place}' has no file named *.cep.")
         yield from files
 
 
 def warnings_of(queries: Workload) -> list[str]:
-    """Return the warnings of queries; planning, it also refuses what cannot run.
+    """Return the warnings of queries; planning raises the errors of queries that cannot run.
 
     Queries whose parameters have no value are not planned.
     """
@@ -142,7 +142,7 @@ def warnings_of(queries: Workload) -> list[str]:
 
 
 def check_files(files: list[Path], python: list[str] | None, param: list[str] | None) -> None:
-    """Report for each file its queries, or what is wrong with it, and exit with 2 if any is."""
+    """Report the queries or the errors of each file; exit with 2 if there are errors."""
     wrong = 0
     for file in files:
         try:

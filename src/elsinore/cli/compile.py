@@ -1,4 +1,4 @@
-"""`elsinore compile`: compile all kernels ahead, for images and for the first answer."""
+"""`elsinore compile`: compile all kernels ahead of time, for images and fast first answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsinore.plan import Sharing
 from elsinore.words import count
 from elsinore.workload import Workload
 
-MINUTES = 6  # of one core, for all; what single kernels are announced with is a part of it
+MINUTES = 6  # of one core, for all kernels
 _CLOSING = OperatorOptions(
     one_slot=False, ordered=True, sharing=Sharing.DYNAMIC, record=False
 )  # as a live stream has it
@@ -38,7 +38,7 @@ def compile_all() -> None:
         )
     folder = SHELF.place()
     if folder is None:
-        raise ArgumentError("There is no folder to keep compiled kernels in: see above.")
+        raise ArgumentError("There is no folder for compiled kernels: see above.")
     typer.echo(f"Compiling all kernels: about {MINUTES} minutes where none are kept yet.", err=True)
     begun = time.monotonic()
     for module in MODULES:

@@ -1,4 +1,4 @@
-"""What the commands say: results on the standard output, all else on the standard error."""
+"""Output of commands: results to the standard output, messages to the standard error."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from elsinore.words import count
 
 RUN_FAILED = 1
 WRONG_ARGUMENTS = 2
-CLOSED_PIPE = 141  # what a shell reports of a command that SIGPIPE ended
-FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}  # what a disk or a quota that is full raises
+CLOSED_PIPE = 141  # the shell's exit status of a command that SIGPIPE ended
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}  # errors of a full disk or quota
 SHOWN_ROWS = 20
 DEBUG_VARIABLE = "ELSINORE_DEBUG"
-MOST_TOLD = 300  # characters of what an unexpected failure says of itself
+MESSAGE_LENGTH = 300  # characters of an unexpected failure's message
 CLASS_NAME = r"<class '[^']*'>|\b(?:[a-z_][\w$]*\.){2,}[\w$]+:?|\b\w*(?:Error|Exception)\b:?"
 PIPE_WIDTH = 200  # columns of a table that goes into a file or a pipe
 
@@ -46,12 +46,11 @@ class ArgumentError(ElsinoreError):
 
 
 def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn what a command raises into a message on the standard error and an exit status.
+    """Convert errors of a command to a message on the standard error and an exit status.
 
-    A query or an argument that is wrong gives 2, any other failure 1. Where nobody reads the
-    standard output any more it ends as a tool of the shell does, with `CLOSED_PIPE` and no word.
-    The traceback of what nobody expected is shown only where the environment variable
-    `DEBUG_VARIABLE` is set.
+    The status is 2 for errors of queries and arguments, 1 for other failures. If the standard output
+    is closed, the command ends silently with `CLOSED_PIPE`, like tools of the shell. The traceback
+    of unexpected errors is shown only if the environment variable `DEBUG_VARIABLE` is set.
     """
 
     @functools.wraps(command)
@@ -81,15 +80,15 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
 
 def unexpected(error: Exception) -> str:
-    """Say that something failed that nobody expected, and how to report it.
+    """Return the message for an unexpected error, and how to report it.
 
-    Names of classes and packages are left out of what the failure says of itself.
+    Names of classes and packages are left out of the error's text.
 
     >>> print(unexpected(ValueError("java.lang.IllegalStateException: bad state")).splitlines()[0])
     Something unexpected went wrong: bad state.
     """
     first = (str(error).strip().splitlines() or [""])[0]
-    summary = re.sub(CLASS_NAME, "", first).strip(" .:")[:MOST_TOLD]
+    summary = re.sub(CLASS_NAME, "", first).strip(" .:")[:MESSAGE_LENGTH]
     return (
         f"Something unexpected went wrong{': ' + summary if summary else ''}.\n"
         "This is a defect of Elsinore. Please report it with the command, the queries and what the "
@@ -98,7 +97,7 @@ def unexpected(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Let what is held back of the standard output go nowhere: it is written at the end."""
+    """Discard buffered standard output, which would be written at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -108,7 +107,7 @@ def _fail(message: str, status: int) -> None:
 
 
 def say(message: str) -> None:
-    """Print a line to the standard error, what a terminal would hide or obey escaped."""
+    """Print a line to the standard error, with control characters escaped."""
     typer.echo(printable(without_credentials(message)), err=True)
 
 
@@ -118,18 +117,18 @@ def warn(message: str) -> None:
 
 
 class Steps:
-    """A bar on the terminal that moves with each step of a command; nothing where there is none."""
+    """A progress bar on the terminal, if there is one, with the steps of a command."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._task = progress.add_task("", total=total)
 
     def begin(self, what: str) -> None:
-        """Say what is being done now."""
+        """Show the name of the current step."""
         self._progress.update(self._task, description=what)
 
     def done(self) -> None:
-        """Move the bar on by one step."""
+        """Advance the bar by one step."""
         self._progress.advance(self._task)
 
 
@@ -154,7 +153,7 @@ def steps(total: int) -> Iterator[Steps]:
 def print_table(
     title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], total: int, shown: int
 ) -> None:
-    """Print the first rows of a result as a table, and how many more there are."""
+    """Print the first rows of a result as a table, and the number of other rows."""
     table = Table(title=cell(title), title_justify="left", title_style="bold")
     for index, name in enumerate(names):
         numbers = any(_is_number(row[index]) for row in rows)
@@ -185,12 +184,12 @@ def plain_table(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 class _Output(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to `reported`; Rich would exit with the status of a run that failed."""
+        """Leave it to `reported`; Rich would exit with the status of a failed run."""
         raise BrokenPipeError
 
 
 def _output() -> Console:
-    """Return the standard output: as wide as the terminal, or as a file's tables may be."""
+    """Return the standard output, as wide as the terminal, or PIPE_WIDTH for files."""
     console = _Output(markup=False, highlight=False, emoji=False)
     if console.is_terminal:
         return console
@@ -202,7 +201,7 @@ def _is_number(value: object) -> bool:
 
 
 def cell(value: object) -> str:
-    r"""Return a value as it stands in a table, in one line, what a terminal would obey escaped.
+    r"""Return a value as a line in a table, with control characters escaped.
 
     >>> cell(12.0), cell(2.0**70), cell(None), cell(0.1 + 0.2)
     ('12', '1.18059e+21', 'null', '0.3')

@@ -1,4 +1,4 @@
-"""`elsinore demo`: the flights of a year, and the delays that aircraft hand on."""
+"""`elsinore demo`: the flights of a year, and delays that aircraft pass on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPE = (
 SHOWN_ROWS = 5
 EVENTS = "flights.parquet"
 QUERIES = "flights.cep"
-# In so short a job the JVM's second compiler and its threads for garbage cost more than they save.
+# In a short job the JVM's second compiler and parallel garbage collector cost more than they save.
 ONE_COMPILER, ONE_COLLECTOR = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"
 JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
@@ -56,7 +56,7 @@ def demo(
 
 
 def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False) -> None:
-    """Write the flights in `table` below `out`, run the queries over them, and tell the results."""
+    """Write the flights in `table` below `out`, run the queries, and print the results."""
     from elsinore.cli.run_spark import run_steps, session  # noqa: PLC0415 - loads Spark
     from elsinore.runtime.drafts import draft  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
@@ -93,9 +93,9 @@ def run_demo(table: pa.Table, out: Path, master: str, *, overwrite: bool = False
 
 
 def for_short_job() -> dict[str, str]:
-    """Return Spark's settings for so short a job.
+    """Return Spark's settings for a short job.
 
-    A collector that the environment names stays the only one: with two a JVM does not start.
+    A garbage collector from the environment has precedence: a JVM with two does not start.
     """
     named = any("GC" in os.environ.get(variable, "") for variable in JAVA_VARIABLES)
     options = ONE_COMPILER if named else f"{ONE_COMPILER} {ONE_COLLECTOR}"

@@ -1,4 +1,4 @@
-"""Looking at events before a run."""
+"""Checking events before a run."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from elsinore.runtime.warnings import absent_types, types_seen
 from elsinore.words import count
 
 
-def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return a job's events, and warnings of what cannot be used, odd times and absent types.
+def checked_events(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return a job's events, and warnings of unusable events, odd times and absent types.
 
     Raises ArgumentError for columns that the options name and the events lack, and what is wrong
     with the queries for these events. Column types are those that a run finds: CSV columns whose
@@ -50,16 +50,14 @@ def looked_at(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
 
 
 def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
-    """Return a warning of events at which a run would stop, with why, and one of odd times."""
+    """Return warnings of unusable events, at which a run would stop, and of odd times."""
     stream, rejected = prepare(table, replace(options, allow_rejects=True))
     odd = warnings_of_times(stream, options)
     if rejected is None:
         return odd
     many = f"{count(rejected.num_rows, 'event')} of {table.num_rows:,}"
     why = reasons_text(rejected.column(rejected.num_columns - 1))
-    unusable = (
-        f"{many} cannot be used ({why}): a run stops unless --rejects names a place for them."
-    )
+    unusable = f"{many} cannot be used ({why}): a run stops unless --rejects names a file for them."
     return unusable, *odd
 
 
@@ -79,7 +77,7 @@ def check_columns(job: Job, table: pa.Table) -> None:
 
 
 def check_header(job: Job, names: Sequence[str]) -> None:
-    """Raise ArgumentError where CSV has no header, and --time names a cell of its first event.
+    """Raise ArgumentError if CSV has no header, and --time names a cell of its first event.
 
     Columns that are numbered, as pandas calls those without names, are a header.
     """
@@ -90,7 +88,7 @@ def check_header(job: Job, names: Sequence[str]) -> None:
     if len(numbers) > 1 and numbers in counted:
         return
     raise ArgumentError(
-        f"The first line names the columns ({choices_text(names)}), and --time {job.time} reads as "
+        f"The first line names the columns ({choices_text(names)}), but --time {job.time} is like "
         "a time in it: that event would be lost. Put a line before it that names the columns, as "
         "in 'time,type', and name the one with the time with --time."
     )
@@ -98,7 +96,7 @@ def check_header(job: Job, names: Sequence[str]) -> None:
 
 @contextmanager
 def explained(job: Job, table: pa.Table | None = None) -> Iterator[None]:
-    """Tell, where events do not fit the queries, which rows made columns text."""
+    """Add to errors of events that do not fit the queries which rows made columns text."""
     try:
         yield
     except (QueryError, InvalidWorkloadError) as error:

@@ -1,4 +1,4 @@
-"""`elsinore explain`: what a run would do, and what a trial run over the first events shared."""
+"""`elsinore explain`: the plan of a run, and sharing in a trial run over the first events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
-    one_of,
+    choice_option,
     read_workload,
     source_of,
     warn_without_effect,
@@ -48,7 +48,7 @@ SAMPLE = 100_000
 
 
 class Form(StrEnum):
-    """What a plan is told in."""
+    """The format of a plan."""
 
     text = "text"
     json = "json"
@@ -65,7 +65,8 @@ def explain(
     param: ParamOption = None,
     events: OptionalEvents = None,
     form: Annotated[
-        Form, typer.Option("--format", help="As text, as data or as a picture.", **one_of(Form))
+        Form,
+        typer.Option("--format", help="As text, as data or as a picture.", **choice_option(Form)),
     ] = Form.text,
     sample: Annotated[
         int,
@@ -73,7 +74,7 @@ def explain(
             "--sample",
             min=0,
             metavar="N",
-            help="With --events: run over the first N by time and tell what was shared; 0: no run.",
+            help="With --events: run over the first N by time and show what was shared; 0: no run.",
         ),
     ] = SAMPLE,
     time: TimeOption = "time",
@@ -92,9 +93,9 @@ def explain(
     sharing: SharingOption = SharingMode.dynamic,
     granularity: GranularityOption = GranularityMode.auto,
 ) -> None:
-    """Tell how queries will be run, in words, JSON or a picture.
+    """Show how queries will be run, in words, JSON or a picture.
 
-    With --events, words and JSON also tell what was shared in a run over the first of them, in this
+    With --events, words and JSON also show what was shared in a run over the first of them, in this
     process.
     """
     queries = read_workload(workload, query, python=python, params=param)
@@ -136,11 +137,11 @@ def explain(
 
 def _sample(job: Job, most: int) -> Sample | None:
     """Check that the events fit the queries, and run these over the first of them."""
-    from elsinore.cli.events import looked_at  # noqa: PLC0415 - loads Arrow
+    from elsinore.cli.events import checked_events  # noqa: PLC0415 - loads Arrow
 
     with steps(2) as bar:
         bar.begin("Reading events")
-        table, warnings = looked_at(job)
+        table, warnings = checked_events(job)
         bar.done()
         for warning in warnings:
             warn(warning)
@@ -155,7 +156,7 @@ def _sample(job: Job, most: int) -> Sample | None:
 
 
 def _row_groups(job: Job, plan: Plan) -> list[RowGroups]:
-    """Return how many row groups of the events' files a run on Spark would read, if it can tell."""
+    """Return the numbers of row groups that a run on Spark would read, if known."""
     if job.source.format != "parquet" or job.source.streamed:
         return []
     try:

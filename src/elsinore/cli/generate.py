@@ -1,4 +1,4 @@
-"""`elsinore generate`: events and workloads to try things out with."""
+"""`elsinore generate`: generated events and workloads for experiments."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def generate(
 
     if name not in datasets.GENERATORS:
         raise ArgumentError(
-            f"There is no stream called '{name}'. Streams: {', '.join(datasets.GENERATORS)}."
+            f"There is no stream '{name}'. Streams: {', '.join(datasets.GENERATORS)}."
             f"{did_you_mean(name, datasets.GENERATORS)}"
         )
     if workload is not None:

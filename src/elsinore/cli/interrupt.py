@@ -15,13 +15,13 @@ import signal
 import sys
 import time
 
-TYPE_CHECKING = False  # what `typing` calls it; `typing` takes long to load
+TYPE_CHECKING = False  # like `typing`'s, which takes long to load
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
 SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Terminated."}
-SHELL_STATUS = 128  # added to a signal's number: what a shell reports of a command that it ended
+SHELL_STATUS = 128  # added to a signal's number for the exit status in a shell
 PAUSE = 0.05  # seconds after which an interruption that was ignored is raised again
 PATIENCE = 5.0  # seconds that a process is given to end by itself
 _PROC = "/proc"
@@ -32,7 +32,7 @@ class Interrupted(BaseException):
 
 
 class _Progress:
-    """How far the one interruption of this process has come."""
+    """The progress of the interruption of this process."""
 
     happened = False
     told = False
@@ -43,7 +43,7 @@ class _Progress:
 
 
 def install() -> None:
-    """Let the signals raise `Interrupted`; call it again after a library put its own handler there.
+    """Let the signals raise `Interrupted`; call it again after a library replaced the handler.
 
     Does nothing outside of the main thread, where signals cannot be handled, and where a signal is
     ignored, as Ctrl-C is by a shell's background jobs.
@@ -79,7 +79,7 @@ def happened() -> bool:
 
 
 def guarded(command: Callable[[], None]) -> None:
-    """Call what may be interrupted; then say so, end what it started, exit as shells expect."""
+    """Run a command; if interrupted, print it, end its processes, exit as shells expect."""
     install()
     try:
         command()
@@ -92,7 +92,7 @@ def guarded(command: Callable[[], None]) -> None:
 
 
 def end_children() -> None:
-    """End all processes below this one: ask them to, and after a while force them."""
+    """End all descendants of this process: by SIGTERM, and later by SIGKILL."""
     below = _below(os.getpid(), _running())
     for ending in (signal.SIGTERM, signal.SIGKILL):
         for child in below:
@@ -139,12 +139,12 @@ def _tell() -> None:
         sys.stderr.flush()
     except (OSError, ValueError):  # nobody listens any more
         return
-    # PySpark's threads print tracebacks when what they talk to ends; nothing more is to be said
+    # PySpark's threads would print tracebacks when the JVM ends
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the end
 
 
 def _below(root: int, parents: Mapping[int, int]) -> set[int]:
-    """Return the processes that `root` started, those that they started, and so on."""
+    """Return the descendants of process `root`."""
     descendants = {root}
     while (
         children := {child for child, parent in parents.items() if parent in descendants}
@@ -161,7 +161,7 @@ def _running() -> dict[int, int]:
 
 
 def _from_proc() -> Iterator[list[str]]:
-    """Yield process, parent and state, as Linux tells them."""
+    """Yield process, parent and state from Linux's /proc."""
     for name in os.listdir(_PROC):
         if name.isdigit():
             try:
@@ -173,7 +173,7 @@ def _from_proc() -> Iterator[list[str]]:
 
 
 def _from_ps() -> Iterator[list[str]]:
-    """Yield process, parent and state, as other systems tell them."""
+    """Yield process, parent and state from `ps`."""
     import subprocess  # noqa: PLC0415 - takes long to load
 
     command = ["ps", "-A", "-o", "pid=,ppid=,stat="]

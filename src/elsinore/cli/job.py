@@ -1,4 +1,4 @@
-"""One run that was asked for on the command line, and the places it may write."""
+"""A run requested on the command line, and the paths that it may write."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from elsinore.runtime.results import Results
     from elsinore.runtime.sources import Source
 
-FINAL_RESULT = "result"  # what the result of --then is called
+FINAL_RESULT = "result"  # the name of the result of --then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A workload, its events, and where results go: to a folder, a file, or the terminal.
+    """A workload, its events, and the output: a folder, a file, or the terminal.
 
-    `ragged_rows` are filled when the events are read: why each row of CSV with too few or too many
-    cells is set aside. Of the results, `having` keeps some rows, then `final_query` makes one
-    result of them all. With `names_in_rows`, each row that is printed names its query.
+    `ragged_rows` are filled when the events are read: the reason for rejecting each row of CSV with
+    a wrong number of cells. Results are filtered by `having`; then `final_query` computes a single
+    result from them. With `names_in_rows`, each printed row names its query.
     """
 
     workload: Workload
@@ -66,7 +66,7 @@ class Job:
 
     @property
     def result_names(self) -> list[str]:
-        """What results there are: one for each query, or that of the final query."""
+        """The names of results: of each query, or of the final query."""
         if self.final_query is not None:
             return [FINAL_RESULT]
         return [query.name for query in self.workload]
@@ -80,7 +80,7 @@ class Job:
         return self.workload.batches(data, **self._options)
 
     def options(self) -> RunOptions:
-        """Return how its events are to be read, and what is asked of the run."""
+        """Return the options of the run."""
         from elsinore.runtime.request import RunRequest  # noqa: PLC0415 - loads Arrow
 
         return RunRequest(**self._options).options()
@@ -108,7 +108,7 @@ class Job:
 
     @property
     def reject_format(self) -> OutputFormat | None:
-        """The format of --rejects, told by its suffix; None without --rejects.
+        """The format of --rejects, by its suffix; None without --rejects.
 
         Raises ArgumentError for an unknown suffix.
         """
@@ -125,9 +125,9 @@ class Job:
         return rejects_form
 
     def check_places(self, workload: Path | None) -> None:
-        """Raise ArgumentError where a result or --rejects may not be written.
+        """Raise ArgumentError if a result or --rejects may not be written.
 
-        `workload` is the file of the queries, an input too, where there is one.
+        `workload` is the file of the queries, if any, which is an input, too.
         """
         places = []
         if self.out is not None:
@@ -138,11 +138,11 @@ class Job:
 
     @property
     def out_format(self) -> OutputFormat:
-        """What results under --out are written as."""
+        """The format of results under --out."""
         return self.form or "parquet"
 
     def place(self, query: str) -> Path:
-        """Return where a query's result is written under --out, or as it."""
+        """Return the path of a query's result: below --out, or --out itself."""
         assert self.out is not None
         if self.out_is_file:
             return self.out
@@ -150,7 +150,7 @@ class Job:
 
 
 def file_name(query: str) -> str:
-    """Return what the file of a query's result is called; letters of any language are kept.
+    """Return the file name of a query's result, which may have letters of any language.
 
     >>> file_name("größe 1/2")
     'größe 1%2F2'
@@ -167,7 +167,7 @@ def inputs_of(source: Source, workload: Path | None) -> list[Path]:
 def check_places(
     places: Sequence[tuple[Path, str]], inputs: Sequence[Path], *, overwrite: bool
 ) -> None:
-    """Raise ArgumentError where one of the places, each with its option, may not be written."""
+    """Raise ArgumentError if one of the paths, each with its option, may not be written."""
     from elsinore.runtime.destinations import (  # noqa: PLC0415 - loads Arrow
         Destination,
         check_destinations,

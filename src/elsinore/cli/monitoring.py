@@ -1,4 +1,4 @@
-"""How `elsinore stream` shows its progress: on the terminal, as a log, as metrics and as a page."""
+"""Showing the progress of `elsinore stream`: on the terminal, as a log, metrics and a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """What receives the progress and the results of a running stream."""
+    """Receives the progress and the results of a running stream."""
 
     monitor: StreamMonitor
     log: str
@@ -40,7 +40,7 @@ class Monitoring:
         return WatchedSink(sink, self.monitor)
 
     def progress(self, progress: StreamProgress) -> None:
-        """Show what a micro-batch did."""
+        """Show the progress of a micro-batch."""
         self.monitor.progress(progress)
         if self.log == "json":
             sys.stderr.write(json.dumps(progress.facts(), default=str) + "\n")
@@ -53,9 +53,9 @@ class Monitoring:
 
 @contextmanager
 def monitored(job: StreamJob) -> Iterator[Monitoring]:
-    """Serve what the job asks for while the block runs; say where.
+    """Serve metrics and the page during the block if requested; print their addresses.
 
-    Raises ArgumentError for an address that cannot be listened at.
+    Raises ArgumentError for an address that cannot be bound.
     """
     from elsinore import monitor as watch  # noqa: PLC0415 - loads Arrow
 
@@ -84,10 +84,10 @@ def monitored(job: StreamJob) -> Iterator[Monitoring]:
 
 
 def progress_table(monitor: StreamMonitor) -> Table:
-    """Return how the stream is after the last micro-batch, as a table of one row."""
+    """Return the state of the stream after the last micro-batch as a table of one row."""
     log, last = monitor.totals(), monitor.last()
-    shared = sum(one.shared for one in log.sharing)
-    bursts = sum(one.bursts for one in log.sharing)
+    shared = sum(counts.shared for counts in log.sharing)
+    bursts = sum(counts.bursts for counts in log.sharing)
     windows = [] if last is None else [n for n in last.open_windows.values() if n is not None]
     figures = {
         "events/s": f"{log.events_per_second():,.0f}",
@@ -108,7 +108,7 @@ def progress_table(monitor: StreamMonitor) -> Table:
 
 
 def progress_line(progress: StreamProgress) -> str:
-    """Return what a micro-batch did in one line."""
+    """Return the progress of a micro-batch as one line."""
     rate = progress.events / progress.seconds if progress.seconds else 0.0
     parts = [
         f"batch {progress.batch}",

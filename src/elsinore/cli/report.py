@@ -1,4 +1,4 @@
-"""`elsinore report`: pictures of which bursts were shared in a run, and the records behind them."""
+"""`elsinore report`: pictures and records of the bursts that were shared in a run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def report(
     granularity: GranularityOption = GranularityMode.auto,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draw which bursts were shared, and what was expected of it.
+    """Draw which bursts were shared, and the expected benefit.
 
     Runs in this process. Writes sharing.png and sharing.svg, and a row per burst to bursts.csv; of
     a few thousand events also the graphlets and snapshots of the windows with the longest burst
@@ -106,7 +106,7 @@ def report(
 
 
 def run_report(job: Job, out: Path) -> None:
-    """Run a job with its bursts recorded, draw them, and tell what was written.
+    """Run a job with its bursts recorded, draw them, and print what was written.
 
     Raises SetupError, before anything is run, where Matplotlib is missing, and InputError where no
     bursts could be shared.
@@ -147,7 +147,7 @@ def run_report(job: Job, out: Path) -> None:
 def _draw_graph(
     job: Job, statistics: Sequence[OperatorStatistics], kind: TimeKind, out: Path
 ) -> tuple[Path, ...]:
-    """Draw the graphlets of the longest burst that was shared; warn where there are none."""
+    """Draw the graphlets of the longest burst that was shared; warn if there are none."""
     from elsinore.report import draw_graph, graphlets_table, snapshots_table  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
     from elsinore.trends import TrendStatistics  # noqa: PLC0415 - engines load on first use
@@ -174,7 +174,7 @@ def _draw_graph(
 
 
 def _nothing(job: Job) -> str:
-    """Say that there are no bursts to draw, and why."""
+    """Return the message that there are no bursts to draw, with the reason."""
     from elsinore.trends.explain.shared_text import sharing_text  # noqa: PLC0415
     from elsinore.trends.kind import trend_units  # noqa: PLC0415 - engines load on first use
 

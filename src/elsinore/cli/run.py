@@ -38,9 +38,9 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
+    choice_option,
     destination,
     format_of_out,
-    one_of,
     output_format_of,
     read_workload,
     source_of,
@@ -91,7 +91,7 @@ def run(
             "--format",
             help="The format of results: under --out (default: its suffix, or parquet), "
             "otherwise on the standard output.",
-            **one_of(TableFormat),
+            **choice_option(TableFormat),
         ),
     ] = None,
     parts: Annotated[
@@ -102,7 +102,7 @@ def run(
         int, typer.Option("--limit", metavar="N", min=0, help="How many rows to print.")
     ] = SHOWN_ROWS,
     engine: Annotated[
-        Engine, typer.Option("--engine", help="Where to run.", **one_of(Engine))
+        Engine, typer.Option("--engine", help="Where to run.", **choice_option(Engine))
     ] = Engine.spark,
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")
@@ -118,7 +118,7 @@ def run(
             "--rejects",
             parser=destination,
             metavar="PATH",
-            help="Write events that cannot be used there, and go on.",
+            help="Write events that cannot be used there, and continue.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
@@ -129,9 +129,9 @@ def run(
         ScanMode,
         typer.Option(
             "--scan",
-            help="Who reads files on Spark: Spark, tasks with Arrow, or whichever is cheaper "
+            help="How files are read on Spark: by Spark, by tasks with Arrow, or the cheaper way "
             "(auto).",
-            **one_of(ScanMode),
+            **choice_option(ScanMode),
         ),
     ] = ScanMode.auto,
     threads: Annotated[
@@ -149,7 +149,7 @@ def run(
             "--combine",
             help="Whether Spark's tasks combine a key's events before the shuffle; auto: if it "
             "pays.",
-            **one_of(CombineMode),
+            **choice_option(CombineMode),
         ),
     ] = CombineMode.auto,
     end: Annotated[
@@ -158,7 +158,7 @@ def run(
             "--end",
             help="Whether more events may follow. open: print only results that are final at the "
             "last event's time, and how many windows were left open.",
-            **one_of(EndMode),
+            **choice_option(EndMode),
         ),
     ] = EndMode.closed,
     having: Annotated[
@@ -189,7 +189,7 @@ def run(
     there are rows and --fail-if-rows is given.
     """
     queries = read_workload(workload, query, exact=exact, python=python, params=param)
-    for warning in queries.warnings:  # planning, it also refuses what cannot run
+    for warning in queries.warnings:  # planning also raises errors of queries that cannot run
         warn(warning)
     condition, final_query = sql_over_results(having, then, [query.name for query in queries])
     names_in_rows = form is TableFormat.ndjson
@@ -235,8 +235,8 @@ def run(
     )
     if form is not None and not names_in_rows and out is None and results > 1:
         raise ArgumentError(
-            f"{results} results do not go into one standard output. Name a folder with --out, "
-            "use --format ndjson, which names the query in each row, or run one query."
+            f"Only one result can be written to the standard output, not {results}. Name a folder "
+            "with --out, use --format ndjson, which names the query in each row, or run one query."
         )
     job.check_places(workload)
     warn_without_effect(context, _without_effect(job, engine))
@@ -253,7 +253,7 @@ def run(
 
 
 def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
-    """Return the options that change nothing in such a run, each with why."""
+    """Return the options without effect in such a run, each with the reason."""
     reasons: dict[str, str] = {}
     if engine is Engine.local:
         reasons |= dict.fromkeys(["master", "scan", "combine"], "with --engine local")
@@ -262,7 +262,7 @@ def _without_effect(job: Job, engine: Engine) -> dict[str, str]:
     if job.source.format != "csv":
         reasons |= dict.fromkeys(["delimiter", "null", "text"], f"on events in {job.source.format}")
     if job.out is not None or job.form is not None:
-        reasons["limit"] = "where nothing is printed as a table"
+        reasons["limit"] = "if nothing is printed as a table"
     if job.out is None:
         reasons["parts"] = "without --out"
         if job.rejects is None:

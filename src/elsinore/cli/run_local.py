@@ -1,4 +1,4 @@
-"""A run in this process: a file of events in, a file per query out."""
+"""Running a job in this process: a file of events in, a file per query out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN_QUERIES = 12  # with open windows, in one line
 
 
 def run_local(job: Job) -> int:
-    """Run a job in this process and hand out its results; return how many rows there are."""
+    """Run a job in this process and output its results; return the number of rows."""
     reject_format = job.reject_format
     with steps(2) as bar:
         bar.begin("Reading events")
@@ -42,7 +42,7 @@ def run_local(job: Job) -> int:
         bar.done()
         bar.begin("Running the queries")
         begun = perf_counter()
-        rows = Found(job)
+        rows = ResultRows(job)
         check_sql_over_results(job, table)
         with explained(job, table), rows:
             results = rows.take(job.batches(table))
@@ -65,7 +65,7 @@ def run_local(job: Job) -> int:
         total = len(table)
     else:
         for name, answer in results.tables.items():
-            rows.tell(name, answer)
+            rows.print_outcome(name, answer)
         total = rows.total
     if job.stats:
         print_statistics(results.statistics, seconds)
@@ -95,7 +95,7 @@ def check_sql_over_results(job: Job, events: pa.Table) -> None:
 
 
 def say_open_windows(numbers: Mapping[str, int | None]) -> None:
-    """Say how many windows of each query an open stream left open, if there are any.
+    """Print the number of open windows of each query at the end of an open stream, if any.
 
     A number is None if it is unknown.
     """
@@ -108,17 +108,17 @@ def say_open_windows(numbers: Mapping[str, int | None]) -> None:
         say(f"Left open, as more events may follow: {listed(counts, SHOWN_QUERIES)}.")
 
 
-class Found(ExitStack):
+class ResultRows(ExitStack):
     """The rows of a run as they are found: written at once, or as many held as are shown.
 
-    What the standard output gets of several queries is held, as each query's rows stand together.
+    For the standard output, rows of several queries are buffered until each query is complete.
     """
 
     def __init__(self, job: Job) -> None:
         super().__init__()
         self._job = job
         self._writers: dict[str, Rows] = {}
-        self._held: dict[str, list[pa.Table]] = {}
+        self._buffered: dict[str, list[pa.Table]] = {}
         self._counts: dict[str, int] = {}
 
     def take(self, pieces: Generator[tuple[str, pa.Table], None, T]) -> T:
@@ -134,35 +134,35 @@ class Found(ExitStack):
             before = self._counts.get(name, 0)
             self._counts[name] = before + piece.num_rows
             if self._job.final_query is not None:
-                self._held.setdefault(name, []).append(piece)
+                self._buffered.setdefault(name, []).append(piece)
             elif self._job.out is not None:
                 self._writer(name).add(piece)
             elif self._job.form is not None or before < self._job.limit:
                 shown = None if self._job.form is not None else self._job.limit - before
-                self._held.setdefault(name, []).append(piece.slice(0, shown))
+                self._buffered.setdefault(name, []).append(piece.slice(0, shown))
 
     @property
     def total(self) -> int:
-        """How many rows there are in all results."""
+        """The number of rows of all results."""
         return sum(self._counts.values())
 
     def tables(self, empty: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-        """Return the rows of each query that were held; `empty` has a table for those without."""
+        """Return the buffered rows of each query; `empty` has tables for queries without rows."""
         return {
-            name: pa.concat_tables(self._held[name]) if name in self._held else table
+            name: pa.concat_tables(self._buffered[name]) if name in self._buffered else table
             for name, table in empty.items()
         }
 
-    def tell(self, name: str, empty: pa.Table) -> None:
-        """Say what became of a query's rows; `empty` is its table where there is none."""
+    def print_outcome(self, name: str, empty: pa.Table) -> None:
+        """Print a query's rows or where they were written; `empty` is its table without rows."""
         job, total = self._job, self._counts.get(name, 0)
         if job.out is not None and name in self._writers:
             typer.echo(f"{name}: {count(total, 'row')} written to {job.place(name)}")
         elif job.out is None and job.form is None:
-            waiting = self._held.get(name)
+            waiting = self._buffered.get(name)
             print_result(name, pa.concat_tables(waiting) if waiting else empty, total)
         else:
-            waiting = self._held.get(name)
+            waiting = self._buffered.get(name)
             hand_out(job, name, pa.concat_tables(waiting) if waiting else empty)
 
     def _writer(self, name: str) -> Rows:
@@ -177,7 +177,7 @@ class Found(ExitStack):
 
 
 def hand_out(job: Job, name: str, table: pa.Table) -> None:
-    """Write a result to its place or to the standard output, or print its first rows."""
+    """Write a result to its file or to the standard output, or print its first rows."""
     if job.out is not None:
         place = job.place(name)
         write = write_part if job.parts else write_table
@@ -200,14 +200,14 @@ def with_query_name(table: pa.Table, name: str) -> pa.Table:
     """
     if "query" in table.column_names:
         raise ArgumentError(
-            f"A column of {name} is called query, as --format ndjson calls the query's name. "
-            "Give it another name with AS."
+            f"A column of {name} is named query, as is the column that --format ndjson adds. "
+            "Rename it with AS."
         )
     return table.add_column(0, "query", pa.repeat(name, table.num_rows))
 
 
 def print_result(name: str, first: pa.Table, total: int) -> None:
-    """Print the first rows of a query's result, and how many there are."""
+    """Print the first rows of a query's result, and the number of rows."""
     columns = [shown_values(column) for column in first.columns]
     rows = list(zip(*columns, strict=True))
     print_table(name, first.column_names, rows, total, first.num_rows)

@@ -1,4 +1,4 @@
-"""A run on Spark: files of events in, a folder per query out."""
+"""Running a job on Spark: files of events in, a folder per query out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ except ImportError as error:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A query's result: how many rows, and those of them that were fetched, or where all are."""
+    """A query's result: the number of rows, and the fetched rows, or where all were written."""
 
     query: str
     rows: int
@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run returned beside rejected events."""
+    """The results of a run without rejected events."""
 
     answers: Sequence[Answer]
     warnings: tuple[str, ...]
@@ -85,7 +85,7 @@ class Outcome:
 
 
 def run_spark(job: Job, master: str) -> int:
-    """Run a job on Spark and hand out its results; return how many rows there are."""
+    """Run a job on Spark and output its results; return the number of rows."""
     reject_format = job.reject_format
     with steps(3 + len(job.result_names)) as bar:
         bar.begin("Starting Spark")
@@ -115,11 +115,11 @@ def run_spark(job: Job, master: str) -> int:
     for answer in outcome.answers:
         answer.tell(job)
     if job.stats:
-        _tell_statistics(outcome.statistics, seconds)
+        _print_statistics(outcome.statistics, seconds)
     return sum(answer.rows for answer in outcome.answers)
 
 
-def _tell_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float) -> None:
+def _print_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float) -> None:
     if statistics:
         print_statistics(statistics, seconds)
     else:
@@ -127,7 +127,7 @@ def _tell_statistics(statistics: tuple[OperatorStatistics, ...], seconds: float)
 
 
 def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
-    """Compute each query's result; return them and what there is to report.
+    """Compute each query's result; return the results and reports.
 
     Raises InputError with the first unusable events if there are any.
     """
@@ -142,11 +142,11 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
             if isinstance(frame_or_rows, pa.Table):
                 answers.append(answer_of_rows(job, name, frame_or_rows, order))
             else:
-                result = frame_or_rows.persist()  # computed once for all that is wanted of it
+                result = frame_or_rows.persist()  # computed once for counting, writing and printing
                 kept.append(result)
                 answers.append(answer_of(job, name, result, order))
             bar.done()
-        bar.begin("Looking at the types of events")
+        bar.begin("Reading the types of events")
         warnings = results.find_warnings()
         bar.done()
     except Exception as error:
@@ -200,7 +200,7 @@ def final_results(
 
 
 def analysed(option: str, make: Callable[[str], DataFrame], text: str) -> DataFrame:
-    """Return the frame that Spark makes of an option's SQL; ArgumentError if it does not fit."""
+    """Return the data frame of an option's SQL; ArgumentError if it does not fit."""
     try:
         return make(text)
     except AnalysisException as error:
@@ -210,9 +210,9 @@ def analysed(option: str, make: Callable[[str], DataFrame], text: str) -> DataFr
 
 
 def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:
-    """Return what may be a mistake in texts that queries compare by order, of the first events.
+    """Return warnings of texts that queries compare by order, from the first events.
 
-    The events are asked for only where there are such queries.
+    Events are only read if there are such queries.
     """
     meant = {*job.source.reading.texts, job.time}
     texts = [name for name, kind in frame.dtypes if kind == "string" and name not in meant]
@@ -225,14 +225,14 @@ def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:
 
 
 def overflow_report(error: Exception) -> str | None:
-    """Say that a condition cannot be computed, if that is what Spark failed of."""
+    """Return the message for a condition that overflowed, if that made Spark fail."""
     if "ARITHMETIC_OVERFLOW" not in str(error):
         return None
     return not_computed(OVERFLOW)
 
 
 def answer_of(job: Job, name: str, result: DataFrame, order: Sequence[str]) -> Answer:
-    """Write a result to its place, if there is one, and fetch what is to be printed, in order."""
+    """Write a result to its file, if there is one, and fetch the rows to print, in order."""
     if job.out is not None and job.parts:
         place = job.place(name)
         rows = write_parts(result, place, job.out_format, overwrite=job.overwrite)
@@ -245,7 +245,7 @@ def answer_of(job: Job, name: str, result: DataFrame, order: Sequence[str]) -> A
 
 
 def answer_of_rows(job: Job, name: str, rows: pa.Table, order: Sequence[str]) -> Answer:
-    """Write the rows of a result to their place, if there is one, and keep what is printed."""
+    """Write the rows of a result to their file, if there is one, and return those to print."""
     if order:
         keys = [(column, "ascending") for column in order]
         rows = rows.take(pc.sort_indices(rows.select(list(order)), keys))
@@ -259,7 +259,7 @@ def answer_of_rows(job: Job, name: str, rows: pa.Table, order: Sequence[str]) ->
 
 @contextmanager
 def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """Lend a session of Spark; one that is started for this is stopped again.
+    """Yield a session of Spark; one that is started here is stopped at the end.
 
     `config` adds Spark's own settings to one that is started.
     """
@@ -281,7 +281,7 @@ def session(master: str, config: Mapping[str, str] | None = None) -> Iterator[Sp
 
 
 def options_of(job: Job, frame: DataFrame) -> RunOptions:
-    """Return how Spark is to read a job's events; ArgumentError where they have no such time."""
+    """Return the options of a job for Spark; ArgumentError if the events have no such time."""
     from elsinore.spark.events import look_at_time, nanosecond_columns  # noqa: PLC0415
 
     options = job.options()

@@ -1,4 +1,4 @@
-"""A trial run over the first events, for what `explain` tells of sharing."""
+"""A trial run over the first events, for sharing in `explain`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from elsinore.runtime.times import to_microseconds
 
 
 def sampled(job: Job, table: pa.Table, most: int) -> Sample:
-    """Run a job over the first `most` events by time; return what was counted.
+    """Run a job over the first `most` events by time; return its statistics.
 
-    Events that cannot be used are passed over.
+    Unusable events are ignored.
     """
     first = first_events(job, table, most)
     results = job.workload.run(
@@ -33,7 +33,7 @@ def sampled(job: Job, table: pa.Table, most: int) -> Sample:
 
 
 def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
-    """Return the first `most` events by time, in the order they stand in."""
+    """Return the first `most` events by time, in their original order."""
     if table.num_rows <= most:
         return table
     micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)

@@ -1,4 +1,4 @@
-"""What `--stats` prints: a table of the operators, and what each kind adds to it."""
+"""Printing `--stats`: a table of the operators, and tables of each kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COUNTED = ("events", "matched", "classes", "totals", "state_bytes", "combined")
 
 
 def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -> None:
-    """Print what the operators of a run counted that took so many seconds."""
+    """Print the statistics of the operators of a run that took `seconds`."""
     rows = [
         [number, *(getattr(operator, name) for name in COUNTED)]
         for number, operator in enumerate(statistics, start=1)
@@ -34,7 +34,7 @@ def print_statistics(statistics: Sequence[OperatorStatistics], seconds: float) -
     ):
         typer.echo(f"No events were combined before the shuffle: {why}.")
     if spilled := sum(operator.spilled_bytes for operator in statistics):
-        typer.echo(f"{spilled / 1e6:,.1f} MB of events were brought in order on local disk.")
+        typer.echo(f"{spilled / 1e6:,.1f} MB of events were sorted on local disk.")
     for number, operator in enumerate(statistics, start=1):
         for detail in operator.details(seconds):
             plain_table(f"{detail.title}, operator {number}", detail.rows)

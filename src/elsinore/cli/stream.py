@@ -1,4 +1,4 @@
-"""`elsinore stream`: answer the queries of a workload over events as they come."""
+"""`elsinore stream`: answer the queries of a workload over arriving events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from elsinore.cli.arguments import (
     TypeOption,
     Unit,
     WorkloadFile,
-    one_of,
+    choice_option,
     read_workload,
 )
 from elsinore.cli.console import ArgumentError, reported, say, warn
@@ -29,7 +29,7 @@ from elsinore.cli.streaming import StreamJob
 
 
 class StreamFormat(StrEnum):
-    """What results are written as."""
+    """The format of results."""
 
     parquet = "parquet"
     csv = "csv"
@@ -37,7 +37,7 @@ class StreamFormat(StrEnum):
 
 
 class MessageFormat(StrEnum):
-    """What the messages of a topic are."""
+    """The format of a topic's messages."""
 
     json = "json"
     avro = "avro"
@@ -126,7 +126,7 @@ def stream(
         typer.Option(
             "--trigger",
             metavar="LENGTH|once",
-            help="How often a micro-batch begins; once: stop when all that is there was read.",
+            help="How often a micro-batch begins; once: stop when all available events are read.",
         ),
     ] = "1 second",
     end_on_idle: Annotated[
@@ -140,7 +140,9 @@ def stream(
     ] = None,
     form: Annotated[
         StreamFormat,
-        typer.Option("--format", help="The format of files of results.", **one_of(StreamFormat)),
+        typer.Option(
+            "--format", help="The format of files of results.", **choice_option(StreamFormat)
+        ),
     ] = StreamFormat.parquet,
     schema: Annotated[
         str | None,
@@ -152,11 +154,13 @@ def stream(
     ] = None,
     messages: Annotated[
         MessageFormat,
-        typer.Option("--messages", help="What a topic's messages are.", **one_of(MessageFormat)),
+        typer.Option(
+            "--messages", help="What a topic's messages are.", **choice_option(MessageFormat)
+        ),
     ] = MessageFormat.json,
     start: Annotated[
         Beginning,
-        typer.Option("--start", help="Where to begin to read a topic.", **one_of(Beginning)),
+        typer.Option("--start", help="Where to begin to read a topic.", **choice_option(Beginning)),
     ] = Beginning.earliest,
     kafka_option: Annotated[
         list[str] | None,
@@ -169,11 +173,11 @@ def stream(
     rejects: Annotated[
         str | None,
         typer.Option(
-            "--rejects", metavar="DIR", help="Write rejected and late events there, and go on."
+            "--rejects", metavar="DIR", help="Write rejected and late events there, and continue."
         ),
     ] = None,
     engine: Annotated[
-        Engine, typer.Option("--engine", help="Where to run.", **one_of(Engine))
+        Engine, typer.Option("--engine", help="Where to run.", **choice_option(Engine))
     ] = Engine.spark,
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master.")
@@ -189,7 +193,7 @@ def stream(
     sharing: SharingOption = SharingMode.dynamic,
     log: Annotated[
         LogFormat,
-        typer.Option("--log", help="How to show progress.", **one_of(LogFormat)),
+        typer.Option("--log", help="How to show progress.", **choice_option(LogFormat)),
     ] = LogFormat.text,
     metrics: Annotated[
         str | None,
@@ -208,7 +212,7 @@ def stream(
         ),
     ] = None,
 ) -> None:
-    """Run the queries of a workload over events as they come, until it is stopped.
+    """Run the queries of a workload over arriving events, until it is stopped.
 
     Results are written as soon as no event can change them, each once; the same command continues
     after a stop or a crash. Exit status: 0 if the stream ended or everything was read, 1 if it
@@ -293,6 +297,6 @@ def _refuse_inputs(source: str, out: str, rejects: str | None, checkpoint: Path)
             one, other = folders[first], folders[second]
             if one == other or one in other.parents or other in one.parents:
                 raise ArgumentError(
-                    f"{first} '{one}' and {second} '{other}' are in one another. Name folders that "
-                    "are apart: what is written would be read again, or overwritten."
+                    f"{first} '{one}' and {second} '{other}' are the same or nested. Name separate "
+                    "folders: files would be read again, or overwritten."
                 )

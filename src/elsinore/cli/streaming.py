@@ -1,4 +1,4 @@
-"""What both engines of `elsinore stream` share: the job and its places."""
+"""The job of `elsinore stream`, for both engines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StreamJob:
 
     @property
     def once(self) -> bool:
-        """Whether the stream stops when all that is there was read."""
+        """Whether the stream stops when all available events are read."""
         return self.trigger == ONCE
 
     @property
@@ -52,7 +52,7 @@ class StreamJob:
         return 0.0 if self.once else self.seconds("trigger", self.trigger) or 0.0
 
     def seconds(self, name: str, text: str | None) -> float | None:
-        """Return a length of time in seconds. Raises ArgumentError for what is none."""
+        """Return a duration in seconds. Raises ArgumentError for other text."""
         from elsinore.errors import InputError  # noqa: PLC0415
         from elsinore.runtime.live import seconds_of  # noqa: PLC0415 - loads engines
 
