@@ -28,7 +28,7 @@ def test_without_a_folder_nothing_is_compiled(
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
     done = CliRunner().invoke(app, ["compile"])
     assert done.exit_code == 2
-    assert "no folder to keep compiled kernels in" in done.stderr
+    assert "no folder for compiled kernels" in done.stderr
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -54,7 +54,7 @@ def test_an_error_of_such_a_query_points_into_it(folder: Path) -> None:
 def test_queries_come_from_one_place(folder: Path) -> None:
     both, neither = run("w.cep", "-q", QUERY), run()
     assert (both.exit_code, neither.exit_code) == (2, 2)
-    assert "queries in 'w.cep' and with -q" in both.stderr
+    assert "queries in 'w.cep' and in -q" in both.stderr
     assert "-q 'RETURN COUNT(*)" in neither.stderr
 
 

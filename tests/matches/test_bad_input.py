@@ -21,7 +21,11 @@ CASES = [
     ),
     (f"RETURN b.v {PATTERN}", "b.v", "say which is meant, as b[1].v or b[b.LEN].v"),
     (f"RETURN b[i].v {PATTERN}", "b[i].v", "'b' may be bound to several events"),
-    (f"RETURN a.v, SUM(b.v) {PATTERN}", "a.v", "in two queries, or write SUM(b[].v) for"),
+    (
+        f"RETURN a.v, SUM(b.v) {PATTERN}",
+        "a.v",
+        "Compute them in two queries, or write SUM(b[].v) for",
+    ),
     (
         f"RETURN COUNT(*), SUM(b[].v) {PATTERN}",
         "SUM(b[].v)",
@@ -37,7 +41,7 @@ CASES = [
     (f"RETURN MATCH_NUMBER() + 1 {PATTERN}", "MATCH_NUMBER()", "nothing is computed with it"),
     (f"RETURN MATCH_NUMBER(b) {PATTERN}", "MATCH_NUMBER(b)", "takes no argument"),
     (f"RETURN EVENT_IDS(b.v) {PATTERN}", "EVENT_IDS(b.v)", "the name of an attribute"),
-    (f"RETURN a.v {PATTERN} WHERE MATCH_NUMBER() < 3", "MATCH_NUMBER()", "stands in RETURN"),
+    (f"RETURN a.v {PATTERN} WHERE MATCH_NUMBER() < 3", "MATCH_NUMBER()", "use it in RETURN"),
     (f"RETURN DISTINCT COUNT(*) {PATTERN}", "RETURN DISTINCT COUNT(*)", "DISTINCT is for match"),
     (f"RETURN MEDIAN(b[].v) {PATTERN}", "MEDIAN(b[].v)", "no function 'MEDIAN'"),
     (f"RETURN a.v {PATTERN} WHERE b[].v > 1", "b[].v", "stands for several events"),

@@ -375,7 +375,7 @@ def test_an_interval_that_ends_before_it_begins_is_set_aside() -> None:
             "CONFIDENCE >= 0.5",
             "with time_interval=",
         ),
-        ("RETURN COUNT(*) PATTERN A+;", {}, "COUNT(*)", "for events with exact times"),
+        ("RETURN COUNT(*) PATTERN A+;", {}, "COUNT(*)", "This query needs exact times"),
         (
             "RETURN a.v PATTERN SEQ(A a, NOT SEQ(B b, NOT A x, B d), C c);",
             {},

@@ -99,7 +99,7 @@ def test_names_and_lists_are_not_empty() -> None:
     [
         (Sequence((A, Conjunction((B, C)))), "only be at the top"),
         (Kleene(A, 0, 0), "repeated 0 times"),
-        (Kleene(A, 3, 2), "{3,2} asks for more"),
+        (Kleene(A, 3, 2), "{3,2} has a minimum above"),
         (Sequence((A, Negation(B), Negation(C))), "write NOT (B b OR C c)"),
         (Sequence((Sequence((A, Negation(B))), Negation(C))), "NOTs side by side"),
         (Sequence((Sequence((A, Negation(B))), Sequence((Negation(C), D)))), "NOTs side by side"),
@@ -136,7 +136,7 @@ def test_a_pattern_matches_something(pattern: Pattern) -> None:
         (Kleene(C, 0, None), "Make at least one"),
         (Kleene(C, 0, 1), "Make at least one"),
         (Disjunction((B, Kleene(C, 0, 1))), "Make at least one"),
-        (Sequence((Negation(C),)), "NOT says what must not occur beside"),
+        (Sequence((Negation(C),)), "NOT excludes events between or beside"),
     ],
 )
 def test_what_is_under_not_matches_something(negative: Pattern, remedy: str) -> None:
@@ -198,7 +198,7 @@ def test_returned_values_exist() -> None:
     refused("no variable 'bb'. Did you mean 'b'?", returns=(ReturnItem(Attribute("bb", "x")),))
     under_not = Sequence((A, Negation(B), C))
     counted = ReturnItem(call("COUNT", Attribute("b", None)))
-    refused("stands under NOT", returns=(counted,), pattern=under_not)
+    refused("is under NOT", returns=(counted,), pattern=under_not)
     refused(
         "Did you mean 'group'", returns=(COUNT, ReturnItem(Column("grup"))), group_by=("group",)
     )

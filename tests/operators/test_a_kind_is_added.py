@@ -152,7 +152,7 @@ def test_a_query_that_no_kind_claims_is_refused_by_its_clause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(registry, "MODULES", ["elsinore.trends.kind"])
-    with pytest.raises(el.UnsupportedError, match="RETURN: no kind of query"):
+    with pytest.raises(el.UnsupportedError, match="RETURN: no registered kind of query"):
         plan_of("QUERY q RETURN a.v PATTERN SEQ(A a, B b)")
 
 

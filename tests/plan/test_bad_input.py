@@ -43,7 +43,7 @@ CASES = [
         "AND joins whole patterns",
         "it can only be at the top",
     ),
-    ("RETURN COUNT(*) PATTERN NOT A", (2, "NOT A"), "NOT stands only", "as a member of a SEQ"),
+    ("RETURN COUNT(*) PATTERN NOT A", (2, "NOT A"), "NOT can only", "be a member of a SEQ"),
     (
         "RETURN COUNT(*) PATTERN SEQ(NOT A)",
         (2, "SEQ(NOT A)"),
@@ -77,8 +77,8 @@ CASES = [
     (
         "RETURN COUNT(*) PATTERN A OR NOT B",
         (2, "NOT B"),
-        "NOT stands only",
-        "as a member of a SEQ",
+        "NOT can only",
+        "be a member of a SEQ",
     ),
     (
         "RETURN COUNT(*) PATTERN SEQ(A+, B, C) WHERE C.v > 3 AND C.v > A.v",
@@ -132,13 +132,13 @@ CASES = [
         "RETURN COUNT(*), SUM(A.v) AS s PATTERN A+ AND B+",
         (1, "SUM(A.v)"),
         "it returns COUNT(*) and LOG2(COUNT(*))",
-        "in a query of its own",
+        "in a separate query",
     ),
     (
         "RETURN COUNT(A) PATTERN A+ AND B+",
         (1, "COUNT(A)"),
         "it returns COUNT(*) and LOG2(COUNT(*))",
-        "in a query of its own",
+        "in a separate query",
     ),
     (
         "RETURN COUNT(*) PATTERN SEQ(A, B, C) WHERE A.v + B.v < C.v",

@@ -95,7 +95,7 @@ def test_only_parts_of_results_are_deleted_with_a_folder() -> None:
 
 
 def test_two_destinations_are_two_places() -> None:
-    with pytest.raises(OutputError, match="are one place"):
+    with pytest.raises(OutputError, match="are the same path"):
         check_destinations(
             [Destination(Path("q.csv"), "--out"), Destination(Path("days/../q.csv"), "--rejects")],
             [],

@@ -58,7 +58,7 @@ def test_what_came_meanwhile_is_not_replaced(tmp_path: Path, folder: bool) -> No
                 new.write_text("new")
             place.write_text("theirs")
 
-    with pytest.raises(OutputError, match="made while this run went on"):
+    with pytest.raises(OutputError, match="created during this run"):
         write()
     assert (place.read_text(), names(tmp_path)) == ("theirs", ["q.csv"])
 
@@ -210,6 +210,9 @@ def test_what_a_killed_process_set_aside_is_put_back(tmp_path: Path) -> None:
     (place / "part-0").write_text("old")
     killed(place)
     assert not place.exists()
-    with pytest.raises(OutputError, match="was killed had set it aside"), draft(place) as new:
+    with (
+        pytest.raises(OutputError, match="restored after a run that was killed"),
+        draft(place) as new,
+    ):
         new.write_text("new")
     assert (names(tmp_path), names(place)) == (["q.csv"], ["part-0"])

@@ -48,7 +48,7 @@ class ArgumentError(ElsinoreError):
 def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Convert errors of a command to a message on the standard error and an exit status.
 
-    The status is 2 for errors of queries and arguments, 1 for other failures. If the standard output
+    The status is 2 for errors of queries and arguments, 1 for other failures. If standard output
     is closed, the command ends silently with `CLOSED_PIPE`, like tools of the shell. The traceback
     of unexpected errors is shown only if the environment variable `DEBUG_VARIABLE` is set.
     """

@@ -385,7 +385,7 @@ def _readings(query: Clauses, matches: ex.Expression) -> str:
                 f"of its own, and there is no {beside} beside it. Write two queries for both."
             )
         case _:
-            return f"Write two queries{_of_each_match(query)}."
+            return f"Compute them in two queries{_of_each_match(query)}."
 
 
 def _of_each_match(query: Clauses) -> str:
