@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from elsinore.language import (
+        case,
         column,
         confidence,
         count,
@@ -70,6 +71,7 @@ __all__ = [
     "StateError",
     "UnsupportedError",
     "Workload",
+    "case",
     "column",
     "confidence",
     "count",

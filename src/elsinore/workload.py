@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
@@ -46,7 +46,7 @@ from elsinore.model.parameters import bound, parameters_of
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
-from elsinore.operators.planning import attributes_read, doubts
+from elsinore.operators.planning import columns_read, doubts
 from elsinore.plan import Granularity, Plan
 from elsinore.plan.modes import (
     CombineName,
@@ -127,18 +127,21 @@ class Workload:
         *,
         exact: bool = False,
         aggregates: Mapping[str, object] | None = None,
+        functions: Mapping[str, Callable[..., object]] | None = None,
         python: Sequence[str | ModuleType] = (),
     ) -> Workload:
         """Return the workload of a text; errors refer to it by `name`, such as its file's name.
 
         `exact` has the effect of `EXACT;` in the text. `aggregates` maps the names that queries
-        use to classes with `init`, `step` and `value`, or to objects of such classes. `python`
-        lists modules (or their names or files) whose objects the queries may name, aggregates by
-        the names of their classes; no other modules are imported, and no other code is run.
+        use to classes with `init`, `step` and `value`, or to objects of such classes. `functions`
+        maps the names that queries call to functions of Python, which say what they return
+        (docs/language.md). `python` lists modules (or their names or files) whose objects the
+        queries may name, aggregates by the names of their classes, functions by theirs; no other
+        modules are imported, and no other code is run.
         All errors of the text are raised at once. Raises SetupError if a module cannot be imported.
         """
         modules = Modules.from_arguments(python)
-        queries = parse_workload(text, name)
+        queries = parse_workload(text, name, _callable(modules, functions or {}))
         every = modules.aggregates() | dict(aggregates or {})
         made = cls(*queries, exact=exact or queries.exact, aggregates=every)
         made._source = Source(text, name)
@@ -595,21 +598,17 @@ class Workload:
             known = options.uncertainty
             columns = data.columns
             ready = self.planned(request.granularity, options.clock, columns, known)
-            from elsinore.runtime.fields import names_with_dots  # noqa: PLC0415 - as above
-            from elsinore.spark.fields import with_fields as with_fields_on_spark  # noqa: PLC0415
-
-            data = with_fields_on_spark(data, names_with_dots(self._queries))
             with self._pointing():
                 return spark_driver.run(ready, data, options)
         from elsinore.runtime.inputs import as_table, columns_to_convert, no_events  # noqa: PLC0415
 
         if isinstance(data, list) and not data:
-            data = no_events(attributes_read(first) or (), options)
+            data = no_events(columns_read(first) or (), options)
         if isinstance(data, str | Path):
             data, options = _read_place(data, request, options)
         few = None
         if not in_pieces and not self._lists_whole_events:
-            few = columns_to_convert(data, attributes_read(first), options)
+            few = columns_to_convert(data, columns_read(first), options)
         if few is None:
             return self._run_here(as_table(data), options, request, in_pieces=in_pieces)
         try:
@@ -626,13 +625,11 @@ class Workload:
     ) -> Any:
         """Run in this process."""
         from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
-        from elsinore.runtime.fields import names_with_dots, with_fields  # noqa: PLC0415 - as above
 
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names
         ready = self.planned(request.granularity, options.clock, columns, known)
-        table = with_fields(table, names_with_dots(self._queries))
         with self._pointing():
             return pieces(ready, table, options) if in_pieces else run(ready, table, options)
 
@@ -688,12 +685,14 @@ class Workload:
         `time` is the column of times; if it holds numbers, `time_unit` is their unit.
         """
         from elsinore.runtime.fields import (  # noqa: PLC0415 - Arrow loads on first use
-            names_with_dots,
-            schema_with_fields,
+            derived_names,
+            schema_with_derived,
         )
         from elsinore.runtime.schema import schema_of  # noqa: PLC0415
 
-        attributes = schema_of(schema_with_fields(schema, names_with_dots(self._queries)))
+        with self._pointing():
+            full_schema = schema_with_derived(schema, derived_names(self._queries))
+        attributes = schema_of(full_schema)
         kind = attributes.kind(time)
         units: dict[str, int] = {}
         if kind is not None and kind.is_numeric:
@@ -766,6 +765,21 @@ def _read_place(
 
         data = read_events(place, reject=reject, type_from=type_from)
     return data, replace(options, ragged_rows=tuple(ragged_rows))
+
+
+def _callable(
+    modules: Modules, functions: Mapping[str, Callable[..., object]]
+) -> dict[str, Callable[..., object]]:
+    """Return the functions of Python that queries may call, by their names in upper case."""
+    named = {name: f for name, f in modules.functions().items() if name not in functions}
+    if not named and not functions:
+        return {}
+    from elsinore.runtime.user_functions import (  # noqa: PLC0415 - loads Arrow
+        checked_functions,
+        saying_what_they_return,
+    )
+
+    return saying_what_they_return(named) | checked_functions(functions)
 
 
 def _columns(schema: Any) -> pa.Schema:

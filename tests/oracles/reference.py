@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from elsinore.errors import InputError, UnsupportedError
+from elsinore.language import column_name
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
@@ -23,7 +24,6 @@ from elsinore.model.expression import Attribute, Call, Column, Expression, Refer
 from elsinore.model.kinds import Strategy
 from elsinore.model.pattern import Pattern
 from elsinore.model.query import Query
-from elsinore.plan.aggregates import item_name
 
 LIMIT = 10**6  # trends of one group in one window; there are 2**n of n events
 
@@ -509,7 +509,7 @@ def _values(query: Query, parts: Sequence[_Part]) -> dict[str, Any] | None:
         return None
     values: dict[str, Any] = {}
     for item in query.returns:
-        name = item_name(item)
+        name = column_name(item)
         match item.expression:
             case Column():
                 continue
@@ -554,9 +554,9 @@ def _pair_values(
             case Column():
                 continue
             case Call("COUNT", ()):
-                values[item_name(item)] = count
+                values[column_name(item)] = count
             case Call("LOG2"):
-                values[item_name(item)] = math.log2(count)
+                values[column_name(item)] = math.log2(count)
             case _:
                 raise UnsupportedError("AND counts pairs of trends: RETURN COUNT(*).")
     return values

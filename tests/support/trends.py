@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from elsinore.automata import Symbol, glushkov
 from elsinore.errors import QueryError
+from elsinore.language import column_name
 from elsinore.model import (
     Attribute,
     Binary,
@@ -55,7 +56,6 @@ from elsinore.model.check import variables_named
 from elsinore.model.evaluate import is_true
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
-from elsinore.plan.aggregates import item_name
 from oracles.reference import ReferenceEvent
 
 
@@ -478,7 +478,7 @@ def column_names(query: Query) -> dict[str, str]:
     found = {name: name for name in query.group_by}
     for item in query.returns:
         if isinstance(item.expression, Column):
-            found[item.expression.name] = item_name(item)
+            found[item.expression.name] = column_name(item)
     return found
 
 

@@ -1,6 +1,7 @@
 """The query language: from text to nodes and back, and the same nodes from Python."""
 
 from elsinore.language.builder import (
+    case,
     column,
     confidence,
     count,
@@ -20,6 +21,7 @@ from elsinore.language.parser import parse_expression, parse_pattern, parse_quer
 from elsinore.language.render import column_name, render
 
 __all__ = [
+    "case",
     "column",
     "column_name",
     "confidence",

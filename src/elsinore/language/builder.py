@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -121,9 +122,34 @@ def log2_count() -> Term:
     return count().log2()
 
 
-def function(name: str, *arguments: Term | bool | float | str | None) -> Term:
-    """Return the call of an aggregate that the user defines, over `b.all.x` or `b.earlier.x`."""
-    return Term(Call(name.upper(), tuple(as_expression(argument) for argument in arguments)))
+def function(
+    name: str | Callable[..., object], *arguments: Term | bool | float | str | None
+) -> Term:
+    """Return the call of a function of Spark's SQL over attributes of one event.
+
+    Over `b.all.x` or `b.earlier.x` it may be an aggregate that the user defines. A function of
+    Python, in place of a name, is called for each event (docs/language.md).
+
+    >>> from elsinore.language import render
+    >>> render(function("substring", event("View", "V").page, 1, 3).node)
+    'SUBSTRING(V.page, 1, 3)'
+    """
+    called = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
+    python = None if isinstance(name, str) else name
+    given = tuple(as_expression(argument) for argument in arguments)
+    return Term(Call(called.upper(), given, function=python))
+
+
+def case(*branches: tuple[Term, object], otherwise: object = None) -> Term:
+    """Return the value of the first branch whose condition is true: `CASE WHEN ... END`.
+
+    >>> from elsinore.language import render
+    >>> trade = event("Trade", "T")
+    >>> render(case((trade.price > 100, "high"), otherwise="low").node)
+    "CASE WHEN T.price > 100 THEN 'high' ELSE 'low' END"
+    """
+    parts = [as_expression(part) for branch in branches for part in branch]
+    return Term(Call("CASE", (*parts, as_expression(otherwise))))
 
 
 def match_number() -> Term:

@@ -13,26 +13,28 @@ from elsinore.language.keywords import CLAUSES, OPERATOR_WORDS, RESERVED, neares
 from elsinore.model.kinds import Strategy
 
 VALUES = {"INT", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "PARAMETER"}
-COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE", "_IS", "_IN", "_LIKE", "_BETWEEN"}
+COMPARING_WORDS = {"_IS", "_IN", "_LIKE", "_BETWEEN", "ILIKE", "RLIKE"}
+COMPARISONS = {"EQ", "NE", "LT", "LE", "GT", "GE"} | COMPARING_WORDS
 ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 REPETITIONS = {"PLUS", "STAR", "QMARK", "_LBRACE"}
 NAMES = {"NAME", "QUOTED"}
+SIGNS = {"_LPAR", "_LSQB", "MINUS", "CASE"}  # that begin a value, too
 PATTERNS = NAMES | {"SEQ", "_LPAR"}
 
 # all of these; these go along; the word for them
 GROUPS: tuple[tuple[AbstractSet[str], AbstractSet[str], str], ...] = (
     (PATTERNS | {"_NOT"}, set(), "a pattern"),
-    (VALUES | {"_NOT"}, NAMES | {"_LPAR", "_LSQB", "MINUS"}, "a condition"),
-    ({"INT", "STRING", "STAR"}, VALUES | NAMES | {"_LPAR", "_LSQB", "MINUS", "_NOT"}, "a value"),
-    (VALUES | {"NAME"}, NAMES | {"_LPAR", "_LSQB", "MINUS"}, "a value"),
+    (VALUES | {"_NOT"}, NAMES | SIGNS, "a condition"),
+    ({"INT", "STRING", "STAR"}, VALUES | NAMES | SIGNS | {"_NOT"}, "a value"),
+    (VALUES | {"NAME"}, NAMES | SIGNS, "a value"),
     (VALUES, {"MINUS"}, "a number or a text"),
     ({"DOTS", "NAME"}, NAMES | {"INT", "MINUS", "_DOT", "DOTS"}, "i, i-1, 1, LEN or 1..i-1"),
     (REPETITIONS, {"_LSQB"}, "a repetition (+, *, ?, {2,5})"),
     (NAMES, set(), "a name"),
     ({"INT", "FLOAT"}, set(), "a number"),
     ({"INT"}, set(), "a whole number"),
-    (COMPARISONS - {"_IS", "_IN", "_LIKE", "_BETWEEN"}, COMPARISONS | {"_NOT"}, "a comparison"),
-    (ARITHMETIC, set(), "an arithmetic operator"),
+    (COMPARISONS - COMPARING_WORDS, COMPARISONS | {"_NOT", "_LSQB"}, "a comparison"),
+    (ARITHMETIC, {"_LSQB"}, "an arithmetic operator"),
 )
 SINGLE = {
     "_COMMA": "','",
@@ -74,6 +76,13 @@ SINGLE = {
     "_IS": "IS",
     "_IN": "IN",
     "_LIKE": "LIKE",
+    "ILIKE": "ILIKE",
+    "RLIKE": "RLIKE",
+    "CASE": "CASE",
+    "_WHEN": "WHEN",
+    "_THEN": "THEN",
+    "_ELSE": "ELSE",
+    "_END": "END",
     "_BETWEEN": "BETWEEN",
     "NULL": "NULL",
     "TRUE": "TRUE",
@@ -82,7 +91,7 @@ SINGLE = {
 TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ"): "<="}
 FOREIGN = {  # words of SQL and of other pattern languages
     "HAVING": "There is no HAVING: filter the result.",
-    "CASE": "There is no CASE: a condition has its parts joined by AND, OR and NOT.",
+    "CASE": "CASE is followed by WHEN and a condition: CASE WHEN x = 1 THEN 'one' END.",
     "DISTINCT": (
         "Aggregates take no DISTINCT, which only stands after RETURN: COUNT(T) counts an event "
         "once for each trend it is in."

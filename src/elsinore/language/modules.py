@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from elsinore.errors import QuerySemanticError, SetupError, Span, choices_text, did_you_mean, option
+from elsinore.model.expression import AGGREGATES, MATCH_FUNCTIONS, SCALARS
 
 PROTOCOL = ("init", "step", "value")  # what makes a class an aggregate
 
@@ -91,6 +92,23 @@ class Modules:
             if isinstance(value, type)
             and not name.startswith("_")
             and all(callable(getattr(value, method, None)) for method in PROTOCOL)
+        }
+
+    def functions(self) -> dict[str, Callable[..., object]]:
+        """Return the functions that queries may call, by their names.
+
+        They are those that the modules define, that say what they return, and whose names do not
+        begin with `_` and are not those of the language's own functions.
+        """
+        return {
+            name: value
+            for module in self.by_name.values()
+            for name, value in vars(module).items()
+            if isinstance(value, FunctionType)
+            and value.__module__ == module.__name__
+            and "return" in value.__annotations__
+            and not name.startswith("_")
+            and name.upper() not in AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys()
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -36,13 +36,18 @@ from elsinore.language.tokens import end_token, name_of, tokenize
 from elsinore.language.windows import window_of
 from elsinore.model import Expression, Pattern, PythonQuery, Query, Strategy, Window, Workload
 from elsinore.model import pattern as pt
+from elsinore.model.computed import with_functions
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.query import Form, FormInstance
 
 
 @without_garbage_collection()
-def parse_workload(text: str, name: str = "<query>") -> Workload:
+def parse_workload(
+    text: str, name: str = "<query>", functions: Mapping[str, Callable[..., object]] | None = None
+) -> Workload:
     """Return the queries of a text; `name` is what errors call the text, such as its file's name.
+
+    `functions` are those of Python that the queries may call, by their names in upper case.
 
     All errors of all queries are found in one go: a single one is raised as QuerySyntaxError or
     QuerySemanticError, several as InvalidWorkloadError in text order.
@@ -67,7 +72,7 @@ def parse_workload(text: str, name: str = "<query>") -> Workload:
         title = _title(statement)
         query_errors: list[QueryError] = []
         try:
-            query = _query(statement, query_errors, valid_forms, several=several)
+            query = _query(statement, query_errors, valid_forms, functions or {}, several=several)
         except RecursionError:
             query = None
             query_errors.append(
@@ -197,12 +202,14 @@ def _query(
     statement: Statement,
     errors: list[QueryError],
     valid_forms: dict[Hashable, Query],
+    functions: Mapping[str, Callable[..., object]],
     *,
     several: bool,
 ) -> Query | None:
     """Return the query of a statement; None, and its errors in `errors`, where there is none.
 
-    valid_forms: of the valid queries before it the first of each form, to which its own is added.
+    functions: of Python, by name. valid_forms: of the valid queries before it the first of each
+    form, to which its own is added.
     """
     clauses = read_clauses(statement)
     errors.extend(clauses.errors)
@@ -224,7 +231,7 @@ def _query(
     first = valid_forms.get(form.key)
     shared = first.form_instance.form if first and first.form_instance else Form()
     try:
-        query = _build(clauses, span, FormInstance(shared, form.names), first)
+        query = _build(clauses, span, FormInstance(shared, form.names), first, functions)
     except (QueryError, InvalidWorkloadError) as error:
         errors.extend(_each(error))
         return None
@@ -260,7 +267,13 @@ def _suppressing(length: Length) -> Window:
     return Window.from_microseconds(length.value, bare=bare, span=length.span, clause="SUPPRESS")
 
 
-def _build(clauses: Clauses, span: Span, alike: FormInstance, first: Query | None) -> Query:
+def _build(
+    clauses: Clauses,
+    span: Span,
+    alike: FormInstance,
+    first: Query | None,
+    functions: Mapping[str, Callable[..., object]],
+) -> Query:
     """Return a query; `first` is a valid one of the same form."""
     values = clauses.values
     condition = values.get("WHERE") or Condition((), ())
@@ -283,13 +296,18 @@ def _build(clauses: Clauses, span: Span, alike: FormInstance, first: Query | Non
     return Query(
         name=named.text if named else UNNAMED,
         returns=tuple(
-            replace(item, expression=with_shared_fields(item.expression, variables, shared))
+            replace(
+                item,
+                expression=with_functions(
+                    with_shared_fields(item.expression, variables, shared), functions
+                ),
+            )
             for item in values["RETURN"].items
         ),
         distinct=values["RETURN"].distinct,
         pattern=values["PATTERN"],
         equivalence=condition.equivalence,
-        where=condition.where,
+        where=tuple(with_functions(part, functions) for part in condition.where),
         strategy=values.get("STRATEGY", Strategy.ANY),
         group_by=group_by,
         window=window,

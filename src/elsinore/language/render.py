@@ -38,7 +38,8 @@ from elsinore.model import (
     Window,
     Workload,
 )
-from elsinore.model.expression import MATCH_FUNCTIONS
+from elsinore.model.computed import ComputedName
+from elsinore.model.expression import MATCH_FUNCTIONS, with_attributes
 
 REPETITIONS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
@@ -236,8 +237,20 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
             return level, render_duration(nanoseconds, 1_000)
         case Column(name):
             return Level.ATOM, render_name(name)
+        case Attribute(_, ComputedName() as name):
+            own = with_attributes(name.expression, lambda leaf: replace(node, name=leaf.name))
+            return _levelled(own, case)
         case Attribute():
             return Level.ATOM, _attribute(node)
+        case Call("CASE", arguments):
+            return Level.ATOM, _case(arguments, case)
+        case Call("CAST" | "TRY_CAST" as name, (operand, Literal(kind))):
+            return Level.ATOM, f"{case(name)}({_expression(operand, Level.OR, case)} AS {kind})"
+        case Call("RLIKE" | "ILIKE" as word, (operand, Literal() as pattern)):
+            return Level.COMPARISON, _matched(operand, word, pattern, case)
+        case Call("ELEMENT", (operand, index)):
+            parts = _expression(operand, Level.ATOM, case), _expression(index, Level.SUM, case)
+            return Level.ATOM, "{}[{}]".format(*parts)
         case Call(name, arguments):
             inside = ", ".join(_expression(argument, Level.OR, case) for argument in arguments)
             star = "*" if name == "COUNT" and not arguments else ""
@@ -269,6 +282,19 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
             on_left = tighter if level is Level.COMPARISON else level  # a < b < c is not allowed
             first, second = _expression(left, on_left, case), _expression(right, tighter, case)
             return level, f"{first} {operator.value} {second}"
+
+
+def _matched(operand: Expression, word: str, pattern: Literal, case: Callable[[str], str]) -> str:
+    texts = _expression(operand, Level.SUM, case), _expression(pattern, Level.ATOM, case)
+    return f"{texts[0]} {word} {texts[1]}"
+
+
+def _case(arguments: tuple[Expression, ...], case: Callable[[str], str]) -> str:
+    parts = [_expression(argument, Level.OR, case) for argument in arguments]
+    default = f"{case('ELSE')} {parts.pop()} " if len(parts) % 2 else ""
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    whens = " ".join(f"{case('WHEN')} {when} {case('THEN')} {then}" for when, then in pairs)
+    return f"{case('CASE')} {whens} {default}{case('END')}"
 
 
 def _in(

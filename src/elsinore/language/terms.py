@@ -118,6 +118,34 @@ class Term:
             raise QuerySemanticError(str(error)) from None
         return Term(Like(self.node, pattern))
 
+    def ilike(self, pattern: str) -> Term:
+        """Return whether a text is like a pattern (see `like`) in any case."""
+        return self._sql("ILIKE", pattern)
+
+    def rlike(self, expression: str) -> Term:
+        r"""Return whether a regular expression of Java is found in a text.
+
+        >>> from elsinore.language import render
+        >>> from elsinore.language.builder import event
+        >>> render(event("View", "V").page.rlike(r"^/shop/\d+").node)
+        "V.page RLIKE '^/shop/\\d+'"
+        """
+        return self._sql("RLIKE", expression)
+
+    def cast(self, kind: str) -> Term:
+        """Return the value in another type of Spark's SQL, such as "INT"; null if that fails.
+
+        >>> from elsinore.language import render
+        >>> from elsinore.language.builder import event
+        >>> render(event("View", "V").page.cast("INT").node)
+        'CAST(V.page AS INT)'
+        """
+        return self._sql("CAST", kind)
+
+    def element(self, index: int) -> Term:
+        """Return the element of a list at an index from 0; null if there is none."""
+        return self._sql("ELEMENT", index)
+
     def between(self, least: object, most: object) -> Term:
         """Return whether the value lies between two others, or is one of them."""
         return (self >= least) & (self <= most)
@@ -209,6 +237,9 @@ class Term:
     def alias(self, name: str) -> ReturnItem:
         """Return the column of this name, for `select`."""
         return ReturnItem(self.node, name)
+
+    def _sql(self, name: str, argument: object) -> Term:
+        return Term(Call(name, (self.node, as_expression(argument))))
 
     def _call(self, name: str) -> Term:
         return Term(Call(name, (self.node,)))

@@ -114,6 +114,8 @@ def _read_tokens(text: str, position: int, tokens: list[Token]) -> int:
             kind = SIGNS[value]
         elif kind in {"WORD", "GROUP_BY"}:
             kind = _kind_of_word(kind, value, tokens)
+            if kind == "NAME" and value.upper() in _SQL_WORDS:
+                kind = _kind_of_sql_word(value.upper(), text, stop, tokens)
             if kind == "CONFIDENCE" and OPENING.match(text, stop):
                 kind = "NAME"  # CONFIDENCE() is a value of a match, CONFIDENCE >= 0.9 a clause
         tokens.append(_token(kind, value, start, stop))
@@ -155,6 +157,29 @@ def _kind_of_word(kind: str, value: str, before: list[Token]) -> str:
         return kind
     clause = _WORDS.get(value.upper(), "NAME")
     return "NAME" if clause == "FROM" and not _begins_from(before) else clause
+
+
+_SQL_WORDS = frozenset({"CASE", "WHEN", "THEN", "ELSE", "END", "ILIKE", "RLIKE", "REGEXP"})
+_WHEN = re.compile(r"\s+WHEN\b", re.IGNORECASE)
+_TEXT = re.compile(r"\s*['\:]")
+_END_OF_VALUE = frozenset({"NAME", "QUOTED", "_RPAR", "_RSQB", "_NOT", "STRING", "_END"})
+
+
+def _kind_of_sql_word(word: str, text: str, stop: int, before: list[Token]) -> str:
+    """Return the kind of a word that is SQL's at some places, and a name at all others.
+
+    That is CASE before WHEN, the words of an open CASE, and RLIKE between a value and a text.
+    """
+    previous = before[-1].type if before else None
+    if previous in {"_DOT", "_COLON", "_AS", "QUERY"}:
+        return "NAME"
+    if word == "CASE":
+        return "CASE" if _WHEN.match(text, stop) else "NAME"
+    if word in {"ILIKE", "RLIKE", "REGEXP"}:
+        is_operator = previous in _END_OF_VALUE and _TEXT.match(text, stop)
+        return {"REGEXP": "RLIKE"}.get(word, word) if is_operator else "NAME"
+    opened = sum((token.type == "CASE") - (token.type == "_END") for token in before)
+    return f"_{word}" if opened > 0 else "NAME"
 
 
 def _begins_from(before: list[Token]) -> bool:

@@ -64,6 +64,7 @@ from elsinore.model import (
     Sequence,
     Strategy,
 )
+from elsinore.model.computed import CASE, CAST, ELEMENT, TRY_CAST
 from elsinore.model.expression import AGGREGATES, MOST_POSITIONS, conjuncts, like_regex
 
 INDEXES = {
@@ -298,6 +299,13 @@ class ToNodes:
     def not_like(self, place: Span, items: Items[Any]) -> Not:
         return Not(self.like(place, items), place)
 
+    def matched(self, place: Span, items: Items[Any]) -> Call:
+        operand, word, pattern = items
+        return Call(word.type, (expression_of(operand), expression_of(pattern)), place)
+
+    def not_matched(self, place: Span, items: Items[Any]) -> Not:
+        return Not(self.matched(place, items), place)
+
     def between(self, place: Span, items: Items[Any]) -> Binary:
         value, least, most = (expression_of(item) for item in items)
         above = Binary(Operator.GE, value, least, place)
@@ -386,6 +394,28 @@ class ToNodes:
                 for argument in arguments
             )
         return Call(name, arguments, place)
+
+    def case(self, place: Span, items: Items[Any]) -> Call:
+        return Call(CASE, tuple(map(expression_of, items[1:])), place)
+
+    def type(self, place: Span, items: Items[Any]) -> Literal:
+        name, *sizes = items
+        sizes_text = f"({', '.join(map(str, sizes))})" if sizes else ""
+        return Literal(f"{name.text.upper()}{sizes_text}", place)
+
+    def cast(self, place: Span, items: Items[Any]) -> Call:
+        called, operand, kind = items
+        name = called.text.upper()
+        if name not in {CAST, TRY_CAST}:
+            raise QuerySyntaxError(
+                f"AS stands in CAST(x AS type) and after a column of RETURN, not in {name}(...).",
+                span=place,
+                choices=(CAST, TRY_CAST),
+            )
+        return Call(name, (expression_of(operand), kind), place)
+
+    def element(self, place: Span, items: Items[Any]) -> Call:
+        return Call(ELEMENT, (expression_of(items[0]), expression_of(items[1])), place)
 
     def group(self, place: Span, items: Items[Any]) -> Expression:
         return replace(expression_of(items[0]), span=place)

@@ -34,6 +34,7 @@ from elsinore.plan import Plan, Unit
 from elsinore.plan.modes import End
 from elsinore.runtime.chunks import in_one_piece, plain
 from elsinore.runtime.classify import type_places
+from elsinore.runtime.fields import derived_names, schema_with_derived, with_derived
 from elsinore.runtime.guessed import guess_again
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.keys import NumberedKeys
@@ -135,7 +136,8 @@ def pieces(plan: Plan, data: object, options: RunOptions) -> Pieces:
 def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) -> Pieces:
     retain_freed_memory()
     table, no_events, unusable = guess_again(as_table(data), options)
-    schema = schema_with_numbers(table, options.time)
+    derived = derived_names(plan.workload)
+    schema = schema_with_derived(schema_with_numbers(table, options.time), derived)
     bind(plan.workload, schema_of(schema).with_ticks(dict(options.clock.numeric_times)))
     if unusable is not None:
         raise unusable
@@ -148,6 +150,7 @@ def _running(plan: Plan, data: object, options: RunOptions, *, in_pieces: bool) 
     carried = (name for unit in plan.units for name in unit.attributes)
     read = itertools.chain((options.time, options.type), carried)
     stream, rejected = prepare(in_one_piece(table, read, threads), options, threads)
+    stream = replace(stream, table=with_derived(stream.table, derived))
     if is_open and len(stream.times):
         options = replace(options, last_time=int(stream.times[-1]))
     tables: dict[int, pa.Table] = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from elsinore.errors import QuerySemanticError, UnsupportedError
-from elsinore.language import render
+from elsinore.language import column_name, render
 from elsinore.matches.aggregates import no_function
 from elsinore.matches.registers import RegisterKind, Registers, Slot, aggregate_of, over
 from elsinore.matches.registers import slot_attribute as slotted
@@ -99,23 +99,6 @@ def is_windowed(query: Query) -> bool:
     return query.window is not None and query.window.slide is not None
 
 
-def item_name(item: ReturnItem) -> str:
-    """Return a column's name: its alias, or its text with functions in lower case.
-
-    >>> item_name(ReturnItem(Call("AVG", (Attribute("b", "v", Reference.ALL),))))
-    'avg(b[].v)'
-    """
-    if item.alias is not None:
-        return item.alias
-    if isinstance(item.expression, ex.Column):
-        return item.expression.name
-    text = render(item.expression)
-    for node in ex.walk(item.expression):
-        if isinstance(node, Call):
-            text = text.replace(f"{node.name}(", f"{node.name.lower()}(")
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """What an item of RETURN is read in."""
@@ -138,7 +121,7 @@ class _Scope:
 def _column(
     query: Query, item: ReturnItem, registers: Registers, attributes: tuple[str, ...]
 ) -> Column:
-    name, scope = item_name(item), _Scope(query, item, registers)
+    name, scope = column_name(item), _Scope(query, item, registers)
     match item.expression:
         case ex.Column(attribute):
             every = tuple(sorted(scope.positive))

@@ -24,6 +24,7 @@ from elsinore.model.expression import (
 )
 from elsinore.model.kinds import Kind, Strategy
 from elsinore.model.schema import AttributeKind
+from elsinore.model.sql_functions import SQL_FUNCTIONS
 from elsinore.model.types import mistakes
 
 PREFIX_REFERENCES = frozenset(
@@ -321,7 +322,8 @@ def _functions_known(
                 )
                 yield _error(query, message, node.span)
                 continue
-            near = did_you_mean(_SYNONYMS.get(node.name, node.name), names)
+            known = [*names, *(name.upper() for name in sorted(SQL_FUNCTIONS))]
+            near = did_you_mean(_SYNONYMS.get(node.name, node.name), known)
             hint = _user_aggregate_hint(node.name, read) if in_return and not near else ""
             yield _error(
                 query,

@@ -196,12 +196,14 @@ class Like:
 class Call:
     """A scalar function or an aggregate over a variable's events: `ABS(x)`, `AVG(b[].val)`.
 
-    `name` is in upper case. The argument of `COUNT(*)` is no argument.
+    `name` is in upper case. The argument of `COUNT(*)` is no argument. function: of Python, if the
+    user has registered one by this name.
     """
 
     name: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    function: Callable[..., object] | None = field(default=None, compare=False, repr=False)
 
 
 Constant = Literal | Duration
@@ -306,8 +308,9 @@ def with_attributes(expression: Expression, put: Callable[[Attribute], Expressio
             return Like(with_attributes(operand, put), pattern)
         case Binary(operator, left, right):
             return Binary(operator, with_attributes(left, put), with_attributes(right, put))
-        case Call(name, arguments):
-            return Call(name, tuple(with_attributes(argument, put) for argument in arguments))
+        case Call(arguments=arguments):
+            put_in = tuple(with_attributes(argument, put) for argument in arguments)
+            return replace(expression, arguments=put_in, span=None)
         case _:
             return expression
 

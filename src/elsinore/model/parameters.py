@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
+from elsinore.model.computed import ComputedName
 from elsinore.model.expression import (
+    Attribute,
     Constant,
     Expression,
     InList,
@@ -48,6 +50,8 @@ def _literals(expression: Expression) -> Iterator[Literal]:
     for node in walk(expression):
         if isinstance(node, Literal):
             yield node
+        elif isinstance(node, Attribute) and isinstance(node.name, ComputedName):
+            yield from _literals(node.name.expression)
         elif isinstance(node, InList):
             yield from (choice for choice in node.choices if isinstance(choice, Literal))
 
@@ -55,6 +59,8 @@ def _literals(expression: Expression) -> Iterator[Literal]:
 def _bound(node: Expression, values: Mapping[str, Constant]) -> Expression:
     if isinstance(node, Literal):
         return _value(node, values)
+    if isinstance(node, Attribute) and isinstance(node.name, ComputedName):
+        return replace(node, name=ComputedName.of(_bound(node.name.expression, values)))
     if isinstance(node, InList):
         choices = tuple(cast("Literal", _value(choice, values)) for choice in node.choices)
         return replace(node, operand=_bound(node.operand, values), choices=choices)

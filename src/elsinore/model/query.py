@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from types import ModuleType
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from elsinore.errors import (
 )
 from elsinore.model.check import check_query, query_kind
 from elsinore.model.clauses import Clauses, ReturnItem
+from elsinore.model.computed import with_computed
 from elsinore.model.expression import conjuncts
 from elsinore.model.kinds import Kind
 from elsinore.model.pattern import Pattern, Sequence
@@ -51,8 +52,16 @@ class Query(Clauses):
 
     def __post_init__(self, is_valid: bool, instance_of: FormInstance | None) -> None:
         object.__setattr__(self, "form_instance", instance_of)
-        conjuncts_of_all = (part for predicate in self.where for part in conjuncts(predicate))
-        object.__setattr__(self, "where", tuple(conjuncts_of_all))
+        errors: list[QueryError] = []
+        where = tuple(part for predicate in self.where for part in conjuncts(predicate))
+        where = tuple(with_computed(part, self.name, errors) for part in where)
+        object.__setattr__(self, "where", where)
+        returns = tuple(
+            replace(item, expression=with_computed(item.expression, self.name, errors))
+            for item in self.returns
+        )
+        object.__setattr__(self, "returns", returns)
+        raise_errors(errors)
         if not is_valid:
             raise_errors(check_query(self))
 

@@ -14,6 +14,7 @@ from elsinore.errors import (
     called,
     raise_errors,
 )
+from elsinore.model.computed import columns_of
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Form, Query, Workload
@@ -105,11 +106,15 @@ def gathered(plan: Plan, sharing: Sharing, *, record: bool) -> Plan:
     return replace(plan, units=tuple(by_place[place] for place in sorted(by_place)))
 
 
-def attributes_read(plan: Plan) -> frozenset[str] | None:
-    """Return the attributes that a plan's units read; None if that is not known yet."""
+def columns_read(plan: Plan) -> frozenset[str] | None:
+    """Return the attributes of events that a plan's units read; None if that is not known yet.
+
+    Of values that SQL computes these are what they are computed of.
+    """
     if not all(kind_in(unit.kind).knows_attributes(unit) for unit in plan.units):
         return None
-    return frozenset(name for unit in plan.units for name in unit.attributes)
+    names = {name for unit in plan.units for name in unit.attributes}
+    return frozenset(column for name in names for column in columns_of(name))
 
 
 def _must_be_certain(query: Query) -> QueryError:

@@ -21,9 +21,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from elsinore.errors import QuerySemanticError
+from elsinore.language import column_name
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
-from elsinore.model.clauses import ReturnItem
 from elsinore.model.expression import SPREADS, Attribute, Call, Column
 from elsinore.model.query import Query
 from elsinore.model.window import Window
@@ -180,28 +180,6 @@ class Aggregation:
         return tuple(spreads)
 
 
-def item_name(item: ReturnItem) -> str:
-    """Return a column's name: its alias, or its text with the function in lower case.
-
-    >>> item_name(ReturnItem(Call("SUM", (Attribute("T", "duration"),))))
-    'sum(T.duration)'
-    """
-    if item.alias is not None:
-        return item.alias
-    match item.expression:
-        case Column(name):
-            return name
-        case Call(name, ()):
-            return f"{name.lower()}(*)"
-        case Call(name, (Attribute(variable, attribute),)):
-            inner = variable if attribute is None else f"{variable}.{attribute}"
-            return f"{name.lower()}({inner})"
-        case Call(name, (inner,)):
-            return f"{name.lower()}({item_name(ReturnItem(inner))})"
-        case _:
-            raise TypeError(f"not a column of a trend query: {item.expression}")
-
-
 def aggregation(query: Query) -> Aggregation:
     """Work out the fields and columns of a trend query.
 
@@ -224,7 +202,7 @@ def aggregation(query: Query) -> Aggregation:
         return place.index(wanted)
 
     for item in query.returns:
-        name = item_name(item)
+        name = column_name(item)
         match item.expression:
             case Column():
                 continue

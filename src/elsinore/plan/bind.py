@@ -13,6 +13,7 @@ from elsinore.errors import (
 )
 from elsinore.model import expression as ex
 from elsinore.model.comparable import no_key
+from elsinore.model.computed import columns_of
 from elsinore.model.expression import Call
 from elsinore.model.query import Query
 from elsinore.model.schema import AttributeKind, Schema
@@ -48,9 +49,12 @@ def query_errors(query: Query, schema: Schema) -> Iterator[QueryError]:
     for expression in query.expressions:
         known = True
         for attribute in ex.attributes(expression):
-            if attribute.name is not None and schema.kind(attribute.name) is None:
-                known = False
-                yield _unknown(query, attribute.name, attribute.variable, attribute.span, schema)
+            if attribute.name is None or schema.kind(attribute.name) is not None:
+                continue
+            known = False
+            for name in columns_of(attribute.name):
+                if schema.kind(name) is None:
+                    yield _unknown(query, name, attribute.variable, attribute.span, schema)
         if known:
             wanted = AttributeKind.BOOLEAN if expression in query.where else None
             for mistake in mistakes(expression, kinds, wanted):

@@ -1,21 +1,33 @@
-"""Fields of structs as attributes: `e.user.id` reads field `id` of column `user`.
+"""Attributes that are no columns of the events: fields of structs, and what SQL computes.
 
-They become columns before a run, unless there is a column of the dotted name.
+A query names fields with dots: `e.user.id` reads field `id` of column `user`. They become columns
+of their own before a run, unless there is a column of that name; so do values that SQL computes
+(`model.computed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.errors import InputError
 from elsinore.model import expression as ex
+from elsinore.model.computed import ComputedName, columns_of
+from elsinore.model.expression import Expression
 from elsinore.model.query import Form, Query
+from elsinore.model.spark_sql import quoted_column, spark_sql
+from elsinore.runtime.user_functions import Function, apply
+
+FUNCTION = "__function_"  # what the columns with results of functions begin with
 
 
-def names_with_dots(queries: Iterable[Query]) -> tuple[str, ...]:
-    """Return the attributes with a dot in their names that queries read, each once."""
+def derived_names(queries: Iterable[Query]) -> tuple[str, ...]:
+    """Return the attributes that queries read, and that may be no columns, each once.
+
+    These are names with a dot, and then computed ones (`ComputedName`).
+    """
     names: dict[str, None] = {}
     forms: set[Form] = set()  # whose queries read the same attributes
     for query in queries:
@@ -28,7 +40,9 @@ def names_with_dots(queries: Iterable[Query]) -> tuple[str, ...]:
             for node in ex.walk(expression):
                 if isinstance(node, ex.Attribute | ex.Column) and node.name is not None:
                     names[node.name] = None
-    return tuple(name for name in names if "." in name)
+    computed = [name for name in names if isinstance(name, ComputedName)]
+    read = dict.fromkeys(read for name in names for read in columns_of(name))
+    return (*(name for name in read if "." in name), *computed)
 
 
 def fields_of(schema: pa.Schema, names: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -63,21 +77,82 @@ def _path(kind: pa.DataType, parts: list[str]) -> tuple[str, ...] | None:
     return None
 
 
-def with_fields(table: pa.Table, names: Collection[str]) -> pa.Table:
-    """Return a table with a column for each name that is a field of one of its structs.
+def computable(names: Iterable[str], columns: Collection[str]) -> list[ComputedName]:
+    """Return the computed names among some whose attributes are all there."""
+    there = set(columns)
+    return [
+        name
+        for name in names
+        if isinstance(name, ComputedName) and there.issuperset(columns_of(name))
+    ]
 
-    A field of a null struct is null.
+
+def computed_text(expression: Expression) -> str:
+    """Return what SQL computes, in Spark's SQL over columns.
+
+    >>> from elsinore.model.expression import Call
+    >>> computed_text(Call("UPPER", (ex.Attribute("", "user.id"),)))
+    'upper(`user.id`)'
+    """
+    return spark_sql(expression, quoted_column)
+
+
+def without_functions(
+    expression: Expression, call: Callable[[Function, list[Expression]], str]
+) -> Expression:
+    """Return an expression with columns in place of the functions that the user has registered.
+
+    `call` computes one of them, of arguments without such functions, and returns its column's name.
+    """
+    parts = [without_functions(part, call) for part in ex.children(expression)]
+    if isinstance(expression, ex.Call) and expression.function is not None:
+        name = call(expression.function, parts)
+        return ex.Attribute("", name, span=expression.span)
+    return ex.with_children(expression, tuple(parts))
+
+
+def with_derived(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """Return a table with a column for each name that is a field of a struct, or is computed.
+
+    A field of a null struct is null. What SQL computes of a column that there is not is left out.
+    Raises QuerySemanticError for SQL that is not computed in process.
 
     >>> table = pa.table({"user": [{"id": 7}, None]})
-    >>> with_fields(table, ["user.id"])["user.id"].to_pylist()
+    >>> with_derived(table, ["user.id"])["user.id"].to_pylist()
     [7, None]
     """
     for name, path in fields_of(table.schema, names).items():
         column, *inner = path
         table = table.append_column(name, pc.struct_field(table.column(column), inner))
+    computed = computable(names, table.column_names)
+    if not computed:
+        return table
+    taken = set(computed).intersection(table.column_names)
+    if taken:
+        raise name_taken(min(taken))
+    from elsinore.runtime.sql.evaluation import evaluate_all  # noqa: PLC0415 - DuckDB, where needed
+
+    beside = table  # with the results of functions
+
+    def call(function: Function, arguments: list[Expression]) -> str:
+        nonlocal beside
+        columns = evaluate_all(dict(enumerate(arguments)), beside)
+        name = f"{FUNCTION}{beside.num_columns}"
+        result = apply(function, list(columns.values()), beside.num_rows)
+        beside = beside.append_column(name, result)
+        return name
+
+    expressions = {str(name): without_functions(name.expression, call) for name in computed}
+    for computed_name, column in evaluate_all(expressions, beside).items():
+        table = table.append_column(computed_name, column)
     return table
 
 
-def schema_with_fields(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
-    """Return the schema of `with_fields`."""
-    return with_fields(schema.empty_table(), names).schema
+def name_taken(name: str) -> InputError:
+    """Return the error for events with a column that has the name of a computed value."""
+    return InputError(f"The events have a column '{name}', which a query computes. Rename it.")
+
+
+def schema_with_derived(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Return the schema of `with_derived`."""
+    return with_derived(schema.empty_table(), names).schema

@@ -23,6 +23,7 @@ from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
 from elsinore.plan.classes import EXACT_DOUBLES
 from elsinore.plan.modes import HIGH, LAW, End
+from elsinore.runtime.fields import derived_names
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reason_column
 from elsinore.runtime.result import Result
@@ -51,6 +52,7 @@ from elsinore.spark.events import (
     with_numbers,
 )
 from elsinore.spark.expressions import quoted
+from elsinore.spark.fields import with_derived
 from elsinore.spark.guessed import guess_again
 from elsinore.spark.passes import Pass, operator_options
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
@@ -76,7 +78,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     """
     all_events = frame
     frame, unusable = guess_again(frame, options)
-    frame = with_numbers(frame, options)
+    frame = with_derived(with_numbers(frame, options), derived_names(plan.workload))
     bind(plan.workload, schema_of(frame).with_ticks(dict(options.clock.numeric_times)))
     if unusable is not None:
         raise unusable

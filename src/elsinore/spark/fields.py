@@ -1,19 +1,39 @@
-"""Fields of structs as columns, on Spark (see `elsinore.runtime.fields`)."""
+"""Fields of structs and what SQL computes as columns, on Spark (`elsinore.runtime.fields`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection
+from typing import Any
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-from elsinore.runtime.fields import fields_of
-from elsinore.spark.expressions import quoted
+from elsinore.errors import QuerySemanticError
+from elsinore.model.expression import Attribute, Expression
+from elsinore.runtime.fields import (
+    FUNCTION,
+    computable,
+    computed_text,
+    fields_of,
+    name_taken,
+    without_functions,
+)
+from elsinore.runtime.user_functions import Function, apply, result_type
+from elsinore.spark.expressions import quoted, tried
+from elsinore.spark.quiet import first_line, silenced
+from elsinore.spark.workers import ship_by_value
 
 
-def with_fields(frame: DataFrame, names: Collection[str]) -> DataFrame:
-    """Return a frame with a column for each name that is a field of one of its structs."""
+def with_derived(frame: DataFrame, names: Collection[str]) -> DataFrame:
+    """Return a frame with a column for each name that is a field of a struct, or is computed.
+
+    What SQL computes of a column that there is not is left out.
+    """
     if not names:
         return frame
     structs = frame.select(
@@ -21,4 +41,48 @@ def with_fields(frame: DataFrame, names: Collection[str]) -> DataFrame:
     )
     paths = fields_of(to_arrow_schema(structs.schema), set(names).difference(frame.columns))
     columns = {name: F.col(".".join(map(quoted, path))) for name, path in paths.items()}
-    return frame.withColumns(columns) if columns else frame
+    frame = frame.withColumns(columns) if columns else frame
+    computed = computable(names, frame.columns)
+    clash = set(computed).intersection(frame.columns)
+    if clash:
+        raise name_taken(min(clash))
+
+    def call(function: Function, arguments: list[Expression]) -> str:
+        nonlocal frame
+        result = f"{FUNCTION}{len(frame.columns)}"
+        given = [_column(frame, argument) for argument in arguments]
+        frame = frame.withColumn(result, _over_columns(function)(*given))
+        return result
+
+    for name in computed:
+        expression = without_functions(name.expression, call)
+        frame = frame.withColumn(name, _column(frame, expression))
+    return frame
+
+
+def _column(frame: DataFrame, expression: Expression) -> Column:
+    """Return what SQL computes, null where it fails."""
+    if isinstance(expression, Attribute) and expression.name is not None:
+        return F.col(quoted(expression.name))
+    try:
+        with silenced():
+            column = tried(F.expr(computed_text(expression)))
+            _ = frame.select(column).schema  # what does not fit is refused here
+    except AnalysisException as error:
+        raise QuerySemanticError(
+            f"Spark does not compute this: {first_line(error)}",
+            span=getattr(expression, "span", None),
+        ) from error
+    return column
+
+
+def _over_columns(function: Function) -> Callable[..., Column]:
+    """Return a function of columns that calls one that the user has registered."""
+
+    def over_arrays(*columns: pa.Array) -> pa.Array:
+        return apply(function, columns, len(columns[0]))
+
+    ship_by_value(filter(None, [inspect.getmodule(function)]))
+    make: Any = arrow_udf  # whose hints know no functions of any number of arrays
+    made: Callable[..., Column] = make(over_arrays, from_arrow_type(result_type(function)))
+    return made

@@ -192,7 +192,7 @@ def test_of_names_that_differ_in_case_the_exact_one_is_taken() -> None:
         ("kind LIKE ANY ('a', 'b')", "Spark computes it"),
         ("kind LIKE 'a' ESCAPE '!'", "Spark computes it"),
         ("delay IN (SELECT 1)", "Spark computes it"),
-        ("UPPR(kind)", "only Spark has this function. Did you mean 'upper'"),
+        ("UPPR(kind)", r"only Spark has this function \(there is upper\)"),
         ("UPPER(kind, kind)", "it takes 1 argument here. Hand over a Spark DataFrame"),
         ("UPPER(delay)", "it is not taken of a whole number"),
         ("FLOOR(fare, 1)", "Spark computes it"),

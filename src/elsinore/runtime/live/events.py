@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import no_table, to_numpy, whole
 from elsinore.errors import InputError, option
 from elsinore.plan import Unit
-from elsinore.runtime.fields import with_fields
+from elsinore.runtime.fields import with_derived
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.possible_times import TYPES, possible_times
 from elsinore.runtime.rejects import AHEAD, LATE, set_aside, unusable_reasons
@@ -144,7 +144,7 @@ class EventReader:
             added = {name: column.filter(is_usable) for name, column in added.items()}
         for name, column in added.items():
             table = table.append_column(name, column)
-        table = with_fields(table, self.fields)
+        table = with_derived(table, self.fields)
         return UsableEvents(table=table, ticks=ticks, types=types, time=kind, rejected=rejected)
 
     def admit(

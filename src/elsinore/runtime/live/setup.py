@@ -18,7 +18,7 @@ from elsinore.operators import OperatorOptions, ResultForm, bind, fitted, gather
 from elsinore.plan import Plan, Unit
 from elsinore.plan.unit import fingerprint
 from elsinore.runtime.columnar import Layout
-from elsinore.runtime.fields import names_with_dots, schema_with_fields
+from elsinore.runtime.fields import derived_names, schema_with_derived
 from elsinore.runtime.finishing import Finish, Outputs
 from elsinore.runtime.live.events import EventReader, attribute_types, time_kind
 from elsinore.runtime.options import RunOptions
@@ -105,8 +105,8 @@ def plan_live(
 
     Raises the errors of queries that do not fit the schema, and of those that cannot run live.
     """
-    fields = names_with_dots(plan.workload)
-    full_schema = schema_with_fields(schema, fields)
+    fields = derived_names(plan.workload)
+    full_schema = schema_with_derived(schema, fields)
     bind(plan.workload, schema_of(full_schema).with_ticks(dict(options.clock.numeric_times)))
     refuse_batch_queries(plan)
     plan = gathered(plan, options.sharing, record=False)

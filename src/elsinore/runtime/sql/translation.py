@@ -22,6 +22,7 @@ from elsinore.errors import (
     choices_text,
     did_you_mean,
     is_on_the_command_line,
+    nearest_choice,
     no_column,
     option,
 )
@@ -34,6 +35,7 @@ from elsinore.runtime.sql.operators import OPERATORS, SPECIAL
 from elsinore.runtime.sql.parts import Part, RejectedError, as_double, fitting, written
 from elsinore.words import count
 
+FOR = "The expression for the "
 _FIELDS = {  # of EXTRACT and date_part
     name: function
     for function, names in {
@@ -71,20 +73,20 @@ class _Sql(Spark):  # type: ignore[misc]
         }
 
 
-def parsed(text: str, names: Sequence[str], role: str) -> exp.Expression:
+def parsed(text: str, names: Sequence[str], whose: str) -> exp.Expression:
     """Return the tree of an SQL expression. Raises InputError for text that is none."""
     try:
         trees = sqlglot.parse(text, read=_Sql)
     except SqlglotError as error:
         if text.isidentifier():  # a keyword of SQL
-            raise InputError(no_column(text, role, names)) from None
+            raise InputError(no_column(text, _role(whose), names)) from None
         raise InputError(
-            f"The expression for the {role}, {text!r}, is not SQL{_place(error)}. Name a column, "
+            f"{whose}, {text!r}, is not SQL{_place(error)}. Name a column, "
             "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END. "
             f"Columns: {choices_text(names)}."
         ) from error
     if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Query | exp.Command):
-        raise InputError(f"The expression for the {role}, {text!r}, is not one SQL expression.")
+        raise InputError(f"{whose}, {text!r}, is not one SQL expression.")
     return trees[0]
 
 
@@ -97,6 +99,11 @@ def _place(error: SqlglotError) -> str:
     return ""
 
 
+def _role(whose: str) -> str:
+    """Return what a column is read for."""
+    return whose.removeprefix(FOR)
+
+
 def on_spark() -> str:
     """Return how an expression is computed by Spark."""
     if is_on_the_command_line():
@@ -107,9 +114,10 @@ def on_spark() -> str:
 class Translator:
     """Translates expressions over columns of a schema, and gathers those that they read."""
 
-    def __init__(self, schema: pa.Schema, role: str) -> None:
+    def __init__(self, schema: pa.Schema, whose: str, prefix: str = "") -> None:
         self._table = schema.empty_table()
-        self._role = role
+        self._whose = whose
+        self._prefix = prefix
         self._read: dict[tuple[str, ...], Part] = {}
         self._columns: dict[str, pa.Array] = {}
 
@@ -162,7 +170,7 @@ class Translator:
         """Return the error for a part that is not computed in process."""
         because = f": {why}" if why else ""
         return RejectedError(
-            f"The expression for the {self._role} uses {node.sql(dialect=_Sql)!r}, which is not "
+            f"{self._whose} uses {node.sql(dialect=_Sql)!r}, which is not "
             f"computed in process{because}. {on_spark()}, or add a column with the value."
         )
 
@@ -192,8 +200,8 @@ class Translator:
     def _column(self, node: exp.Expression, path: Sequence[str]) -> Part:
         known = self._read.get(tuple(path))
         if known is None:
-            name = f"c{len(self._columns)}"
-            self._columns[name] = as_spark_reads(read_path(self._table, path, self._role))
+            name = f"{self._prefix}c{len(self._columns)}"
+            self._columns[name] = as_spark_reads(read_path(self._table, path, self._whose))
             known = self._read[tuple(path)] = self.probed(name, node)
         return known
 
@@ -235,8 +243,9 @@ class Translator:
             return self._cast(exp.Cast(this=given[0], to=exp.DataType.build(_CASTS[name])))
         rules = FUNCTIONS.get(name)
         if rules is None:
-            near = did_you_mean(name, [*FUNCTIONS, *SPECIAL]) if name else ""
-            raise self.rejected(node, f"only Spark has this function.{near}".rstrip("."))
+            near = nearest_choice(name, [*FUNCTIONS, *SPECIAL])
+            instead = f" (there is {near})" if near else ""
+            raise self.rejected(node, f"only Spark has this function{instead}")
         fitting = [rule for rule in rules if len(rule.kinds) == len(given)]
         arguments: list[Part | None] = [None] * len(given)
         for rule in fitting:
@@ -300,7 +309,7 @@ class Translator:
         raise self.rejected(node, f"{named} cannot be compared or computed with each other")
 
 
-def read_path(table: pa.Table, path: Sequence[str], role: str) -> pa.Array:
+def read_path(table: pa.Table, path: Sequence[str], whose: str) -> pa.Array:
     """Return a column, or a field of its structs, null where a struct is.
 
     Raises InputError for a name that there is not, with the nearest one.
@@ -311,20 +320,20 @@ def read_path(table: pa.Table, path: Sequence[str], role: str) -> pa.Array:
     if len(called) != 1:
         dotted = ".".join(path)
         quote = f" A name with a dot goes in backticks: `{dotted}`." if dotted in names else ""
-        raise InputError(no_column(name, role, names) + quote)
+        raise InputError(no_column(name, _role(whose), names) + quote)
     column = plain(whole(table.column(called[0])))
     for at, field in enumerate(fields, 2):
         written_path = ".".join(path[:at])
         if not pa.types.is_struct(column.type):
             raise InputError(
-                f"The expression for the {role} reads '{written_path}', and what is before "
+                f"{whose} reads '{written_path}', and what is before "
                 f"'.{field}' is no struct but of type {column.type}."
             )
         inner = [of_struct.name for of_struct in column.type.fields]
         called = _called(field, inner)
         if len(called) != 1:
             raise InputError(
-                f"The expression for the {role} reads '{written_path}', and there is no field "
+                f"{whose} reads '{written_path}', and there is no field "
                 f"'{field}'.{did_you_mean(field, inner)} Fields: {choices_text(inner)}."
             )
         column = plain(pc.struct_field(column, inner.index(called[0])))

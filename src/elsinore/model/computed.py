@@ -1,0 +1,169 @@
+"""Values of single events that SQL computes before an engine sees the event.
+
+A call of an SQL function, CASE, CAST or an element of a list in WHERE or RETURN becomes an
+attribute with a `ComputedName`: `upper(a.city)` is the attribute `upper(city)` of `a`. So
+conditions on such values are planned, indexed and explained like those on columns of the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Self
+
+from elsinore.errors import QueryError, QuerySemanticError
+from elsinore.model.expression import (
+    AGGREGATES,
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    attributes,
+    children,
+    walk,
+    with_attributes,
+    with_children,
+)
+from elsinore.model.spark_sql import plain_name, spark_sql
+from elsinore.model.sql_functions import SQL_FUNCTIONS
+
+CASE, CAST, TRY_CAST, ELEMENT = "CASE", "CAST", "TRY_CAST", "ELEMENT"
+FORMS = frozenset({CASE, CAST, TRY_CAST, ELEMENT})  # calls that are not written as f(x)
+
+
+class ComputedName(str):
+    """The name of an attribute that SQL computes, with its expression over one event.
+
+    The text is the expression in Spark's SQL. Its attributes have no variable.
+    """
+
+    __slots__ = ("expression",)
+    expression: Expression
+
+    def __new__(cls, text: str, expression: Expression | None = None) -> Self:
+        """Return a name; the expression is left out where a pickled name is restored."""
+        made = super().__new__(cls, text)
+        if expression is not None:
+            made.expression = expression
+        return made
+
+    @classmethod
+    def of(cls, expression: Expression) -> ComputedName:
+        """Return the name of an expression over one event.
+
+        >>> ComputedName.of(Call("UPPER", (Attribute("", "city"),)))
+        'upper(city)'
+        """
+        return cls(spark_sql(expression, plain_name), expression)
+
+
+def is_sql(node: Expression) -> bool:
+    """Return whether SQL computes a node: a function, or what only SQL has.
+
+    >>> is_sql(Call("UPPER", ())), is_sql(Call("ABS", ())), is_sql(Call("COUNT", ()))
+    (True, False, False)
+    """
+    return isinstance(node, Call) and (
+        node.function is not None or node.name in FORMS or node.name.lower() in SQL_FUNCTIONS
+    )
+
+
+def with_computed(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
+    """Return an expression with an attribute in place of each part that SQL computes.
+
+    `query` is the name that errors have; they are added to `errors`.
+    """
+    if not any(map(is_sql, walk(expression))):
+        return expression
+    if is_sql(expression):
+        error = _mistake(expression, query)
+        if error is not None:
+            errors.append(error)
+            return expression
+        read = attributes(expression)[0]
+        own = with_attributes(expression, lambda leaf: Attribute("", leaf.name))
+        if isinstance(own, Call):
+            own = replace(own, span=expression.span)
+        return Attribute(
+            read.variable, ComputedName.of(own), read.reference, expression.span, read.position
+        )
+    parts = (with_computed(part, query, errors) for part in children(expression))
+    return with_children(expression, tuple(parts))
+
+
+def with_functions(
+    expression: Expression, functions: Mapping[str, Callable[..., object]]
+) -> Expression:
+    """Return an expression whose calls of functions of Python have these; names in upper case."""
+    if not functions:
+        return expression
+    parts = tuple(with_functions(part, functions) for part in children(expression))
+    expression = with_children(expression, parts)
+    if isinstance(expression, Call) and expression.name.upper() in functions:
+        return replace(expression, function=functions[expression.name.upper()])
+    return expression
+
+
+def computed_names(expression: Expression) -> Iterator[tuple[Attribute, ComputedName]]:
+    """Yield the attributes of an expression that SQL computes, with their names."""
+    for read in attributes(expression):
+        if isinstance(read.name, ComputedName):
+            yield read, read.name
+
+
+def columns_of(name: str) -> tuple[str, ...]:
+    """Return the attributes of events that a name is read from: itself, unless it is computed."""
+    if not isinstance(name, ComputedName):
+        return (name,)
+    return tuple(
+        dict.fromkeys(read.name for read in attributes(name.expression) if read.name is not None)
+    )
+
+
+def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
+    """Return why SQL cannot compute a node before the engine; None if it can."""
+    reads = attributes(node)
+    for part in walk(node):
+        if isinstance(part, Call) and part.name in AGGREGATES:
+            return QuerySemanticError(
+                f"{_named(node)} is computed for each event, and {part.name} is known at the end. "
+                "Return the aggregate, and compute with it in a query over the results (--then, "
+                "then=).",
+                span=part.span or node.span,
+                query=query,
+            )
+        if isinstance(part, Column):
+            whose = f"a.{part.name}" if not reads else f"{reads[0].variable}.{part.name}"
+            return QuerySemanticError(
+                f"Whose '{part.name}'? {_named(node)} is computed for each event: write {whose}.",
+                span=part.span or node.span,
+                query=query,
+            )
+        if isinstance(part, Attribute) and part.name is None:
+            return QuerySemanticError(
+                f"'{part.variable}' is an event: name one of its attributes.",
+                span=part.span or node.span,
+                query=query,
+            )
+    if not reads:
+        return QuerySemanticError(
+            f"{_named(node)} reads no event, so that it is one constant: write its value.",
+            span=node.span,
+            query=query,
+        )
+    places = {(read.variable, read.reference, read.position) for read in reads}
+    if len(places) > 1:
+        first, second = list(dict.fromkeys(f"{read.variable}{read.index}" for read in reads))[:2]
+        return QuerySemanticError(
+            f"{_named(node)} is computed for each event, and this one reads both {first} and "
+            f"{second}. Call it for each of them, and compare or compute with the values.",
+            span=node.span,
+            query=query,
+        )
+    return None
+
+
+def _named(node: Expression) -> str:
+    """Return what a part that SQL computes is called in a sentence."""
+    name = node.name if isinstance(node, Call) else "This"
+    return "An element of a list" if name == ELEMENT else name
