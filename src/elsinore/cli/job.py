@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from elsinore.runtime.results import Results
     from elsinore.runtime.sources import Source
 
-FINAL_RESULT = "result"  # the name of the result of --then
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -68,6 +66,8 @@ class Job:
     def result_names(self) -> list[str]:
         """The names of results: of each query, or of the final query."""
         if self.final_query is not None:
+            from elsinore.runtime.results import FINAL_RESULT  # noqa: PLC0415 - loads Arrow
+
             return [FINAL_RESULT]
         return [query.name for query in self.workload]
 

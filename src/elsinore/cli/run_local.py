@@ -19,13 +19,14 @@ from elsinore.cli.console import (
     warn,
 )
 from elsinore.cli.events import check_columns, explained
-from elsinore.cli.job import FINAL_RESULT, Job
+from elsinore.cli.job import Job
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError
 from elsinore.runtime.files import read_source
 from elsinore.runtime.outputs import Rows, write_part, write_table, write_to, writing_rows
 from elsinore.runtime.rejects import set_aside, with_ragged_rows
 from elsinore.runtime.result import shown_values
+from elsinore.runtime.results import FINAL_RESULT
 from elsinore.words import count, listed
 
 T = TypeVar("T")

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +21,7 @@ from elsinore.cli.console import (
     warn,
 )
 from elsinore.cli.events import check_header, explained
-from elsinore.cli.job import FINAL_RESULT, Job
+from elsinore.cli.job import Job
 from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
@@ -31,7 +30,7 @@ from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
 from elsinore.runtime.rejects import with_ragged_rows
-from elsinore.runtime.results import Results
+from elsinore.runtime.results import FINAL_RESULT, Results
 from elsinore.runtime.text_orders import EXAMINED, ordered_texts, text_orders
 from elsinore.spark.answers import LARGEST_LIMIT
 from elsinore.words import count
@@ -44,6 +43,7 @@ try:
     from elsinore.spark.expressions import quoted
     from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
     from elsinore.spark.quiet import error_in_task, first_line, loggers
+    from elsinore.spark.result_sql import selected
 except ImportError as error:
     raise SetupError(
         "PySpark is not installed. Install it with: pip install 'elsinore[spark,java]', or run in "
@@ -187,16 +187,10 @@ def final_results(
         for name, frame in frames.items():
             yield name, frame, results.orders[name]
         return
-    views = {name: f"elsinore_{uuid4().hex}" for name in job.final_query.names}
-    for name, view in views.items():
-        frames[name].createTempView(view)
-    spark = next(iter(frames.values())).sparkSession
     try:
-        text = job.final_query.text_over(views)
-        yield FINAL_RESULT, analysed("--then", spark.sql, text), ()
-    finally:
-        for view in views.values():
-            spark.catalog.dropTempView(view)
+        yield FINAL_RESULT, selected(job.final_query, frames), ()
+    except InputError as error:
+        raise ArgumentError(f"--then: {error}") from error
 
 
 def analysed(option: str, make: Callable[[str], DataFrame], text: str) -> DataFrame:

@@ -99,7 +99,13 @@ class SqlQuery:
         with closing(empty_database()) as database:
             for name, place in places.items():
                 database.register(place, _as_stored(tables[name]))
-            return _computed(database, self._over(places), self.text)
+            lengths = {
+                field.name.casefold()
+                for name in self.names
+                for field in tables[name].schema
+                if pa.types.is_duration(field.type)
+            }
+            return _computed(database, _summing_lengths(self._over(places), lengths), self.text)
 
     def _over(self, renamed: Mapping[str, str]) -> exp.Query:
         """Return the query with each result's table renamed, and its old name as the alias."""
@@ -149,6 +155,37 @@ def _tables_of(tree: exp.Query, names: list[str], text: str) -> Iterator[tuple[e
                     f"{did_you_mean(source.name, names)} Queries: {', '.join(names)}."
                 )
             yield source, name
+
+
+def _summing_lengths(tree: exp.Query, lengths: set[str]) -> exp.Query:
+    """Return a query whose sums and averages of lengths of time are those of their microseconds.
+
+    DuckDB has none of intervals. `lengths` are the columns of lengths, in lower case.
+    """
+
+    def is_length(node: exp.Expression) -> bool:
+        match node:
+            case exp.Column():
+                return node.name.casefold() in lengths
+            case exp.Paren() | exp.Neg() | exp.Abs() | exp.Coalesce():
+                return is_length(node.this)
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Filter():
+                return is_length(node.this) or is_length(node.expression)
+            case exp.Case():
+                return any(is_length(branch.args["true"]) for branch in node.args["ifs"])
+            case exp.If():
+                return is_length(node.args["true"])
+            case _:
+                return False
+
+    def put(node: exp.Expression) -> exp.Expression:
+        if not isinstance(node, exp.Sum | exp.Avg) or not is_length(node.this):
+            return node
+        micros = exp.func("epoch_us", node.this.copy())
+        total = exp.cast(exp.func("round", type(node)(this=micros)), "bigint")
+        return exp.func("to_microseconds", total)
+
+    return tree.transform(put) if lengths else tree
 
 
 def _computed(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -13,7 +13,11 @@ from elsinore.operators import OperatorStatistics
 from elsinore.runtime.result import Result, engine_of, html_table, rows_text
 from elsinore.words import count
 
+if TYPE_CHECKING:
+    from elsinore.runtime.result_sql import SqlQuery
+
 Frame = TypeVar("Frame")
+FINAL_RESULT = "result"  # what the result of SQL over results is called
 SHOWN_QUERIES = 5  # in a line
 SHOWN_TABLE = 50  # in a notebook
 
@@ -39,6 +43,7 @@ class Results(Mapping[str, Result], Generic[Frame]):
     find_open_windows: Callable[[], Mapping[str, int | None]] = dict
     release: Callable[[], object] = tuple
     find_result: Callable[[str], Result] | None = None
+    find_selected: Callable[[SqlQuery], Result] | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -92,6 +97,25 @@ class Results(Mapping[str, Result], Generic[Frame]):
             raise KeyError(
                 f"No query '{name}'.{did_you_mean(str(name), self.tables)} Queries: {names}"
             ) from None
+
+    def sql(self, text: str) -> Result:
+        """Return what a SELECT of Spark's SQL gives over the results, named as the queries are.
+
+        Spark computes it over results on Spark, DuckDB over those of this process. So are computed
+        aggregates of matches, rows in another order, and values of groups without rows. Raises
+        InputError for what is no SELECT, and for tables and columns that there are not.
+
+        >>> streaks = pa.table({"name": ["a", "a", "b"], "n": [2, 5, 1]})
+        >>> results = Results({"streaks": streaks})
+        >>> results.sql("SELECT name, MAX(n) AS best FROM streaks GROUP BY name ORDER BY name")
+        <result: 2 rows of name, best; in process>
+        """
+        from elsinore.runtime.result_sql import SqlQuery  # noqa: PLC0415 - loads sqlglot
+
+        query = SqlQuery(text, list(self.tables))
+        if self.find_selected is not None:
+            return self.find_selected(query)
+        return Result(FINAL_RESULT, query.rows(self.tables))
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Return the rows of all queries; Spark computes those of one pass in one job."""

@@ -27,7 +27,7 @@ from elsinore.runtime.fields import derived_names
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reason_column
 from elsinore.runtime.result import Result
-from elsinore.runtime.results import Results
+from elsinore.runtime.results import FINAL_RESULT, Results
 from elsinore.runtime.warnings import (
     absent_types,
     always_null,
@@ -55,6 +55,7 @@ from elsinore.spark.expressions import quoted
 from elsinore.spark.fields import with_derived
 from elsinore.spark.guessed import guess_again
 from elsinore.spark.passes import Pass, operator_options
+from elsinore.spark.result_sql import selected
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_driver_interpreter
 
@@ -139,6 +140,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
         find_open_windows=lambda: open_windows(plan, options.last_time, counts.by_unit()),
         release=release,
         find_result=result,
+        find_selected=lambda query: Computed(FINAL_RESULT, selected(query, frames)),
         orders=_orders(passes),
     )
 
