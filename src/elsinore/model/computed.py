@@ -15,9 +15,11 @@ from elsinore.errors import QueryError, QuerySemanticError
 from elsinore.model.expression import (
     AGGREGATES,
     Attribute,
+    Binary,
     Call,
     Column,
     Expression,
+    Literal,
     attributes,
     children,
     walk,
@@ -68,12 +70,31 @@ def is_sql(node: Expression) -> bool:
     )
 
 
+def has_sql(expression: Expression) -> bool:
+    """Return whether SQL computes a part of an expression.
+
+    Asked of every expression of every query, so the commonest nodes come first.
+    """
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Attribute | Literal):
+            continue
+        if isinstance(node, Binary):
+            pending += (node.left, node.right)
+        elif is_sql(node):
+            return True
+        else:
+            pending.extend(children(node))
+    return False
+
+
 def with_computed(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
     """Return an expression with an attribute in place of each part that SQL computes.
 
     `query` is the name that errors have; they are added to `errors`.
     """
-    if not any(map(is_sql, walk(expression))):
+    if not has_sql(expression):
         return expression
     if is_sql(expression):
         error = _mistake(expression, query)

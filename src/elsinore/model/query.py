@@ -17,7 +17,7 @@ from elsinore.errors import (
 )
 from elsinore.model.check import check_query, query_kind
 from elsinore.model.clauses import Clauses, ReturnItem
-from elsinore.model.computed import with_computed
+from elsinore.model.computed import has_sql, with_computed
 from elsinore.model.expression import conjuncts
 from elsinore.model.kinds import Kind
 from elsinore.model.pattern import Pattern, Sequence
@@ -28,7 +28,13 @@ class Form:
     """A form shared by queries of one text that differ only in names; compared by identity.
 
     The names are those of queries, and of types and variables that only PATTERN contains.
+    has_sql: whether SQL computes something in these queries; so it is unless the first has nothing.
     """
+
+    __slots__ = ("has_sql",)
+
+    def __init__(self) -> None:
+        self.has_sql = True
 
 
 class FormInstance(NamedTuple):
@@ -52,18 +58,28 @@ class Query(Clauses):
 
     def __post_init__(self, is_valid: bool, instance_of: FormInstance | None) -> None:
         object.__setattr__(self, "form_instance", instance_of)
-        errors: list[QueryError] = []
         where = tuple(part for predicate in self.where for part in conjuncts(predicate))
-        where = tuple(with_computed(part, self.name, errors) for part in where)
         object.__setattr__(self, "where", where)
+        if not is_valid or instance_of is None or instance_of.form.has_sql:
+            self._compute_by_sql(None if instance_of is None else instance_of.form)
+        if not is_valid:
+            raise_errors(check_query(self))
+
+    def _compute_by_sql(self, form: Form | None) -> None:
+        """Replace what SQL computes by attributes, and note in the form whether there is any."""
+        if not any(map(has_sql, self.expressions)):
+            if form is not None:
+                form.has_sql = False
+            return
+        errors: list[QueryError] = []
+        where = tuple(with_computed(part, self.name, errors) for part in self.where)
         returns = tuple(
             replace(item, expression=with_computed(item.expression, self.name, errors))
             for item in self.returns
         )
-        object.__setattr__(self, "returns", returns)
         raise_errors(errors)
-        if not is_valid:
-            raise_errors(check_query(self))
+        object.__setattr__(self, "where", where)
+        object.__setattr__(self, "returns", returns)
 
     @property
     def kind(self) -> Kind:
