@@ -74,10 +74,10 @@ def write(figure: Figure, files: Sequence[Path]) -> None:
     print(f"written: {', '.join(map(str, files))}")
 
 
-def mark_missing(axes: Axes, places: Sequence[float], colour: str) -> None:
-    """Mark points without a value at the top of a panel."""
+def mark_missing(axes: Axes, places: Sequence[float], colour: str, number: int = 0) -> None:
+    """Mark points without a value at the top of a panel; each system of a `number` of its own."""
     for place in places:
-        axes.plot([place], [1.0], "x", color=colour, ms=7, clip_on=False,
+        axes.plot([place], [1.0 - 0.035 * number], "x", color=colour, ms=7, clip_on=False,
                   transform=axes.get_xaxis_transform())  # fmt: skip
 
 

@@ -28,7 +28,7 @@ STYLES: Mapping[str, tuple[str, str]] = {  # colour and marker
     "running sums": ("#999999", "v"),
     "HAMLET as written": ("#E69F00", "^"),
     "decided once": ("#F0E442", "<"),
-    "GRETA": ("#D55E00", "x"),
+    "GRETA": ("#D55E00", ">"),
     "SHARON": ("#CC79A7", "P"),
     "MCEP": ("#56494E", "*"),
 }
@@ -223,6 +223,7 @@ def _panel(
     axes: Axes, metric: str, sweep: Sweep, systems: Sequence[str], rows: list[dict[str, Any]]
 ) -> None:
     column, title, _ = METRICS[metric]
+    missing = 0  # systems that have marks
     for system in systems:
         colour, marker = STYLES[system]
         points = {
@@ -234,7 +235,9 @@ def _panel(
         # a missing value is not-a-number, across which no line is drawn
         heights = [points[at] or float("nan") for at in there]
         axes.plot(there, heights, color=colour, marker=marker, label=system, lw=1.2, ms=5)
-        mark_missing(axes, [at for at in there if points[at] is None], colour)
+        without = [at for at in there if points[at] is None]
+        mark_missing(axes, without, colour, missing)
+        missing += bool(without)
     axes.set_yscale("log")
     axes.set_xlabel(sweep.axis, fontsize=8)
     axes.set_ylabel(title, fontsize=8)

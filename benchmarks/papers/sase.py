@@ -162,8 +162,11 @@ def draw(
     for panel, axes in zip(panels, places, strict=False):
         mine = [row for row in rows if row["panel"] == panel.name]
         systems = tuple(dict.fromkeys(row["system"] for row in mine))
+        crossed = 0  # systems with crosses, which are above one another
         for number, system in enumerate(systems):
-            _curve(axes, panel, system, [r for r in mine if r["system"] == system], number)
+            rows_of = [row for row in mine if row["system"] == system]
+            _curve(axes, panel, system, rows_of, number)
+            crossed += _cross(axes, panel, rows_of, COLOURS.get(system, f"C{number}"), crossed)
         axes.set_title(panel.title, fontsize=9)
         axes.set_xlabel(panel.x, fontsize=8)
         axes.set_ylabel(panel.y, fontsize=8)
@@ -196,10 +199,16 @@ def _curve(
         color=colour,
         label=system,
     )
+
+
+def _cross(
+    axes: Axes, panel: Panel, rows: Sequence[Mapping[str, Any]], colour: str, number: int
+) -> bool:
+    """Draw crosses where a system has no value; return whether there are such points."""
     over = [row[panel.x] for row in rows if row[panel.y] is None and row["note"] not in {"", BELOW}]
     (crosses,) = axes.plot(
         over,
-        [0.01 + 0.02 * number] * len(over),
+        [0.01 + 0.03 * number] * len(over),
         marker="x",
         linestyle="none",
         color=colour,
@@ -207,6 +216,7 @@ def _curve(
         clip_on=False,
     )
     crosses.set_in_layout(False)
+    return bool(over)
 
 
 def _height(value: float | None, panel: Panel) -> float:

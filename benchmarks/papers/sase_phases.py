@@ -74,8 +74,7 @@ def breakdown(run: Callable[[], Any]) -> dict[str, float | None]:
     Confidence and matching are None where what confidences take is below the spread of the runs.
     """
     run()  # memory that is used for the first time takes longer
-    totals: list[float] = []
-    once: list[dict[str, float]] = []
+    once: list[tuple[float, float, float]] = []  # total, search and sorting of a run
     searches: list[tuple[int, float]] = []
     for _ in range(RUNS):
         for repeats in REPEATS:
@@ -84,17 +83,16 @@ def breakdown(run: Callable[[], Any]) -> dict[str, float | None]:
                 run()
             searches.append((repeats, spent["search"]))
             if repeats == 1:
-                totals.append(time.process_time() - begun)
-                once.append(spent)
-    total, search, sorting = (
-        float(np.median(values))
-        for values in (totals, [s["search"] for s in once], [s["sorting"] for s in once])
-    )
+                total = time.process_time() - begun
+                once.append((total, spent["search"], spent["sorting"]))
+    total, search, sorting = sorted(once)[len(once) // 2]  # the parts are of one run: they add up
     confidence = slope(searches)
+    if confidence is not None:
+        confidence = min(confidence, search)
     return {
         "total": total,
         "confidence": confidence,
-        "pattern matching": None if confidence is None else max(search - confidence, 0.0),
+        "pattern matching": None if confidence is None else search - confidence,
         "sorting": sorting,
         "results": max(total - search - sorting, 0.0),
     }
