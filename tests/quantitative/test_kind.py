@@ -150,7 +150,7 @@ def test_spark_asks_for_the_type_of_values_that_nothing_tells(spark: SparkSessio
     ("text", "message"),
     [
         ("QUERY q FROM detectors:total", "has no 'total'.*Did you mean 'totals'"),
-        ("QUERY q FROM other:x", "The module 'other' was not given"),
+        ("QUERY q FROM other:x", "The module 'other' was not named"),
         ("QUERY q FROM detectors:number", "is a int, and no query of elsinore.quantitative"),
         ("QUERY q FROM detectors:totals LIMIT 3", "leave LIMIT out"),
         ("QUERY q FROM detectors.totals", "Expected .*':'"),

@@ -1,8 +1,8 @@
-"""What Elsinore keeps in a stream's checkpoint; Spark keeps its own files beside it.
+"""Elsinore's files in a stream's checkpoint, besides those of Spark.
 
-    CHECKPOINT/elsinore/stream.json     what the stream is: engine, queries, buckets, version
+    CHECKPOINT/elsinore/stream.json     the description: engine, queries, buckets, version
     CHECKPOINT/elsinore/schema.json     columns that were inferred, if the source is a topic
-    CHECKPOINT/elsinore/progress.json   on Spark: the last micro-batch, and how far time is
+    CHECKPOINT/elsinore/progress.json   on Spark: the last micro-batch, and the watermark
     CHECKPOINT/elsinore/state           in process: the next micro-batch, its offset, the live run
     CHECKPOINT/elsinore/begun.json      in process: the micro-batch that was begun last
     CHECKPOINT/elsinore/folder.log      the order of files, if the source is a folder
@@ -53,7 +53,7 @@ class Checkpoint:
             ) from error
 
     def stream(self, engine: str) -> dict[str, Any] | None:
-        """Return what the stream of an engine ("spark" or "local") is; None in a new checkpoint.
+        """Return the description of an engine's stream ("spark" or "local"); None if it is new.
 
         Raises StateError for a checkpoint of something else, or of another version.
         """
@@ -79,30 +79,30 @@ class Checkpoint:
         return facts
 
     def save_stream(self, engine: str, facts: Mapping[str, Any]) -> None:
-        """Keep what the stream is."""
+        """Save the description of the stream."""
         self._write("stream.json", {"version": VERSION, "engine": engine, **facts})
 
     def schema(self) -> str | None:
-        """Return the columns that were inferred when the stream began, as `print_schema` does."""
+        """Return the columns inferred when the stream began, as text of `print_schema`."""
         facts = self._read("schema.json")
         return None if facts is None else str(facts.get("columns"))
 
     def keep_schema(self, columns: str) -> None:
-        """Keep the columns that were inferred: later messages might suggest others."""
+        """Save the inferred columns: later messages might suggest others."""
         self._write("schema.json", {"columns": columns})
 
     def progress(self) -> dict[str, Any]:
-        """Return how far the stream is; empty before the first micro-batch."""
+        """Return the progress of the stream; empty before the first micro-batch."""
         return self._read("progress.json") or {}
 
     def save_progress(self, facts: Mapping[str, Any]) -> None:
-        """Keep how far the stream is."""
+        """Save the progress of the stream."""
         self._write("progress.json", facts)
 
     def state(self) -> bytes | None:
         """Return the state of a run in this process; None before the first micro-batch.
 
-        What it means is for the run to say.
+        Its format is the run's.
         """
         path = self._own / "state"
         try:
@@ -115,15 +115,15 @@ class Checkpoint:
             ) from error
 
     def save_state(self, blob: bytes) -> None:
-        """Keep the state of a run in this process."""
+        """Save the state of a run in this process."""
         self._replace("state", blob)
 
     def begun(self) -> dict[str, Any] | None:
-        """Return what is known of the micro-batch that was begun last; None before the first."""
+        """Return the plan of the micro-batch that was begun last; None before the first."""
         return self._read("begun.json")
 
     def save_begun(self, facts: Mapping[str, Any]) -> None:
-        """Keep what a micro-batch consists of before it is worked on."""
+        """Save the plan of a micro-batch before it is processed."""
         self._write("begun.json", facts)
 
     def _read(self, name: str) -> dict[str, Any] | None:
@@ -152,7 +152,7 @@ class Checkpoint:
             sync_folder(self._own)
         except OSError as error:
             with suppress(OSError):
-                draft.unlink()  # it may take the room that is missing
+                draft.unlink()  # frees disk space
             raise OutputError(
                 f"Cannot write '{path}' of the checkpoint: {error.strerror or error}. The "
                 "checkpoint is valid: make room or give access, and start the stream again."

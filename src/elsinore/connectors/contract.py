@@ -1,4 +1,4 @@
-"""What a source of live events is: offsets, micro-batches, splits, and reading them.
+"""The contract of sources of live events: offsets, micro-batches, splits, and reading them.
 
 A driver repeats, from an offset that it keeps in its checkpoint:
 
@@ -24,7 +24,7 @@ Offset: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much one micro-batch admits at most; None is without limit.
+    """The most that a micro-batch admits; None is without limit.
 
     At least one unit that cannot be divided (a row group, a text file, a message) is admitted. A
     source ignores a limit that does not apply to it: Kafka has no files.
@@ -42,7 +42,7 @@ class Split(Protocol):
 
     @property
     def partition(self) -> str:
-        """The source's partition that the rows come from; each has a watermark of its own."""
+        """The source's partition of the rows; each has a separate watermark."""
 
     @property
     def rows(self) -> int:
@@ -51,7 +51,7 @@ class Split(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What reading one split returns.
+    """The result of reading a split.
 
     `rejects` has the columns of `rejects.REJECTS`; `tombstones` counts Kafka messages without a
     value, which mark a deletion and are no events.
@@ -66,18 +66,18 @@ class Reader(Protocol):
     """Reads splits; it can be pickled, and opens connections where it reads."""
 
     def read(self, split: Any) -> Part:
-        """Return the rows of one split. Raise InputError where they cannot be read any more."""
+        """Return the rows of a split. Raise InputError if they cannot be read any more."""
 
     def close(self) -> None:
         """Close the connections."""
 
 
 class StreamSource(Protocol):
-    """A source of live events, as the process that plans micro-batches sees it."""
+    """A source of live events, for the process that plans micro-batches."""
 
     @property
     def name(self) -> str:
-        """What messages call the source."""
+        """The source's name in messages."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -85,7 +85,7 @@ class StreamSource(Protocol):
 
     @property
     def reader(self) -> Reader:
-        """What reads the splits."""
+        """The reader of splits."""
 
     def first(self) -> Offset:
         """Return where a new stream begins."""
@@ -102,10 +102,10 @@ class StreamSource(Protocol):
         """
 
     def splits(self, start: Offset, end: Offset) -> Sequence[Split]:
-        """Return what is to be read between two offsets."""
+        """Return the splits between two offsets."""
 
     def lag(self, start: Offset) -> Mapping[str, int]:
-        """Return for each partition how many rows (of text files: an estimate) are still unread.
+        """Return the number of unread rows of each partition (of text files: an estimate).
 
         A partition with lag 0 is idle.
         """
@@ -115,19 +115,19 @@ class StreamSource(Protocol):
 
 
 class Sink(Protocol):
-    """Where results go; writing a micro-batch again replaces what was written of it."""
+    """A destination of results; writing a micro-batch again replaces its rows."""
 
     def write(self, query: str, batch: int, rows: pa.Table) -> object:
-        """Write the rows of a query; there are some."""
+        """Write the rows of a query, at least one."""
 
     def discard(self, query: str, batch: int) -> object:
-        """Remove what an earlier attempt at the micro-batch wrote of a query that has no rows."""
+        """Remove rows that an earlier attempt at the micro-batch wrote, of a query without rows."""
 
     def flush(self) -> None:
-        """Return when everything is written durably."""
+        """Wait until everything is written durably."""
 
     def close(self) -> None:
-        """Release what is open."""
+        """Release open files and connections."""
 
 
 def balanced(splits: Sequence[Any], tasks: int) -> list[list[Any]]:

@@ -1,4 +1,4 @@
-"""Making names of files survive a power failure."""
+"""Synchronizing folders to disk, so that names of files survive a power failure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
-    """Have names that were made or changed in a folder survive a power failure.
+    """Synchronize a folder to disk, so that new names in it survive a power failure.
 
-    Systems that cannot open folders (Windows) keep names by themselves.
+    Systems that cannot open folders (Windows) do this themselves.
     """
     if os.name == "nt":
         return

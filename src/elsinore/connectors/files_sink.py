@@ -63,7 +63,7 @@ class FilesSink:
 class RejectsSink:
     """Writes the rejects of each micro-batch as `FOLDER/batch=N/part-00000.ndjson`.
 
-    Batches are replaced as those of `FilesSink` are. Raise the same errors.
+    Batches are replaced, and errors raised, as by `FilesSink`.
     """
 
     def __init__(self, folder: str | Path, file_format: FileFormat = "ndjson") -> None:
@@ -107,7 +107,7 @@ def _folder_name(query: str) -> str:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that their names survive a power failure."""
+    """Create a folder and its parents durably."""
     if folder.is_dir():
         return
     if folder.parent != folder:
@@ -118,7 +118,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _replace(path: Path, rows: pa.Table, file_format: OutputFormat) -> None:
-    # One writer at a time has the checkpoint; what a killed one left is overwritten.
+    # Only one writer has the checkpoint; drafts of killed writers are overwritten.
     draft = path.with_name(f".{path.name}.new")
     with draft.open("wb") as file:
         write_to(rows, file, file_format)
@@ -129,10 +129,10 @@ def _replace(path: Path, rows: pa.Table, file_format: OutputFormat) -> None:
 
 
 def _remove_others(path: Path) -> None:
-    """Remove what an earlier attempt, in another format, left in the batch's folder."""
-    for other in path.parent.iterdir():
-        if other.name != path.name and other.name.lstrip(".").startswith("part-"):
-            other.unlink()
+    """Remove files of an earlier attempt in another format from the batch's folder."""
+    for part in path.parent.iterdir():
+        if part.name != path.name and part.name.lstrip(".").startswith("part-"):
+            part.unlink()
 
 
 def _remove(folder: Path) -> None:

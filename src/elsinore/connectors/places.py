@@ -1,4 +1,4 @@
-"""Where live events come from and results go, as users name it.
+"""Sources and sinks of live streams from users' names for them.
 
 A `Place` opens a source where it is needed, and can be sent to other processes.
 """
@@ -31,11 +31,11 @@ Start = Literal["earliest", "latest"]
 
 
 class Place(Protocol):
-    """Opens a source where it is needed; it can be pickled."""
+    """Opens a source, possibly in another process; it can be pickled."""
 
     @property
     def name(self) -> str:
-        """What messages call the source."""
+        """The source's name in messages."""
 
     def open(self, log: Path) -> StreamSource:
         """Return the source. log: a file in the checkpoint that the source may use."""
@@ -56,7 +56,7 @@ class FolderPlace:
 
     @property
     def name(self) -> str:
-        """What messages call the folder."""
+        """The folder's name in messages."""
         return f"'{self.folder}'"
 
     def open(self, log: Path) -> FolderSource:
@@ -77,7 +77,7 @@ class KafkaPlace:
 
     @property
     def name(self) -> str:
-        """What messages call the topic."""
+        """The topic's name in messages."""
         return f"'{self.address}'"
 
     def open(self, log: Path) -> KafkaSource:  # noqa: ARG002 - a topic needs no log

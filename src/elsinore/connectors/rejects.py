@@ -1,4 +1,4 @@
-"""Rejected records of a live source, in one form whatever the source and the fault."""
+"""Rejected records of live sources, in the same columns for all sources and faults."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def rejected_rows(
 
 
 def rejects_of(table: pa.Table, source: str) -> pa.Table:
-    """Return events that a run rejects as rejects; their last column has the reasons."""
+    """Return rejected events of a run as rejects; their last column has the reasons."""
     columns = table.column_names
     return rejected_rows(table.select(columns[:-1]), table.column(columns[-1]), source)
 
@@ -91,7 +91,7 @@ def rejects_of(table: pa.Table, source: str) -> pa.Table:
 def refuse(rejects: pa.Table) -> None:
     """Raise InputError with the count and the first rejects, if there are any.
 
-    A run that has no place for rejects calls this.
+    For runs without a destination for rejects.
     """
     if not rejects.num_rows:
         return
@@ -103,7 +103,7 @@ def refuse(rejects: pa.Table) -> None:
         shown = value if len(value) <= SHOWN_WIDTH else f"{value[: SHOWN_WIDTH - 3]}..."
         lines.append(f"  {row['source']}{place} ({row[REASON_COLUMN]}): {shown}")
     where = option("rejects", "PATH")
-    lines.append(f"Name a place for them with {where}, and the stream continues.")
+    lines.append(f"Name a folder for them with {where}, and the stream continues.")
     raise InputError("\n".join(lines))
 
 

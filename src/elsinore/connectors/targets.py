@@ -1,4 +1,4 @@
-"""Where a stream's results go: files, a sink, or a function of the user's."""
+"""Destinations of a stream's results: files, a sink, or a user's function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EachBatch:
         self._batch = 0
 
     def write(self, query: str, batch: int, rows: pa.Table) -> None:
-        """Keep the rows until `flush`."""
+        """Collect the rows until `flush`."""
         self._results[query] = rows
         self._batch = batch
 
@@ -47,7 +47,7 @@ class EachBatch:
 
 
 def early_to(sink: Sink) -> EarlyWrite:
-    """Return what writes values of open windows to a sink, beside the results: as QUERY.early."""
+    """Return a function that writes values of open windows to a sink, as QUERY.early."""
     return lambda name, batch, table: sink.write(early_name(name), batch, table)
 
 
@@ -81,7 +81,7 @@ def target_of(
     foreach_batch: ForeachBatch | None,
     queries: Iterable[Query] = (),
 ) -> Sink:
-    """Return the one sink that is named. Raises InputError for none or several.
+    """Return the named sink. Raises InputError for none or several.
 
     path: a folder, or kafka:TOPIC@HOST:PORT. queries: those whose results are written.
     """
@@ -106,7 +106,7 @@ def target_of(
 
 
 def rejects_to(folder: str | Path) -> Callable[[int, pa.Table], object]:
-    """Return what writes rejected records to a folder, as files of the micro-batches."""
+    """Return a function that writes rejected records to a folder, a file per micro-batch."""
     return RejectsSink(folder).write
 
 
@@ -116,7 +116,7 @@ def check_outputs(
     rejects: str | Path | None,
     early: EarlyWrite | None,
 ) -> None:
-    """Raise InputError for an output of something that the stream was not planned with.
+    """Raise InputError for an output that the stream was not planned for.
 
     every: how often values of open windows are written; None: never.
     """

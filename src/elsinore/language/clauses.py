@@ -12,11 +12,11 @@ from elsinore.language.recipe import Recipe, recipe_of
 from elsinore.language.transform import ToNodes
 
 TO_NODES = ToNodes()
-MOST_FORMS = 4096  # forms of clauses that are kept, each a few kB
+MOST_FORMS = 4096  # cached forms of clauses, each a few kB
 
 
 class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not one that users see
-    """A token that may not stand where it does: `index` counts from 0, None means too few."""
+    """An unexpected token: `index` counts from 0, None means too few tokens."""
 
     def __init__(self, index: int | None, expected: frozenset[str]) -> None:
         super().__init__(index, expected)
@@ -27,8 +27,8 @@ class UnexpectedInput(Exception):  # noqa: N818 - it is data for an error, not o
 def _expected(start: str, before: list[Token]) -> frozenset[str]:
     """Return the token types that may follow `before`.
 
-    Asked of a fresh parser: the one that failed has already reduced for the token it refused, and
-    names too few.
+    This uses a new parser: the one that failed has already reduced for the unexpected token, and
+    returns too few.
     """
     parser = grammar().parse_interactive(None, start)
     for token in before:
@@ -37,7 +37,7 @@ def _expected(start: str, before: list[Token]) -> frozenset[str]:
 
 
 def parse_clause(kind: str, body: list[Token]) -> Any:
-    """Return the value of a clause: what `ToNodes` makes of the tokens after its first word.
+    """Return the value of a clause: the result of `ToNodes` for the tokens after its first word.
 
     Raises UnexpectedInput where the tokens are not in the grammar, QuerySyntaxError where what they
     say cannot be.
@@ -55,15 +55,15 @@ def start_of(kind: str) -> str:
 
 
 def parse_tokens(start: str, tokens: list[Token]) -> Any:
-    """Return what `ToNodes` makes of tokens under one of the grammar's start rules."""
+    """Return the result of `ToNodes` for tokens under one of the grammar's start rules."""
     return recipe_for(start, tuple([token.type for token in tokens])).follow(tokens)
 
 
 @lru_cache(MOST_FORMS)
 def recipe_for(start: str, types: tuple[str, ...]) -> Recipe:
-    """Return how tokens of some types are read under one of the grammar's start rules.
+    """Return the recipe that parses tokens of these types under one of the grammar's start rules.
 
-    Raises UnexpectedInput where they are not in the grammar.
+    Raises UnexpectedInput if the grammar does not derive them.
     """
     tokens = [Token(kind, "", start_pos=n, end_pos=n + 1) for n, kind in enumerate(types)]
     try:

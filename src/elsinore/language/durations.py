@@ -36,7 +36,7 @@ UNIT_NAMES: dict[str, int | Fraction] = (
     | {short: UNITS[unit] for short, unit in ABBREVIATIONS.items()}
     | {f"{short}s": UNITS[ABBREVIATIONS[short]] for short in ("usec", "msec", "sec", "min", "hr")}
 )
-OTHER_UNITS = {"m": "minutes", "t": "days", "sek": "seconds"}  # what others call units of here
+OTHER_UNITS = {"m": "minutes", "t": "days", "sek": "seconds"}  # unsupported names of units
 WITHOUT_LENGTH = {"mo", "mon", "month", "months", "y", "yr", "yrs", "year", "years", "quarter"}
 UNIT_CHOICES = ("nanoseconds", *(f"{unit}s" for unit in UNITS))
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -55,7 +55,7 @@ def is_unit(word: str) -> bool:
 
 
 def not_a_unit(word: str) -> str:
-    """Say that a word is not a unit of time, and which unit may be meant.
+    """Return the error message for a word that is not a unit of time.
 
     >>> not_a_unit("m")[:53]
     "'m' is not a unit of time. Did you mean 'minutes'? Un"
@@ -80,7 +80,7 @@ def microseconds(parts: list[tuple[str, str | None]]) -> Fraction:
 
 
 def exact(number: str) -> Fraction:
-    """Read a number without rounding; ValueError where it is out of all proportion."""
+    """Parse a number without rounding; ValueError for excessive digits."""
     exponent = re.search(r"[eE]([+-]?[0-9]+)", number)
     if len(number) > MOST_DIGITS or (exponent and abs(int(exponent[1])) > MOST_DIGITS):
         raise ValueError(number)
@@ -88,7 +88,7 @@ def exact(number: str) -> Fraction:
 
 
 def parse_duration(text: str) -> tuple[Fraction, bool]:
-    """Read a length of time, as it stands after WITHIN; return it in microseconds.
+    """Parse a duration, as after WITHIN; return it in microseconds.
 
     Beside it, whether it is a number without a unit, which counts as seconds. Raises
     QuerySyntaxError where it is no length of time.
@@ -164,7 +164,7 @@ def time_zone(name: str) -> ZoneInfo:
 
 
 def render_duration(length: int, per_microsecond: int = 1, *, bare: bool = False) -> str:
-    """Write a length of time in the longest unit that measures it, or as the bare number it was.
+    """Return a duration as text in its longest exact unit, or as a number without a unit.
 
     >>> render_duration(1_800_000_000), render_duration(86_400_000_000), render_duration(7)
     ('30 minutes', '1 day', '7 microseconds')
@@ -183,7 +183,7 @@ def render_duration(length: int, per_microsecond: int = 1, *, bare: bool = False
 def render_origin(
     origin: int, per_microsecond: int = 1, *, bare: bool = False, zone: str | None = None
 ) -> str:
-    """Write an origin as a timestamp in UTC or its zone, or as the bare number it was.
+    """Return an origin as text: a timestamp in UTC or its zone, or a number without a unit.
 
     >>> render_origin(1_704_067_200_000_000), render_origin(2_500_000, bare=True)
     ("'2024-01-01T00:00:00'", '2.5')
@@ -205,7 +205,7 @@ def render_origin(
 
 
 def _decimal(length: int, unit: int) -> str:
-    """Write `length / unit`, `unit` a power of ten, without rounding."""
+    """Return `length / unit` as decimal text, without rounding; `unit` is a power of ten."""
     seconds, remainder = divmod(abs(length), unit)
     fraction = f".{remainder:0{len(str(unit)) - 1}}".rstrip("0") if remainder else ""
     return f"{'-' if length < 0 else ''}{seconds}{fraction}"

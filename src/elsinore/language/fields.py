@@ -1,4 +1,4 @@
-"""Names with dots: fields of structs, and what was meant as an attribute of a variable."""
+"""Names with dots: fields of structs, or attributes of variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsinore.model.expression import Attribute, Column, Expression
 def refuse_variables(
     written: str, names: Iterable[str], variables: Collection[str], span: Span | None
 ) -> None:
-    """Refuse names in [ ] or GROUP BY that begin with a variable of the pattern."""
+    """Raise an error for names in [ ] or GROUP BY that begin with a variable of the pattern."""
     for name in names:
         first, dot, rest = name.partition(".")
         if dot and first in variables:
@@ -28,7 +28,7 @@ def with_shared_fields(
 ) -> Expression:
     """Return an expression with `user.id` as an attribute that all events of a match share.
 
-    That is what it is if `user` is no variable, and `user.id` stands in [ ] or GROUP BY.
+    It is one if `user` is not a variable, and `user.id` is in [ ] or GROUP BY.
     """
 
     def put(read: Attribute) -> Expression:

@@ -1,7 +1,7 @@
-"""Which queries of a text are alike: what is valid of one is valid of all of its form.
+"""Forms of queries: queries of the same form differ only in names, and are valid or invalid alike.
 
-Ten thousand queries of one workload often differ in the types they name and in nothing else, and no
-rule of `model.check` asks how a type is spelt. So a workload's queries are checked once per form,
+Ten thousand queries of a workload often differ only in the types that they name, and no rule of
+`model.check` depends on the spelling of a type. So a workload's queries are checked once per form,
 and planned once (`elsinore.plan.renamed`).
 """
 
@@ -19,14 +19,14 @@ from elsinore.language.tokens import name_of
 
 
 class TextForm(NamedTuple):
-    """The form of a query: equal keys are one form; `names` are those it leaves open, in order."""
+    """The form of a query: `key` identifies it; `names` fill its placeholders, in order."""
 
     key: Hashable
     names: tuple[str, ...]
 
 
 def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> TextForm:
-    """Return the form of a query's tokens: names that stand in PATTERN alone count by their order.
+    """Return the form of a query's tokens, in which names that only PATTERN has are numbered.
 
     types: those of the tokens. All else counts as it is written: a name that another clause has too
     may be part of a column's name there. The query's own name does not count.
@@ -44,16 +44,16 @@ def form_of(tokens: Sequence[Token], types: tuple[str, ...]) -> TextForm:
     other_words = tuple([str(tokens[place]) for place in other_places])
     elsewhere = {*other_words, *(name_of(tokens[place]) for place in quoted_places)}
     number: dict[str, int] = {}
-    of_places: list[int | str] = []
+    pattern_names: list[int | str] = []
     for place in open_places:
         name = str(tokens[place])
-        of_places.append(name if name in elsewhere else number.setdefault(name, len(number)))
-    return TextForm((types, other_words, tuple(of_places)), tuple(number))
+        pattern_names.append(name if name in elsewhere else number.setdefault(name, len(number)))
+    return TextForm((types, other_words, tuple(pattern_names)), tuple(number))
 
 
 @lru_cache(MOST_FORMS)
 def _places(types: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return where names stand in PATTERN, where all else but QUERY and its name, where quotes."""
+    """Return the places of names in PATTERN, other tokens but QUERY and its name, of quotes."""
     within: list[int] = []
     outside: list[int] = []
     inside = False

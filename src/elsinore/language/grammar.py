@@ -1,4 +1,4 @@
-"""The parser that grammar.lark describes; its tables are kept in the cache folder.
+"""The parser of grammar.lark; its tables are stored in the cache folder.
 
 Making the tables takes ten times as long as loading them. They are loaded by `pickle`, so the
 folder is held to what holds for compiled code: `elsinore.cache_folder` reads nothing that others
@@ -37,7 +37,7 @@ EXPRESSION = "condition"
 
 
 class _Tokens(Lexer):
-    """Hands on the tokens it is given."""
+    """A lexer for input that is already a list of tokens."""
 
     def __init__(self, _: LexerConf) -> None:
         pass
@@ -48,7 +48,7 @@ class _Tokens(Lexer):
 
 @cache
 def grammar() -> Lark:
-    """Return the parser of clauses, patterns and expressions, loaded where its tables are kept.
+    """Return the parser of clauses, patterns and expressions, with cached tables if possible.
 
     A cache that cannot be used, or tables that cannot be read, cost the time of making them anew.
 
@@ -67,7 +67,7 @@ def grammar() -> Lark:
 
 
 def _path(text: str, starts: list[str]) -> Path | None:
-    """Return the file that holds the tables of this text, made by this lark and this Python."""
+    """Return the cache file of the tables for this grammar, version of lark and Python."""
     about = repr((text, starts, _Tokens.__qualname__, lark.__version__, sys.version))
     try:
         return folder_path() / f"grammar-{sha256(about.encode()).hexdigest()[:40]}.lark"

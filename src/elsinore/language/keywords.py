@@ -90,7 +90,7 @@ def is_bare_name(name: str) -> bool:
 
 
 def nearest(word: str, choices: Iterable[str], near_enough: float = NEAR_ENOUGH) -> str | None:
-    """Return the choice that `word` is most likely a slip of, None where none is near.
+    """Return the choice that is most similar to a misspelt `word`; None if none is similar.
 
     >>> nearest("PATERN", ["PATTERN", "WHERE"])
     'PATTERN'
@@ -101,7 +101,7 @@ def nearest(word: str, choices: Iterable[str], near_enough: float = NEAR_ENOUGH)
 
 
 def nearest_clause(word: str) -> str | None:
-    """Return the token type of the clause that `word` is a slip of, if any.
+    """Return the token type of the clause that `word` misspells, if any.
 
     >>> nearest_clause("WITHN"), nearest_clause("GRUOP"), nearest_clause("speed")
     ('WITHIN', 'GROUP_BY', None)

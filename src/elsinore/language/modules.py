@@ -1,4 +1,4 @@
-"""Python that goes with a workload: modules that the user names, and what is looked up in them.
+"""Python modules that the user names for a workload, and looking up objects in them.
 
 A text of queries names objects of Python (`module:attribute`, or an aggregate's class) and never
 runs any: modules are imported only where the user names them, by `--python` or in Python.
@@ -23,7 +23,7 @@ PROTOCOL = ("init", "step", "value")  # what makes a class an aggregate
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """The modules that may be looked into, by the names they were given by.
+    """The modules in which objects are looked up, by the names that the user passed.
 
     >>> import json
     >>> Modules.from_arguments([json]).attribute("json:dumps") is json.dumps
@@ -33,10 +33,10 @@ class Modules:
     by_name: Mapping[str, ModuleType] = field(default_factory=dict)
 
     @classmethod
-    def from_arguments(cls, given: Sequence[str | ModuleType]) -> Modules:
-        """Return modules, those given by name or file imported; SetupError where one cannot be."""
+    def from_arguments(cls, arguments: Sequence[str | ModuleType]) -> Modules:
+        """Import modules named by name or file; SetupError if that fails."""
         by_name: dict[str, ModuleType] = {}
-        for item in given:
+        for item in arguments:
             module = item if isinstance(item, ModuleType) else imported(item)
             by_name[module.__name__] = module
         return cls(by_name)
@@ -44,9 +44,9 @@ class Modules:
     def attribute(
         self, reference: str, *, span: Span | None = None, query: str | None = None
     ) -> object:
-        """Return what `module:attribute` names; attributes may have attributes (`m:a.b`).
+        """Return the object named by `module:attribute`; attributes may be nested (`m:a.b`).
 
-        Raises QuerySemanticError, at `span` of the query, for a module that was not given and for
+        Raises QuerySemanticError, at `span` of the query, for a module that was not named and for
         an attribute that it lacks.
         """
         name, colon, path = reference.partition(":")
@@ -60,8 +60,8 @@ class Modules:
         if name not in self.by_name:
             names = list(self.by_name)
             raise QuerySemanticError(
-                f"The module '{name}' was not given.{did_you_mean(name, names)} Queries run no "
-                f"code by themselves: name the module with {option('python')} too. Given: "
+                f"The module '{name}' was not named.{did_you_mean(name, names)} Queries run no "
+                f"code by themselves: name the module with {option('python')} too. Named: "
                 f"{choices_text(names)}.",
                 span=span,
                 query=query,
@@ -112,15 +112,15 @@ class Modules:
         }
 
 
-def imported(given: str) -> ModuleType:
+def imported(reference: str) -> ModuleType:
     """Return a module by its name, or by the path of its file; it is run where it was not yet.
 
     Names are looked for in the folder one works in, too. Raises SetupError where there is none,
     and where running it fails.
     """
-    path = Path(given)
+    path = Path(reference)
     is_file = path.suffix == ".py" or len(path.parts) > 1
-    name = path.stem if is_file else given
+    name = path.stem if is_file else reference
     try:
         if is_file:
             return _of_file(path, name)
@@ -129,20 +129,20 @@ def imported(given: str) -> ModuleType:
         if _is_missing(name):
             beside = Path(*name.split(".")).with_suffix(".py")
             if not beside.exists():
-                raise SetupError(_missing(given))
+                raise SetupError(_missing(reference))
             return _of_file(beside, name)
         return import_module(name)
     except SetupError:
         raise
     except FileNotFoundError:
-        raise SetupError(_missing(given)) from None
+        raise SetupError(_missing(reference)) from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
         reason = str(error) or type(error).__name__
         raise SetupError(
-            f"The module '{given}' cannot be imported: {last.filename}, line {last.lineno}: "
+            f"The module '{reference}' cannot be imported: {last.filename}, line {last.lineno}: "
             f"{type(error).__name__}: {reason}"
         ) from error
 
@@ -176,8 +176,8 @@ def _of_file(path: Path, name: str) -> ModuleType:
     return module
 
 
-def _missing(given: str) -> str:
+def _missing(reference: str) -> str:
     return (
-        f"There is no module '{given}'. {option('python')} takes the name of a module that Python "
-        "finds, or the path of a file that ends with .py."
+        f"There is no module '{reference}'. {option('python')} takes the name of a module that "
+        "Python finds, or the path of a file that ends with .py."
     )

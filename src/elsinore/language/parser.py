@@ -1,4 +1,4 @@
-"""The face of the parser: workloads, queries, patterns and expressions from text."""
+"""The parser: workloads, queries, patterns and expressions from text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from elsinore.model.query import Form, FormInstance
 def parse_workload(
     text: str, name: str = "<query>", functions: Mapping[str, Callable[..., object]] | None = None
 ) -> Workload:
-    """Return the queries of a text; `name` is what errors call the text, such as its file's name.
+    """Return the queries of a text; `name` is the text's name in errors, such as its file's name.
 
     `functions` are those of Python that the queries may call, by their names in upper case.
 
@@ -57,7 +57,7 @@ def parse_workload(
     600000000
     """
     if not isinstance(text, str):
-        raise TypeError(_no_text(text))
+        raise TypeError(_not_text(text))
     source = Source(text, name)
     errors: list[QueryError] = []
     queries: list[Query] = []
@@ -97,18 +97,18 @@ def parse_workload(
     return cast("Workload", workload)  # without an error there is one
 
 
-def _no_text(given: object) -> str:
-    """Say what is wrong with what is no text."""
+def _not_text(value: object) -> str:
+    """Return the error message for queries that are not text."""
     remedy = ""
-    if hasattr(given, "read_text"):
+    if hasattr(value, "read_text"):
         remedy = " Read the file first: Workload.parse(path.read_text(), str(path))."
-    elif isinstance(given, bytes):
+    elif isinstance(value, bytes):
         remedy = " Decode it first: text.decode('utf-8')."
-    return f"Queries are parsed from text, and this is {kind_of_value(given)}.{remedy}"
+    return f"Queries are parsed from text, and this is {kind_of_value(value)}.{remedy}"
 
 
 def parse_query(text: str, name: str = "<query>") -> Query:
-    """Return the one query of a text; a query without a name is called 'query'.
+    """Return the only query of a text; a query without a name is named 'query'.
 
     Raises what `parse_workload` raises, and QuerySyntaxError where the text holds several queries.
 
@@ -128,7 +128,7 @@ def parse_query(text: str, name: str = "<query>") -> Query:
 
 
 def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:
-    """Return the pattern that a text holds, as it stands after PATTERN.
+    """Return the pattern of a text, written as after PATTERN.
 
     Raises QuerySyntaxError.
 
@@ -139,7 +139,7 @@ def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:
 
 
 def parse_expression(text: str, name: str = "<expression>") -> Expression:
-    """Return the expression that a text holds, as it stands in WHERE or RETURN.
+    """Return the expression of a text, written as in WHERE or RETURN.
 
     Raises QuerySyntaxError.
 
@@ -185,7 +185,7 @@ def _place(error: QueryError) -> int:
 def _exact_errors(statement: Statement) -> list[QuerySyntaxError]:
     following = statement.tokens[1:]
     if following:
-        message = "EXACT stands alone and holds for all queries of the text: end it with ';'."
+        message = "EXACT is separate and holds for all queries of the text: end it with ';'."
         return [QuerySyntaxError(message, span=span_of(following[0]))]
     return []
 
@@ -217,7 +217,7 @@ def _query(
         return None
     span = _span(statement)
     if "FROM" in clauses.words:
-        return _of_python(clauses, span, errors)
+        return _python_query(clauses, span, errors)
     for kind, example in (("RETURN", "COUNT(*)"), ("PATTERN", "SEQ(A, B+)")):
         if kind not in clauses.words:
             message = f"The query has no {kind}. Add one, such as {kind} {example}."
@@ -239,7 +239,7 @@ def _query(
     return query
 
 
-def _of_python(clauses: Clauses, span: Span, errors: list[QueryError]) -> PythonQuery | None:
+def _python_query(clauses: Clauses, span: Span, errors: list[QueryError]) -> PythonQuery | None:
     """Return the query that FROM names; it has no clauses beside it."""
     other_clauses = [kind for kind in clauses.words if kind not in {"QUERY", "FROM"}]
     if other_clauses:
@@ -254,7 +254,7 @@ def _of_python(clauses: Clauses, span: Span, errors: list[QueryError]) -> Python
 
 
 def _span(statement: Statement) -> Span:
-    """Return the place that stands for a whole query: `QUERY name`, or its first word."""
+    """Return the span that represents a query: `QUERY name`, or its first word."""
     first, *following = statement.tokens
     if first.type == "QUERY" and following:
         return span_of(first).until(span_of(following[0]))

@@ -1,4 +1,4 @@
-"""What the grammar's rules hand to one another until the nodes of the model are made of it."""
+"""Intermediate results of the grammar's rules, from which the model's nodes are built."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from elsinore.model.expression import children, walk
 
 Node = TypeVar("Node")
 LONGEST = 2**63 * 1_000  # nanoseconds: those that do not fit in 64 bits of microseconds
-MOST_NESTED = 200  # what recursive functions over nodes can take, with room to spare
+MOST_NESTED = 200  # safe for recursive functions over nodes
 
 
 class Named(NamedTuple):
-    """A name and where it stands; `token` is the token it was written as."""
+    """A name and its place; `token` is its token."""
 
     text: str
     token: Token
 
 
 class Returned(NamedTuple):
-    """A RETURN clause: its columns, and whether equal rows are given once."""
+    """A RETURN clause: its columns, and whether duplicate rows are removed."""
 
     items: tuple[ReturnItem, ...]
     distinct: bool
 
 
 class Quantifier(NamedTuple):
-    """How often a pattern is repeated, and where the quantifier stands."""
+    """The least and greatest number of repetitions, and the quantifier's place."""
 
     least: int
     most: int | None
@@ -47,7 +47,7 @@ class Array(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number with its units of time, as it was written."""
+    """A number with its units of time, as in the text."""
 
     parts: tuple[tuple[str, str | None], ...]
     span: Span
@@ -55,7 +55,7 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """`[driver, rider]`, until the WHERE clause it stands in takes it out."""
+    """`[driver, rider]`, before the WHERE clause extracts it."""
 
     names: tuple[str, ...]
     span: Span
@@ -85,12 +85,12 @@ class Length:
 
 
 def span_of(token: Token) -> Span:
-    """Return where a token stands."""
+    """Return the span of a token."""
     return Span(token.start_pos or 0, token.end_pos or 0)
 
 
 def depth(root: Node, children: Callable[[Node], tuple[Node, ...]]) -> int:
-    """Return how many levels of nodes lie within one another."""
+    """Return the depth of nested nodes."""
     level, count = [root], 0
     while level:
         below = (child for node in level for child in children(node))
@@ -153,7 +153,7 @@ def constant_of(number: Number, sign: int = 1) -> Literal | Duration:
 
 
 def microseconds_of(number: Number) -> Fraction:
-    """Return a length of time; a number without a unit counts seconds."""
+    """Return a duration; a number without a unit counts seconds."""
     try:
         return microseconds(list(number.parts))
     except ValueError:
@@ -173,5 +173,5 @@ def _too_long(span: Span) -> QuerySyntaxError:
 
 
 def expression_of(item: Any) -> Expression:
-    """Return an operand as a node: numbers stay as they were written until one needs them."""
+    """Return an operand as a node: numbers are converted here."""
     return constant_of(item) if isinstance(item, Number) else cast("Expression", item)

@@ -1,4 +1,4 @@
-"""Patterns in Python: events and what is made of them by +, *, | and &."""
+"""Patterns in Python: events, combined by repetition, | and &."""
 
 from __future__ import annotations
 
@@ -124,11 +124,11 @@ class EventTerm(PatternTerm):
         return _at(self._variable, At.FIRST, At.NTH, position, 1)
 
     def before_last(self, count: int) -> EventReference:
-        """Return the event so many before the last one: `b[b.LEN-1]`."""
+        """Return the event `count` events before the last one: `b[b.LEN-1]`."""
         return _at(self._variable, At.LAST, At.FROM_LAST, count, 0)
 
     def back(self, count: int) -> EventReference:
-        """Return the event selected so many before the current one: `b[i-2]`."""
+        """Return the event selected `count` events before the current one: `b[i-2]`."""
         return _at(self._variable, At.PREVIOUS, At.BACK, count, 1)
 
     @property
@@ -147,7 +147,7 @@ class EventTerm(PatternTerm):
 
 
 def _at(variable: str, near: At, far: At, position: int, least: int) -> EventReference:
-    """Return a reference by position; that at the least one has a name of its own."""
+    """Return a reference by position; the least position has a special reference."""
     if not least <= position <= MOST_POSITIONS:
         raise ValueError(f"A position is from {least} to {MOST_POSITIONS}, not {position}.")
     if position == least:

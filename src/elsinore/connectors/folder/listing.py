@@ -1,4 +1,4 @@
-"""Finding files that may be read in a folder that other programs write to."""
+"""Finding complete files in a folder that other programs write to."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ MOMENT_AGO = "it was modified a moment ago"
 
 
 class Completeness:
-    """Decides which new files are complete, from what was seen of them before.
+    """Decides which new files are complete, from earlier observations of them.
 
     A Parquet file is complete when it has a footer. A text file is complete when it is not empty
     and was not modified for `settle` seconds: a writer that pauses for longer must write elsewhere
@@ -114,11 +114,11 @@ class Completeness:
 
     @property
     def settles_soon(self) -> bool:
-        """Whether one of the pending files will be complete if nobody writes to it any more."""
+        """Whether a pending file will be complete if it is not written any more."""
         return MOMENT_AGO in self.pending.values()
 
     def ready(self, files: list[FolderFile]) -> list[Ready]:
-        """Return those of the new files that are complete; remember the others."""
+        """Return the new files that are complete; remember the others."""
         now = time.monotonic()
         seen = {file.path: self._seen.get(file.path, (file, now)) for file in files}
         self._seen = {
@@ -164,7 +164,7 @@ class Completeness:
 
 
 def _estimated_rows(path: Path, size: int) -> int:
-    """Return about how many lines a text file has, at least 1."""
+    """Return the estimated number of lines of a text file, at least 1."""
     packed = path.suffix.lower() == ".gz"
     with path.open("rb") as file:
         begin = file.read(SAMPLE_BYTES)

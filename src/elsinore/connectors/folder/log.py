@@ -1,4 +1,4 @@
-"""The order in which the files of a growing folder are read, on disk before it is used.
+"""The log of a growing folder's files in the order of reading, on disk before it is used.
 
 New files may have any names and times, so neither can serve as an offset. The log gives each file a
 number once and for all; an offset is a position in the log. It grows by about 150 bytes per file.
@@ -62,7 +62,7 @@ class FileLog:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Read what other processes appended, and keep them from appending meanwhile."""
+        """Read entries of other processes, and exclude these from appending during the block."""
         with ExitStack() as stack:
             with self._writing():
                 file = stack.enter_context(self.path.open("a+b"))
@@ -88,7 +88,7 @@ class FileLog:
             self._add(ready)
 
     def keep_schema(self, schema: pa.Schema) -> None:
-        """Keep the schema of the events, which the first file had; it is on disk on return."""
+        """Save the schema of the events, that of the first file; it is on disk on return."""
         with self.locked():
             self._write([{"schema": _encoded(schema)}])
         self.schema = schema
@@ -106,7 +106,7 @@ class FileLog:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise OutputError for what the system refuses."""
+        """Convert errors of the system to OutputError."""
         try:
             yield
         except OSError as error:

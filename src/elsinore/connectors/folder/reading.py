@@ -1,4 +1,4 @@
-"""Reading a piece of a folder's file into the stream's columns."""
+"""Reading parts of a folder's files into the stream's columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEADER_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSplit:
-    """A piece of a file: row groups `first` to `stop` of a Parquet file, or a whole text file.
+    """A part of a file: row groups `first` to `stop` of a Parquet file, or a whole text file.
 
     `size` and `modified` are those that the file had when it was admitted.
     """
@@ -199,7 +199,7 @@ def _csv_header(path: Path, options: Reading) -> tuple[list[str], bool]:
 
 
 def _fits(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
-    """Return whether a column whose type was guessed from its cells has the wanted values."""
+    """Return whether a column of a guessed type can be cast to `kind` without loss."""
     if pa.types.is_null(column.type):
         return True
     if not is_plain_number(kind) or not is_plain_number(column.type):

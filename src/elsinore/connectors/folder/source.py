@@ -28,7 +28,7 @@ from elsinore.runtime.sources import (
 FileOrder = Literal["modified", "name"]
 
 SETTLE = 2.0  # seconds without a change after which a text file counts as complete
-LOOK_AGAIN = 0.2  # seconds between two looks for the first complete file
+LOOK_AGAIN = 0.2  # seconds between checks for the first complete file
 SPLIT_ROWS = 1 << 18  # neighbouring row groups up to this size are read together
 RECENT = 1_000  # files that are checked for later changes
 
@@ -73,7 +73,7 @@ class FolderSource:
         self._settle = settle
         self._warned: set[str] = set()
         self._completeness = Completeness(self._folder, settle, warn)
-        list(zip(new_files(self._folder, {}), range(1), strict=False))  # refuses what is no folder
+        list(zip(new_files(self._folder, {}), range(1), strict=False))  # checks the folder
         self._log = FileLog(Path(log), self._folder)
         self._discover()
         self._schema = schema if schema is not None else self._first_schema()
@@ -85,7 +85,7 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """What messages call the source."""
+        """The source's name in messages."""
         return f"'{self._folder}'"
 
     @property
@@ -95,7 +95,7 @@ class FolderSource:
 
     @property
     def reader(self) -> FolderReader:
-        """What reads the splits."""
+        """The reader of splits."""
         return self._reader
 
     @property
