@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from elsinore.numeric.arrays import normal
 from elsinore.operators.open_end import final_rows
 from elsinore.operators.panes import CannotFoldError
 from elsinore.plan.merged import QueryEnds
-from elsinore.trends.actions.combining import Actions as Combining
+from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Folding, add_up, fold, pairs_of_rows
 from elsinore.trends.actions.shape import FIRST, ActionShape, Ints, pane_numbers
 from elsinore.trends.engine.tables import FOREVER
@@ -26,48 +25,32 @@ from elsinore.trends.values.shifts import Rows, Shifts
 LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
 
-class Actions(NamedTuple):
-    """What actions hold: [action, number], and [action, extreme] the rank."""
-
-    numbers: NDArray[np.float64]
-    ranks: Ints
-
-
-@dataclass(slots=True)
-class States:
-    """Windows of one kind, and their sums: [window] -> key, group, index, and [window, cell].
+class States(NamedTuple):
+    """Windows of one kind, and their sums: [window] -> key, group, number, and [window, cell].
 
     A sum is `numbers * 2**(512 * powers)`.
     """
 
     key: Ints
     group: Ints
-    index: Ints
+    window: Ints
     numbers: NDArray[np.float64]
     powers: NDArray[np.float64]
     least: Ints
 
     def between(self, first: int, stop: int) -> States:
         """Return some of the windows."""
-        which = slice(first, stop)
-        return States(
-            self.key[which],
-            self.group[which],
-            self.index[which],
-            self.numbers[which],
-            self.powers[which],
-            self.least[which],
-        )
+        return States._make(column[first:stop] for column in self)
 
 
-@dataclass(slots=True)
-class Acts:
-    """Actions in order: [action] -> key, group, first moment, and what they hold."""
+class Acts(NamedTuple):
+    """Actions in order: [action] -> key, group, first moment, and numbers and ranks of each."""
 
     key: Ints
     group: Ints
     time: Ints
-    held: Actions
+    numbers: NDArray[np.float64]
+    ranks: Ints
 
 
 class Fold:
@@ -81,7 +64,7 @@ class Fold:
         self._unit = unit = shape.unit
         self._shape = shape
         self._last_time = last_time
-        self._combiner = Combining(shape, ordered=ordered)
+        self._combiner = Actions(shape, ordered=ordered)
         self._waiting: pa.RecordBatch | None = None  # a moment that may go on
         self._after: tuple[int, int] | None = None  # (key, last moment) of what has acted
         self._shifts = Shifts(unit)  # of keys, and of epochs
@@ -105,15 +88,13 @@ class Fold:
         given: list[pa.RecordBatch] = []
         for number, window in enumerate(self._unit.merged.windows):
             states, spans = self._states(window, acts, self._open[number])
-            numbers, ranks = acts.held
-            sums = states.numbers, states.powers
-            fold(self._folding, spans, numbers, ranks, *sums, states.least)
+            fold(self._folding, spans, acts.numbers, acts.ranks, *states[3:])
             over = count = len(states.key)
             if not final and self._after is not None:
                 key, last = self._after
                 goes_on = states.key == key
                 if window is not None:
-                    goes_on &= window.bounds(states.index)[1] > last
+                    goes_on &= window.bounds(states.window)[1] > last
                 over -= int(np.count_nonzero(goes_on))  # they are the last
             self._open[number] = states.between(over, count)
             given += self._totals(window, states.between(0, over))
@@ -125,15 +106,8 @@ class Fold:
         return [final_rows(totals, windows, self._last_time) for totals in given]
 
     def _no_states(self) -> States:
-        none = np.zeros(0, np.int64)
-        return States(
-            none,
-            none,
-            none,
-            np.zeros((0, self._shape.cells)),
-            np.zeros((0, self._shape.cells)),
-            np.zeros((0, self._shape.extremes), np.int64),
-        )
+        places, sums = np.zeros((3, 0), np.int64), np.zeros((2, 0, self._shape.cells))
+        return States._make([*places, *sums, np.zeros((0, self._shape.extremes), np.int64)])
 
     def _acts(self, events: pa.RecordBatch, actions: pa.RecordBatch) -> Acts:
         """Return actions in order, of events too. Raises CannotFoldError where they overlap."""
@@ -147,7 +121,7 @@ class Fold:
         if not events.num_rows:
             self._check(key, first, last, np.ones(len(key), np.bool_))
             moved = self._moved(key, first, _bytes(actions.column("action")))
-            return Acts(key, group, first, moved)
+            return Acts(key, group, first, *moved)
         # Keys come in the order of their groups, then of their codes.
         order = np.lexsort((first, key, group))
         acted = order >= events.num_rows
@@ -164,15 +138,17 @@ class Fold:
         in_order = np.lexsort((first[rows], key[rows], group[rows]))
         rows = rows[in_order]
         moved = self._moved(key[rows], first[rows], every[in_order])
-        return Acts(key[rows], group[rows], first[rows], moved)
+        return Acts(key[rows], group[rows], first[rows], *moved)
 
-    def _moved(self, key: Ints, time: Ints, actions: NDArray[np.uint8]) -> Actions:
-        """Return what actions hold, deviations of a key and an epoch being from one shift."""
+    def _moved(
+        self, key: Ints, time: Ints, actions: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], Ints]:
+        """Return numbers and ranks of actions, deviations of a key and an epoch from one shift."""
         shape = self._shape
         numbers, count = actions.view(np.float64), len(shape.places.numbers)
-        numbered = Actions(numbers, actions.view(np.int64)[:, count:])
+        ranks = actions.view(np.int64)[:, count:]
         if not shape.unit.squared:
-            return numbered
+            return numbers, ranks
         shifts = numbers[:, numbers.shape[1] - len(shape.unit.squared) :]
         numbers = numbers.copy()
         by: dict[int, NDArray[np.float64]] = {}
@@ -191,7 +167,7 @@ class Fold:
                     "combined. Run without that (combine: never)."
                 )
             numbers[:, squares], numbers[:, deviations] = squared, moved
-        return Actions(numbers, numbered.ranks)
+        return numbers, ranks
 
     def _less(
         self, place: int, key: Ints, time: Ints, shift: NDArray[np.float64]
@@ -247,8 +223,8 @@ class Fold:
         if opened:
             keys = np.append(carried.key[0], keys)
             groups = np.append(carried.group[0], groups)
-            first = np.append(carried.index[0], first)
-            last = np.append(carried.index[-1], last)
+            first = np.append(carried.window[0], first)
+            last = np.append(carried.window[-1], last)
         start, stop = first.copy(), last + 1
         same = keys[1:] == keys[:-1]
         np.maximum(first[1:], last[:-1] + 1, out=start[1:], where=same)
@@ -303,9 +279,9 @@ class Fold:
         rows = np.flatnonzero(there)
         columns: dict[str, NDArray[Any]] = {name: np.zeros(len(rows)) for name in schema.names}
         columns |= {name: np.full(len(rows), FOREVER) for name in schema.names if "extreme" in name}
-        columns |= {"window": states.index[rows], "group": states.group[rows]}
+        columns |= {"window": states.window[rows], "group": states.group[rows]}
         of_query = np.full(len(rows), self._unit.merged.ends.index(ends))
-        shifts = self._shifts.columns(of_query, states.key[rows], states.index[rows])
+        shifts = self._shifts.columns(of_query, states.key[rows], states.window[rows])
         columns |= {f"shift{place}": column for place, column in enumerate(shifts)}
         sums = [np.zeros((2, len(rows))) for _ in linear]
         for total, at in zip(sums, linear, strict=True):

@@ -2,7 +2,7 @@
 
 A comparison of two neighbours (`b[i].v >= b[i-1].v - 5`) is, for the later event, a range of the
 earlier events' values. Values are compared as 64-bit integers in their order
-(`elsinore.trends.graph.codes`), which do not depend on other events.
+(`elsinore.trends.engine.codes`), which do not depend on other events.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.errors import InputError
+from elsinore.expressions.lengths import unit_of
 from elsinore.model import expression as ex
-from elsinore.model.expression import Attribute, Expression, Operator
+from elsinore.model.expression import Attribute, Binary, Duration, Expression, Operator
 from elsinore.operators.ranks import rank_doubles, turned
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import Cut
@@ -25,12 +26,10 @@ from elsinore.trends.engine.codes import (
     NANOSECONDS,
     STEADY,
     Order,
-    is_fine,
     order_of,
     steady_codes,
     with_nan,
 )
-from elsinore.trends.engine.shifted import shifted_attribute, shifted_codes
 from elsinore.trends.engine.values import (
     SMALL,
     Values,
@@ -42,6 +41,7 @@ from elsinore.trends.engine.values import (
     plain_column,
     values_of,
 )
+from elsinore.trends.values.arrays import Ints
 
 LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _LEAST_FINITE, _GREATEST_FINITE = (
@@ -82,7 +82,7 @@ def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
             orders = {order_of(plain_column(to_arrow([], types[n])).type) for n in (earlier, later)}
             if len(orders) == 1:
                 return orders <= {*STEADY, Order.TEXT}
-    shifted = shifted_attribute(cut.current)
+    shifted = _shifted_attribute(cut.current)
     if shifted is not None:
         names = [attribute.name or "" for attribute in (*ex.attributes(cut.previous), shifted)]
         orders = {order_of(plain_column(to_arrow([], types[name])).type) for name in names}
@@ -173,7 +173,7 @@ class _Codes:
         fields = [field for field in batch.schema if field.name.startswith(prefix)]
         self._types = {field.name.removeprefix(prefix): field.type for field in fields}
         plain = [plain_column(to_arrow([], kind)).type for kind in self._types.values()]
-        self._unit = "ns" if has_fine_lengths or any(map(is_fine, plain)) else "us"
+        self._unit = "ns" if has_fine_lengths else unit_of(*plain)
         self._known: dict[Expression, Codes] = {}
 
     def of(self, expression: Expression) -> Codes:
@@ -197,11 +197,11 @@ class _Codes:
                     return self._text_codes(name)
                 codes = steady_codes(name, column, order, self._unit)
                 return to_numpy(codes, 0), to_numpy(column.is_valid())
-        attribute = shifted_attribute(expression)
+        attribute = _shifted_attribute(expression)
         if attribute is not None:
             ticks, known = self.of(attribute)
             unit = NANOSECONDS[self._unit]
-            shifted = shifted_codes(expression, ticks, lambda nanoseconds: nanoseconds // unit)
+            shifted = _shifted_codes(expression, ticks, lambda nanoseconds: nanoseconds // unit)
             if shifted is None:
                 raise InputError(
                     f"A time or a length of time in a condition goes beyond 64 bits: "
@@ -351,3 +351,38 @@ def _apart(
         is_full |= ~none & (high == GREATEST)
         reach = np.where(none | is_full, reach, high + (high < GREATEST))
     return apart
+
+
+def _shifted_attribute(expression: Expression) -> Attribute | None:
+    """Return the attribute of a shifted attribute (`elsinore.plan.ranges`), or None."""
+    match expression:
+        case Binary(Operator.ADD, Attribute() as attribute, Duration()):
+            return attribute
+        case Binary(Operator.SUB, Duration(), Attribute() as attribute):
+            return attribute
+    return None
+
+
+def _shifted_codes(
+    expression: Expression, codes: Ints, length_code: Callable[[int], int]
+) -> Ints | None:
+    """Return a shifted attribute in ticks, given the attribute's; None if 64 bits do not suffice.
+
+    >>> time, second = Attribute("current", "time"), Duration(1_000_000_000)
+    >>> before = Binary(Operator.ADD, time, second)
+    >>> _shifted_codes(before, np.array([5, 6]), lambda nanoseconds: nanoseconds // 1_000).tolist()
+    [1000005, 1000006]
+    """
+    match expression:
+        case Binary(Operator.ADD, _, Duration(nanoseconds)):
+            sign = 1
+        case Binary(Operator.SUB, Duration(nanoseconds), _):
+            sign = -1
+        case _:
+            raise TypeError(f"not a shifted attribute: {expression}")
+    length = length_code(nanoseconds)
+    if len(codes):
+        ends = [sign * int(code) + length for code in (codes.min(), codes.max())]
+        if max(map(abs, [length, *ends])) > GREATEST:
+            return None
+    return sign * codes + np.int64(length)

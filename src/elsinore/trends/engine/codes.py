@@ -5,16 +5,14 @@ from __future__ import annotations
 from enum import Enum, auto
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from elsinore.arrow import to_numpy, to_scalar, whole
+from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
-from elsinore.model.schema import AttributeKind
+from elsinore.expressions.lengths import ticks
 from elsinore.operators.ranks import to_ranks
 from elsinore.trends.values.arrays import Doubles
 
 NANOSECONDS = {"us": 1_000, "ns": 1}  # in a tick, by unit
-_DAYS = {"us": 86_400_000_000, "ns": 86_400_000_000_000}  # a day's length, by unit
 
 
 class Order(Enum):
@@ -29,27 +27,7 @@ class Order(Enum):
     DURATION = auto()
     NONE = auto()  # neither compared nor computed with; it is null or not
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether it is a number, and no double."""
-        return self in {Order.WHOLE, Order.WIDE}
 
-    @property
-    def is_number(self) -> bool:
-        """Whether one can compute with it."""
-        return self.is_exact or self is Order.NUMBER
-
-
-KINDS = {  # of values in each order, as `elsinore.model.types` knows them
-    Order.WHOLE: AttributeKind.INTEGER,
-    Order.WIDE: AttributeKind.NUMBER,
-    Order.NUMBER: AttributeKind.NUMBER,
-    Order.TEXT: AttributeKind.STRING,
-    Order.TRUTH: AttributeKind.BOOLEAN,
-    Order.TIME: AttributeKind.TIME,
-    Order.DURATION: AttributeKind.DURATION,
-    Order.NONE: AttributeKind.OTHER,
-}
 STEADY = {Order.WHOLE, Order.NUMBER, Order.TRUTH, Order.TIME, Order.DURATION}
 
 
@@ -97,28 +75,13 @@ def order_of(kind: pa.DataType) -> Order:
     return Order.DURATION if pa.types.is_duration(kind) else Order.NONE
 
 
-def is_fine(kind: pa.DataType) -> bool:
-    """Return whether times or durations of a type are counted in nanoseconds."""
-    return bool(kind == pa.duration("ns") or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
-
-
 def ticks_of(name: str, column: pa.Array, unit: str) -> pa.Array:
     """Return times or durations as whole numbers of a unit at least as fine as their own.
 
     Raises InputError for times outside of what nanoseconds of 64 bits reach.
     """
-    kind = column.type
     try:
-        if pa.types.is_date32(kind):
-            days = column.cast(pa.int32()).cast(pa.int64())
-            return pc.multiply_checked(days, _DAYS[unit])
-        if pa.types.is_date64(kind):
-            return pc.multiply_checked(
-                column.cast(pa.int64()), to_scalar(_DAYS[unit] // 86_400_000)
-            )
-        if pa.types.is_duration(kind):
-            return column.cast(pa.duration(unit)).cast(pa.int64())
-        return column.cast(pa.timestamp(unit, kind.tz)).cast(pa.int64())
+        return ticks(column, unit)
     except pa.ArrowInvalid as error:
         raise InputError(
             f"'{name}' has times outside of the years 1678 to 2261 and is compared with times in "

@@ -1,8 +1,8 @@
 """Graphlets and snapshots of a recorded run, as the HAMLET paper draws them (Section 3.3).
 
-The engine keeps them as clocks of parts (`elsinore.trends.sharing`) or as rows of a graph
-(`elsinore.trends.hamlet`), in doubles. Here a short recorded stream is processed again, event by
-event and in whole numbers, following the engine's own decisions on which burst is shared by whom.
+The engine keeps them as lanes of a key's slot (`elsinore.trends.engine.sharing`), in doubles. Here
+a short recorded stream is processed again, event by event and in whole numbers, following the
+engine's own decisions on which bursts are shared.
 """
 
 from elsinore.trends.graphlets.graph import EventCount, Form, Graphlet, HamletGraph, Snapshot
