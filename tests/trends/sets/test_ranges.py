@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import elsinore as el
 from elsinore.language import parse_workload
 from elsinore.model import Workload
 from oracles.reference import ReferenceEvent
@@ -74,3 +75,17 @@ def test_texts_follow_in_the_order_of_code_points() -> None:
     texts = ["p", None, "é", "q", "z", "~"]
     events = [ReferenceEvent(n * SECOND, "B", {"s": s}) for n, s in enumerate(texts)]
     assert check(query, events)
+
+
+def test_queries_by_sums_and_by_search_may_have_windows_of_their_own() -> None:
+    events = [{"time": n, "type": "ABBBAB"[n % 6], "v": float(n * 7 % 11)} for n in range(12)]
+    clauses = [
+        "SEQ(A, B b+) WHERE b[i].v >= b[i-1].v WITHIN 6 seconds",
+        "SEQ(A, B b+) WHERE b[i].v * b[i-1].v > 3 WITHIN 9 seconds",
+    ]
+    texts = [f"QUERY q{n} RETURN COUNT(*) PATTERN {one};" for n, one in enumerate(clauses)]
+    together = el.Workload.parse("EXACT; " + " ".join(texts)).run(events)
+    for number, text in enumerate(texts):
+        alone = el.Workload.parse("EXACT; " + text).run(events)[f"q{number}"]
+        assert together[f"q{number}"].to_pylist() == alone.to_pylist()
+        assert alone.num_rows

@@ -86,6 +86,8 @@ class States:
 
         codes: the classes by row; moments: the rows of each.
         """
+        if window not in self._updates.windows:
+            return
         kind = self._updates.windows.index(window)
         effects = {row: self._effects_of(codes[row], kind) for moment in moments for row in moment}
         taken: dict[int, list[int]] = {}
