@@ -8,20 +8,8 @@ lead to no end by their types are not tried, nor predicates of those that are SA
 
 from __future__ import annotations
 
-from benchmarks.evaluations.main_counters import (
-    AT_ONCE,
-    CANDIDATES,
-    GO,
-    GO_BEGIN,
-    GO_CONSTRUCT,
-    LOOKED,
-    MEMBERS,
-)
-from benchmarks.evaluations.main_run import OUT, SAFE, MainRun, take_all
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Given, Ints, Registers, Rules, Values
-from elsinore.matches.reach import ALIVE, LAST_BIT, NEXT_AT, ROW, TAKES, WHEN
-from elsinore.matches.search import (
+from benchmarks.evaluations.arrays import Given, Registers, Rules, Values
+from benchmarks.evaluations.checks import (
     AT,
     BEGIN,
     BEGIN_CHOICE,
@@ -65,8 +53,21 @@ from elsinore.matches.search import (
     are_neighbours,
     is_match,
 )
-from elsinore.matches.select import clear_registers, give_out, select
-from elsinore.matches.windows import events_of_key, leave_key, next_window
+from benchmarks.evaluations.main_counters import (
+    AT_ONCE,
+    CANDIDATES,
+    GO,
+    GO_BEGIN,
+    GO_CONSTRUCT,
+    LOOKED,
+    MEMBERS,
+)
+from benchmarks.evaluations.main_run import OUT, SAFE, MainRun, take_all
+from benchmarks.evaluations.reach import ALIVE, LAST_BIT, NEXT_AT, ROW, TAKES, WHEN
+from benchmarks.evaluations.registers import clear_registers, give_out, select
+from benchmarks.evaluations.windows import events_of_key, leave_key, next_window
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Ints
 
 ADDED, NEXT_ONE = 0, 1  # what is next for the last event of a path
 

@@ -1,8 +1,8 @@
-"""Entries of `progress` that evaluations have beside those of `elsinore.matches.search`."""
+"""Entries of `progress` that evaluations have beside those of `benchmarks.evaluations.checks`."""
 
 from __future__ import annotations
 
-from elsinore.matches.search import PROGRESS
+from benchmarks.evaluations.checks import PROGRESS
 
 # How far to go (`GO_BEGIN` ...); how many matches there is room for at a time; what is counted:
 # runs, at most at once, events stored, predicates looked at, complete candidates.

@@ -17,12 +17,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from benchmarks.evaluations.main_counters import EARLY, EDGES, LOOKED, RUNS, STORED
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Bytes, Ints, Registers, Rules, Values
-from elsinore.matches.interpret import STACK, value_of
-from elsinore.matches.reach import LAST_BIT, MASK, ROW, TAKES, WHEN, reach
-from elsinore.matches.search import (
+from benchmarks.evaluations.arrays import Registers, Rules, Values
+from benchmarks.evaluations.checks import (
     BEGIN,
     CHECK_AT,
     CODE_AT,
@@ -39,7 +35,12 @@ from elsinore.matches.search import (
     STATES,
     all_hold,
 )
-from elsinore.matches.select import copy_registers, select
+from benchmarks.evaluations.interpret import STACK, value_of
+from benchmarks.evaluations.main_counters import EARLY, EDGES, LOOKED, RUNS, STORED
+from benchmarks.evaluations.reach import LAST_BIT, MASK, ROW, TAKES, WHEN, reach
+from benchmarks.evaluations.registers import copy_registers, select
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Bytes, Ints
 
 STAYS_TRUE, STAYS_FALSE = 1, 2  # bits of `flags`
 UNSAFE, SAFE, OUT = 0, 1, 2  # labels

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import main_counters as co
-from elsinore.matches import search as se
+from benchmarks.evaluations.kernel_search import KernelSearch
+from benchmarks.evaluations.windows import FIRST_CALL
 from elsinore.matches.arrays import Ints
 from elsinore.matches.found import Found
-from elsinore.matches.kernel_search import KernelSearch
 from elsinore.matches.operands import Layout
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.windows import FIRST_CALL
 from elsinore.plan.classes import Classes
 
 Marks = dict[int, set[tuple[int, bytes]]]

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import main_counters as co
+from benchmarks.evaluations.arrays import Rules, values_of
 from benchmarks.evaluations.construct import scan_main_runs
+from benchmarks.evaluations.kernel_search import PLAIN_STEPS, begin_work, end_work, patience
 from benchmarks.evaluations.main_run import SINCE, STAYS_TRUE, MainRun
 from benchmarks.evaluations.marked import MarkedSearch, Marks
+from benchmarks.evaluations.reach import EVENT_COLUMNS
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
-from elsinore.matches import search as se
-from elsinore.matches.arrays import Bytes, Ints, Rules
+from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.filters import early_filters, read_by
 from elsinore.matches.found import Found
-from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, GUARD, longest, negative_rows, new_events
-from elsinore.matches.reach import EVENT_COLUMNS
+from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes
 
 
@@ -54,7 +54,7 @@ class PostponedSearch(MarkedSearch):
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
         """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`)."""
-        negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
+        negatives = self.pattern.latest_rows(operands, keys, window[0])
         room = self.room
         room.for_rows(longest(keys))
         flags = self.ready(operands, longest(keys))
@@ -67,14 +67,14 @@ class PostponedSearch(MarkedSearch):
         marks: Marks = {}
         while True:
             progress[co.AT_ONCE] = room.found.shape[1]
-            self.work.begin(progress)
+            begin_work(self.work, progress)
             rules = Rules(self.tables.constants, negatives, room.stack, self.whole_stack)
             enter(
-                scan_main_runs, seconds, self.tables.integers, rules, operands.values, keys,
+                scan_main_runs, seconds, self.tables.integers, rules, values_of(operands), keys,
                 room.events, progress, self.main_run(flags), room.path, room.registers, room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
-            is_too_long = self.work.end(progress)
+            is_too_long = end_work(self.work, progress)
             status, found = self._taken(progress)
             if found is not None:
                 yield self.unmarked(found, found.first, marks)

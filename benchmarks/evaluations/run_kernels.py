@@ -9,7 +9,7 @@ With `ZSTREAM`, events wait in a buffer for each state, and are looked at by run
 comes that may end a match while no buffer on some way to it is empty (ZStream, Section 4.2: a round
 of assembly begins there, and what is older than the window allows is dropped before it).
 
-What kernels are passed is told in `elsinore.matches.search`; the registers of run n are the row
+What kernels are passed is told in `benchmarks.evaluations.checks`. Registers of run n are the row
 ROOM + n of `held` and `numbers`, those before are for the match that is being constructed.
 `whole_stack` has more room: the number of entries, the entry of the event under way by state, the
 time of the latest event by state.
@@ -19,61 +19,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from benchmarks.evaluations.counters import (
-    ACTIVE,
-    FREE_RUNS,
-    LISTED_RUNS,
-    NEXT_CHOICE,
-    NEXT_EVENT,
-    NEXT_RUN,
-    READY,
-    ROOM,
-    VERSIONS,
-    ZSTREAM,
-)
-from benchmarks.evaluations.main_counters import (
-    AT_ONCE,
-    CANDIDATES,
-    GO,
-    GO_BEGIN,
-    GO_CONSTRUCT,
-    LOOKED,
-    PEAK,
-    RUNS,
-    STORED,
-)
-from benchmarks.evaluations.versions import (
-    BEFORE,
-    BEGAN,
-    ENTRY,
-    EVENT,
-    FREE,
-    IN_STATE,
-    LATEST,
-    LENGTH,
-    LISTED,
-    STATE,
-    UNTIL,
-    VERSION,
-    prune,
-    store,
-)
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Given, Ints, Registers, Rules, Shorts, Values
-from elsinore.matches.interpret import STACK
-from elsinore.matches.keyed import END_ROW, PASSED, REACHED, first_at
-from elsinore.matches.reach import (
-    CONTIGUOUS,
-    ENDING,
-    LAST_BIT,
-    MASK,
-    NEXT,
-    NEXT_AT,
-    ROW,
-    TAKES,
-    WHEN,
-)
-from elsinore.matches.search import (
+from benchmarks.evaluations.arrays import Given, Registers, Rules, Values
+from benchmarks.evaluations.checks import (
     AT,
     BEGIN,
     BROKEN,
@@ -120,9 +67,61 @@ from elsinore.matches.search import (
     are_neighbours,
     is_match,
 )
-from elsinore.matches.search import STATE as PATH_STATE
-from elsinore.matches.select import clear_registers, copy_registers, give_out, select
-from elsinore.matches.windows import (
+from benchmarks.evaluations.checks import STATE as PATH_STATE
+from benchmarks.evaluations.counters import (
+    ACTIVE,
+    FREE_RUNS,
+    LISTED_RUNS,
+    NEXT_CHOICE,
+    NEXT_EVENT,
+    NEXT_RUN,
+    READY,
+    ROOM,
+    VERSIONS,
+    ZSTREAM,
+)
+from benchmarks.evaluations.interpret import STACK
+from benchmarks.evaluations.main_counters import (
+    AT_ONCE,
+    CANDIDATES,
+    GO,
+    GO_BEGIN,
+    GO_CONSTRUCT,
+    LOOKED,
+    PEAK,
+    RUNS,
+    STORED,
+)
+from benchmarks.evaluations.reach import (
+    CONTIGUOUS,
+    ENDING,
+    LAST_BIT,
+    MASK,
+    NEXT,
+    NEXT_AT,
+    ROW,
+    TAKES,
+    WHEN,
+)
+from benchmarks.evaluations.registers import clear_registers, copy_registers, give_out, select
+from benchmarks.evaluations.rows import first_at
+from benchmarks.evaluations.versions import (
+    BEFORE,
+    BEGAN,
+    ENTRY,
+    EVENT,
+    FREE,
+    IN_STATE,
+    LATEST,
+    LENGTH,
+    LISTED,
+    STATE,
+    UNTIL,
+    VERSION,
+    prune,
+    store,
+)
+from benchmarks.evaluations.windows import (
     DEFERRED,
     FIRST_CALL,
     NO_WINDOW,
@@ -130,6 +129,9 @@ from elsinore.matches.windows import (
     leave_key,
     next_window,
 )
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Ints, Shorts
+from elsinore.matches.keyed import END_ROW, PASSED, REACHED
 
 NO_RUNS, NO_BUFFER = 20, 21  # progress[STATUS]: there is no room for more runs, or for their events
 

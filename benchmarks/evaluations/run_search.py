@@ -8,25 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import counters as rc
 from benchmarks.evaluations import main_counters as co
 from benchmarks.evaluations import run_kernels as ru
+from benchmarks.evaluations.arrays import Registers, Rules, values_of
+from benchmarks.evaluations.interpret import STACK
+from benchmarks.evaluations.kernel_search import PLAIN_STEPS, begin_work, end_work, patience
 from benchmarks.evaluations.marked import MarkedSearch, Marks
 from benchmarks.evaluations.possible import why_only_by_the_engine
+from benchmarks.evaluations.tables import Header
 from benchmarks.evaluations.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
-from elsinore.matches import search as se
-from elsinore.matches.arrays import Doubles, Ints, Registers, Rules
+from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.found import Found
-from elsinore.matches.interpret import STACK
-from elsinore.matches.kernel_search import patience
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, GUARD, longest, negative_rows, new_events
+from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
 from elsinore.matches.statistics import QueryStatistics
-from elsinore.matches.tables import Header
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.work import PLAIN_STEPS
 from elsinore.plan.classes import Classes
 
 MOST_RUNS = 1 << 22  # at once: about half a gigabyte
@@ -58,7 +58,7 @@ class RunSearch(MarkedSearch):
 
         Raises InputError where more than `MOST_RUNS` are open at once.
         """
-        negatives = negative_rows(self.template, self.tables, operands, keys, window[0])
+        negatives = self.pattern.latest_rows(operands, keys, window[0])
         room, runs = self.room, self._runs
         room.for_rows(longest(keys))
         progress = self._begun(window, limit)
@@ -67,15 +67,15 @@ class RunSearch(MarkedSearch):
         marks: Marks = {}
         while True:
             progress[rc.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
-            self.work.begin(progress)
+            begin_work(self.work, progress)
             rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
             enter(
-                ru.scan_runs, seconds, self.tables.integers, rules, operands.values, keys,
+                ru.scan_runs, seconds, self.tables.integers, rules, values_of(operands), keys,
                 room.events, progress, ru.Runs(runs.runs, runs.buffer), room.path,
                 Registers(runs.held, runs.numbers), room.given,
             )  # fmt: skip
             seconds = math.inf  # what takes so long is compiled
-            is_too_long = self.work.end(progress)
+            is_too_long = end_work(self.work, progress)
             status, found = self._taken(progress)
             if found is not None:
                 yield self.unmarked(found, found.last, marks)

@@ -9,9 +9,9 @@ a run finds its events by following versions back. Both lie in one array, in col
 
 from __future__ import annotations
 
+from benchmarks.evaluations.interpret import STACK
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
-from elsinore.matches.interpret import STACK
 
 # Columns of `buffer`: of entries, their event and state; of pointers (versions), their entry and
 # the version before, below 0 where there is none; then the new numbers of both in `prune`.

@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from elsinore.errors import InputError
-from elsinore.matches import kernel_search
 from elsinore.matches import query as search
 from elsinore.matches.engine import pattern
 from elsinore.matches.operator import MatchOperator
@@ -68,7 +67,6 @@ def test_matches_that_two_runs_find_are_given_out_once_in_whatever_pieces(
     found = []
     for room in (1 << 15, 100, 7):
         monkeypatch.setattr(pattern, "ROOM", room)
-        monkeypatch.setattr(kernel_search, "ROOM", room)
         operator = MatchOperator(unit, OperatorOptions())
         pieces = [*operator.process(batch), *operator.close()]
         found.append(sorted(ids for piece in pieces for ids in piece["c0"].to_pylist()))

@@ -45,12 +45,19 @@ def workloads(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-@given(workloads(), streams_apart(), st.integers(0, 60), st.sampled_from([2, 7, 1000]))
-def test_queries_answered_together_find_what_each_finds_by_itself(text, events, cut, rows):
+@given(
+    workloads(),
+    streams_apart(),
+    st.integers(0, 60),
+    st.sampled_from([2, 7, 1000]),
+    st.sampled_from([0, searches.DENSE]),
+)
+def test_queries_answered_together_find_what_each_finds_alone(text, events, cut, rows, dense):
     found = []
     for shared in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(together, "ROWS", rows)  # keys in many pieces, and many keys in one
+            patch.setattr(searches, "DENSE", dense)  # at 0 classes are numbered as they come
             if not shared:
                 patch.setattr(searches, "goes_back", lambda *_: False)
             found.append(matches(text, events, cut))
@@ -98,3 +105,22 @@ def test_queries_that_continue_equally_share_slots(monkeypatch):
 def test_an_event_that_goes_on_in_a_circle_is_for_the_search_one_by_one():
     with pytest.raises(ValueError, match="cycle"):
         _in_turn({1: 2, 2: 1})
+
+
+def test_a_class_that_only_other_queries_read_is_known_to_those_answered_together(monkeypatch):
+    """Classes are numbered as they come: D is the fourth, and no query of the two reads it."""
+    programs = []
+    merge = together.merge
+    monkeypatch.setattr(
+        together, "merge", lambda queries: programs.append(merge(queries)) or programs[-1]
+    )
+    monkeypatch.setattr(searches, "DENSE", 0)
+    text = "".join(
+        f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ(A a, B+ b, C c) WHERE [k] "
+        f"STRATEGY SKIP TILL NEXT MATCH WITHIN {9 + n};"
+        for n in range(2)
+    )
+    text += "QUERY d RETURN COUNT(d[]) AS n PATTERN D+ d WHERE [k] WITHIN 2;"
+    events = [Happening(n * 1_000_000, kind, {"k": 0}) for n, kind in enumerate("ABBCDABC")]
+    matches(text, events, 4)
+    assert [len(program.merged.classes) for program in programs if program] == [4, 5]

@@ -18,8 +18,6 @@ from elsinore.matches.arrays import Ints
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import QuerySearch
-from elsinore.matches.tables import Header, Tables
-from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.window import first_window
 
 MOST_ROWS = 1 << 18  # of windows searched at a time, unless one has more
@@ -45,11 +43,7 @@ class WindowSearch:
     def __init__(self, search: QuerySearch) -> None:
         self._search = search
         self.template = search.template
-
-    @property
-    def tables(self) -> Tables:
-        """The tables of the query's template."""
-        return self._search.tables
+        self.pattern = search.pattern
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
         """Take in classes that came for the first time."""
@@ -59,7 +53,7 @@ class WindowSearch:
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
         """Yield the matches whose windows have passed by now, in pieces (see `QuerySearch`)."""
-        if window[0] == NO_WINDOW:  # a key is the one window that it has
+        if window[0] == ky.NO_WINDOW:  # a key is the one window that it has
             yield from self._search.matches(operands, keys, window=window, limit=limit)
             return
         for windows in _in_pieces(self._windows(operands, keys, window)):
@@ -100,9 +94,9 @@ class WindowSearch:
             if slide > 0:
                 yield from _sliding(times, int(key[ky.FIRST_ROW]), passed, reached, window)
                 continue
-            takes = self._takes(operands.wholes[ky.CLASS, key[ky.FIRST_ROW] : key[ky.END_ROW]])
-            begins = np.unique(times[takes & self.tables.integers[self._begins_at] != 0])
-            ends = np.unique(times[takes & self.tables.integers[Header.ENDING] != 0])
+            classes = operands.wholes[ky.CLASS, key[ky.FIRST_ROW] : key[ky.END_ROW]]
+            begins = np.unique(times[self.pattern.may_begin(classes)])
+            ends = np.unique(times[self.pattern.may_end(classes)])
             over = begins + within
             for first in begins[(passed <= over) & (over < reached)].tolist():
                 yield from self._relative(times, int(key[ky.FIRST_ROW]), first, ends, within)
@@ -123,16 +117,6 @@ class WindowSearch:
         for last in ends[(first <= ends) & (ends <= over)].tolist():
             begin = row + int(np.searchsorted(times, last - within))
             yield _Window(begin, end, over, over + 1, last)
-
-    def _takes(self, classes: Ints) -> Ints:
-        """Return the states that events take, as bits."""
-        states = self._search.states
-        at = np.where(classes >= 0, states.at[classes], 0)
-        return np.where(at > 0, states.lists[at - 1], 0)
-
-    @property
-    def _begins_at(self) -> int:
-        return int(self.tables.integers[Header.NEXT_AT])
 
 
 def _sliding(

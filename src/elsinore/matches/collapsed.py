@@ -24,18 +24,15 @@ from numpy.typing import NDArray
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.collapsible import needs_paths
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.pattern import NO_BUCKETS, RowSets, pattern_search, structs
+from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets, structs
 from elsinore.matches.engine.sets import list_windows, step_sets
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, MOMENT
 from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
 from elsinore.matches.paths import BEGINS, ENDS, WINDOW, PathSearch
-from elsinore.matches.program import register_places
-from elsinore.matches.query import are_apart, failure_of
-from elsinore.matches.registers import Register, RegisterKind
+from elsinore.matches.query import are_apart
+from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.tables import ClassStates, Header
-from elsinore.matches.tabulate import build_tables
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.plan.classes import Classes
 
@@ -73,8 +70,7 @@ class CollapsedSearch:
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
     ) -> None:
         self.template = template
-        self.tables = build_tables(template, layout)
-        self.states = ClassStates(template, classes, size)
+        self.pattern = PatternSearch(template, classes, layout, size)
         self._layout = layout
         self._paths = PathSearch(template) if needs_paths(template) else None
         variables = [state.variable for state in template.states]
@@ -88,8 +84,7 @@ class CollapsedSearch:
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
         """Take in classes that came for the first time."""
-        self.states.learn(codes, numbers)
-        self.tables.set_classes(self.states)
+        self.pattern.learn(codes, numbers)
 
     def matches(
         self,
@@ -110,9 +105,7 @@ class CollapsedSearch:
         if len(rows) == 0:
             return
         if self._paths is not None:
-            sets_of_rows = RowSets(
-                pattern_search(self.template, self.tables), operands, keys, window
-            )
+            sets_of_rows = RowSets(self.pattern, operands, keys, window)
             for some in _pieces(rows):
                 yield from self._of_paths(some, fits, operands, sets_of_rows)
             return
@@ -152,16 +145,8 @@ class CollapsedSearch:
 
     def _fits(self, classes: Ints) -> NDArray[np.bool_]:
         """Return which events fit which states: [state, event]."""
-        states = len(self.template.states)
-        taken = np.zeros((states, 1 + len(self.states.at)), dtype=np.bool_)  # class -1 first: none
-        lists = self.states.lists
-        for number, at in enumerate(self.states.at.tolist()):
-            taken[lists[at + 1 : at + 1 + lists[at]], 1 + number] = at > 0
-        places = classes + 1
-        fitting = np.empty((states, len(classes)), dtype=np.bool_)
-        for state in range(states):
-            np.take(taken[state], places, out=fitting[state], mode="clip")
-        return fitting
+        states = range(len(self.template.states))
+        return np.array([self.pattern.states.fits(classes, (state,)) for state in states])
 
     def _sets(self, reach: _Reach, state: int, rows: Ints) -> _Sets:
         """Return the sets of all matches that begin with events in `state`; without any: no row."""
@@ -212,9 +197,8 @@ class CollapsedSearch:
     ) -> Found:
         """Return rows with their registers, and what is in their sets as paths."""
         count = len(rows)
-        header = self.tables.integers
-        events = np.full((count, int(header[Header.EVENTS])), -1, dtype=np.int64)
-        numbers: Doubles = np.zeros((count, int(header[Header.NUMBERS])))
+        events = np.full((count, self.pattern.event_registers), -1, dtype=np.int64)
+        numbers: Doubles = np.zeros((count, self.pattern.number_registers))
         registers = self.template.registers
         for register, place in zip(registers, register_places(registers), strict=True):
             states = self._states_of(register.variables)
@@ -336,7 +320,7 @@ class CollapsedSearch:
     ) -> Doubles:
         """Return a user's aggregate of each row's set, its events in the order of time."""
         order = np.lexsort((events, rows))
-        search = pattern_search(self.template, self.tables)
+        search = self.pattern
         values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS)
         results = np.full(count, np.nan)
         step_sets(
@@ -349,8 +333,7 @@ class CollapsedSearch:
             events[order],
             results,
         )
-        if search.take_failure():
-            raise failure_of(self.template, self.tables)
+        search.check_failure()
         return results
 
 

@@ -157,7 +157,7 @@ class Entangled:
         every[:, NEW_ROW] = every[:, FIRST_ROW]
         chains: dict[Chain, None] = {}
         search = self._searches[negative]
-        search.tables.set_texts(operands)
+        search.pattern.set_texts(operands)
         whole = (window[0], 0, 0)  # a chain lies between events of a window
         for piece in search.matches(operands, every, window=whole, limit=MOST_CHAINS + 1):
             events = piece.paths[:, 0].tolist()

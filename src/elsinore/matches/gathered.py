@@ -39,7 +39,7 @@ class GatheredSearch(CollapsedSearch):
             kind = NegatedSearch if template.is_unsure else WaitingSearch
         self._matches = kind(template, classes, layout, size)
         self._matches.wants_paths = True
-        self.tables = self._matches.tables
+        self.pattern = self._matches.pattern
         names = list(dict.fromkeys(state.variable for state in template.states))
         self._variable = np.array([names.index(s.variable) for s in template.states], np.int64)
 

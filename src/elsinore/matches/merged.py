@@ -17,13 +17,13 @@ import numpy as np
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import backwards as bw
+from elsinore.matches.engine.pattern import PatternSearch
+from elsinore.matches.engine.program import compares_neighbours, known_row
 from elsinore.matches.engine.tables import table
+from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
-from elsinore.matches.tables import Tables
-from elsinore.matches.tabulate import known_row
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.kinds import Strategy
 
 MOST_ENTRIES = 1 << 16
@@ -36,12 +36,12 @@ _LISTED = {ColumnKind.LIST, ColumnKind.EVENTS, ColumnKind.MATCH_NUMBER}
 Place = tuple[int, int]  # a query, by its number, and a state of it
 
 
-def goes_back(template: MatchTemplate, tables: Tables) -> bool:
+def goes_back(template: MatchTemplate, search: PatternSearch) -> bool:
     """Return whether a query's matches may be computed from their ends."""
     query = template.query
     ends = {end.state for end in template.ends}
     return (
-        tables.compares_neighbours
+        compares_neighbours(template, search.compiled.code)
         and template.strategy is not Strategy.ANY
         and not any(edge.source in ends for edge in template.edges)
         and (
@@ -64,10 +64,10 @@ class Query:
     of `events` and then others. `pairs` are the comparisons on edges from state to state.
     """
 
-    def __init__(self, place: int, template: MatchTemplate, tables: Tables) -> None:
+    def __init__(self, place: int, search: PatternSearch) -> None:
         self.place = place
-        self.template = template
-        self.tables = tables
+        self.template = template = search.template
+        self.states = search.states
         window = template.query.window
         self.within = NO_WINDOW if window is None else window.within
         self.is_contiguous = template.strategy is Strategy.CONTIGUOUS
@@ -86,7 +86,7 @@ class Query:
         self.taken = [self._taken(state.variable) for state in template.states]
         self.pairs = {
             (edge.source, edge.target): tuple(
-                pair for check in edge.checks if (pair := tables.program.pair_of(check))
+                pair for check in edge.checks if (pair := search.compiled.code.pair_of(check))
             )
             for edge in template.edges
         }
@@ -106,13 +106,11 @@ class Query:
         Column 0 is for the beginning, row 0 for events of no class. None if an event may continue
         to several states, or the table would be too large.
         """
-        states = self.tables.states
-        assert states is not None
-        count = len(self.template.states)
-        if (len(states.at) + 1) * (count + 1) > MOST_MOVES:
+        rows, columns = self.states.size + 1, len(self.template.states) + 1
+        if rows * columns > MOST_MOVES:
             return None
-        moves = np.full((len(states.at) + 1, count + 1), -1, dtype=np.int64)
-        for number, taken in states.taken.items():
+        moves = np.full((rows, columns), -1, dtype=np.int64)
+        for number, taken in self.states.taken.items():
             for edge in self.template.edges:
                 if edge.target in taken:
                     if moves[1 + number, edge.source - START] >= 0:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine.gaps import TOO_MANY, Gaps, fill_chances
 from elsinore.matches.engine.pattern import structs
 from elsinore.matches.entangled import Entangled
@@ -20,7 +21,6 @@ from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.query import longest
-from elsinore.matches.tables import ClassStates
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import MOST_SUMMED, at_most_one
 from elsinore.matches.waiting import WaitingSearch
@@ -93,7 +93,7 @@ class NegatedSearch(WaitingSearch):
     ) -> Callable[[Found], Doubles]:
         """Return what computes the confidences of matches if NOT is of single events."""
         classes = operands.wholes[CLASS]
-        forbidden = [states.at[classes] * (classes >= 0) > 0 for states in self._forbidden]
+        forbidden = [states.fits(classes) for states in self._forbidden]
         breaks = np.zeros((len(self._patterns), len(classes)), dtype=np.uint8)
         for number, patterns in enumerate(self._patterns):
             breaks[number] = np.any([forbidden[pattern] for pattern in patterns], axis=0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from elsinore.arrow import to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks, unit_of
-from elsinore.matches.arrays import Doubles, Ints, Values
+from elsinore.matches.arrays import Doubles, Ints
 from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.orders import LIMIT, Order
 from elsinore.operators.conditions.ranked import OrderCodes
@@ -263,11 +263,6 @@ class Operands:
     wholes: NDArray[np.int64]
     texts: OrderCodes
     laws: Laws | None = None
-
-    @property
-    def values(self) -> Values:
-        """What kernels read of the rows."""
-        return Values(self.doubles, self.wholes)
 
 
 def _codes_of_wholes(name: str, column: pa.Array, occurred: set[int]) -> NDArray[np.int64]:

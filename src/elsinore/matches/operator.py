@@ -20,7 +20,7 @@ from elsinore.kernels.saved import (
 from elsinore.matches.arrays import Bools, Ints
 from elsinore.matches.choice import ListSearch, listed_matches
 from elsinore.matches.events import Events
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, PASSED, REACHED
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, NO_WINDOW, PASSED, REACHED
 from elsinore.matches.numbered import MatchNumbers
 from elsinore.matches.operands import TIME
 from elsinore.matches.searches import ANY_NUMBER, Searches, has_numbers, window_of
@@ -37,7 +37,6 @@ from elsinore.matches.times import (
     release_time,
     waiting_times,
 )
-from elsinore.matches.windows import NO_WINDOW
 from elsinore.operators import OperatorOptions
 from elsinore.plan import Unit
 from elsinore.plan.modes import HIGH

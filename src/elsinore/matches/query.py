@@ -1,4 +1,4 @@
-"""One match query at work: its tables, its working room, and the matches of a stretch of rows."""
+"""The search of one match query: the matches among the rows of some keys."""
 
 from __future__ import annotations
 
@@ -11,19 +11,11 @@ from elsinore.errors import InputError
 from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.pattern import (
-    AggregateError,
-    TooLongError,
-    TooManyError,
-    pattern_search,
-    structs,
-)
+from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError, structs
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.selection import unsuppressed
-from elsinore.matches.tables import ClassStates, Header, Tables
-from elsinore.matches.tabulate import build_tables
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import Work
 from elsinore.plan.classes import Classes
@@ -37,32 +29,6 @@ NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them 
 _NOWHERE = np.int64(0)
 
 
-class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
-    """A user's aggregate failed at a row, which is bound to one of some variables."""
-
-    def __init__(self, name: str, variables: tuple[str, ...], row: int, told: str) -> None:
-        super().__init__(name, variables, row, told)
-        self.name = name
-        self.variables = variables
-        self.row = row
-        self.told = told
-
-
-def failure_of(template: MatchTemplate, tables: Tables) -> AggregateFailure:
-    """Return what a user's aggregate failed at; it is at work again after this."""
-    row = int(tables.integers[Header.FAILED]) - 1
-    tables.integers[Header.FAILED] = 0
-    for stepper, register in zip(
-        tables.steppers,
-        (r for r in template.registers if r.aggregate is not None),
-        strict=True,
-    ):
-        if stepper.failure is not None:
-            failure, stepper.failure = stepper.failure, None
-            return AggregateFailure(stepper.aggregate.name, register.variables, row, failure)
-    raise AssertionError("an aggregate failed, and none says so")
-
-
 class QuerySearch:
     """The search of one query."""
 
@@ -70,21 +36,17 @@ class QuerySearch:
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
     ) -> None:
         self.template = template
-        self.tables = build_tables(template, layout)
-        self.states = ClassStates(template, classes, size)
-        self.tables.set_classes(self.states)
+        self.pattern = PatternSearch(template, classes, layout, size)
         self.wants_paths = template.duplicates or any(
             column.kind in LISTED or (template.uncertain is not None and column.kind in NUMBERED)
             for column in template.columns
         )
         self.guard = GUARD
         self.work = Work()
-        self._known = dict(self.tables.known)
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
         """Take in classes that came for the first time."""
-        self.states.learn(codes, numbers)
-        self.tables.set_classes(self.states)
+        self.pattern.learn(codes, numbers)
 
     def matches(
         self,
@@ -99,7 +61,7 @@ class QuerySearch:
         `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError where
         a window has more than `GUARD` matches, or they cannot be found in reasonable time.
         """
-        search = pattern_search(self.template, self.tables)
+        search = self.pattern
         suppress = self.template.query.suppress
         leaves_out = suppress is not None and not search.selects
         is_limited = limit < ANY_NUMBER and not leaves_out
@@ -107,7 +69,7 @@ class QuerySearch:
             limit=ANY_NUMBER if leaves_out else limit,
             guard=ANY_NUMBER if is_limited else GUARD,
             wants_paths=self.wants_paths,
-            counts_exactly=self.tables.counts_exactly and not is_limited,
+            counts_exactly=search.counts_exactly and not is_limited,
         )
         self.work.allow(new_events(keys))
         pieces = search.run(operands, keys, tb.Window(structs(keys), *window), output, self.work)
@@ -122,8 +84,6 @@ class QuerySearch:
             raise self.too_long() from None
         except TooManyError as error:
             raise self.too_many(error.count) from None
-        except AggregateError:
-            raise self._failure() from None
 
     def _found(self, output: tb.Output) -> Found:
         """Return views of the matches in an output, each match once."""
@@ -147,7 +107,7 @@ class QuerySearch:
             if filled
             else np.broadcast_to(_NOWHERE, count + 1),
             paths=paths[:filled],
-            known=self._known,
+            known=self.pattern.compiled.known,
         )
         return self._once(result) if self.template.duplicates else result
 
@@ -174,9 +134,6 @@ class QuerySearch:
             piece = paths[found.starts[number] : found.starts[number + 1]]
             yield int(found.window[number]), piece.tobytes()
 
-    def _failure(self) -> AggregateFailure:
-        return failure_of(self.template, self.tables)
-
     def too_long(self) -> InputError:
         """Return the error that the search has tried more than it may."""
         return InputError(
@@ -189,7 +146,7 @@ class QuerySearch:
         """Return the error that a window has more matches than may be returned."""
         name = self.template.query.name
         exact = f"more than {count:,}" if count >= HIGHEST else f"{count:,}"
-        number_text = exact if self.tables.counts_exactly and count > GUARD else f"over {GUARD:,}"
+        number_text = exact if self.pattern.counts_exactly and count > GUARD else f"over {GUARD:,}"
         return InputError(
             f"query {name}: a window has {number_text} matches. Ask for some of them with LIMIT, "
             "make the window shorter, or count and sum over them without listing any in a trend "
@@ -212,15 +169,3 @@ def are_apart(operands: Operands, keys: Ints) -> bool:
     moments = operands.wholes[ky.MOMENT]
     first, last = moments[keys[:, ky.FIRST_ROW]], moments[keys[:, ky.END_ROW] - 1]
     return bool(np.all(last - first == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
-
-
-def negative_rows(
-    template: MatchTemplate, tables: Tables, operands: Operands, keys: Ints, within: int
-) -> Ints:
-    """Return for each pattern under NOT and row the latest beginning of a match that ended by it.
-
-    Beginnings are moments of the row's key, -1 where no match ended by the row.
-    """
-    if not template.negatives:
-        return np.full((0, 0), -1, np.int64)
-    return pattern_search(template, tables).latest_rows(operands, keys, within)

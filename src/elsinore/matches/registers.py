@@ -87,6 +87,21 @@ class Register:
         return 1 + self.aggregate.width + len(self.arguments)
 
 
+def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:
+    """Return each register's place among those of events, or among those of numbers.
+
+    >>> kinds = RegisterKind.FIRST, RegisterKind.SUM, RegisterKind.LATEST
+    >>> register_places(tuple(Register(kind, ("b",), "v") for kind in kinds))
+    (0, 0, 1)
+    """
+    counts = {True: 0, False: 0}
+    places = []
+    for register in registers:
+        places.append(counts[register.kind.holds_event])
+        counts[register.kind.holds_event] += register.width
+    return tuple(places)
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """Where an operand is read: the moment, the register for BEFORE and FINAL, the attribute.

@@ -14,7 +14,7 @@ from elsinore.matches.columns import column_type
 from elsinore.matches.events import Events
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout
-from elsinore.matches.program import register_places
+from elsinore.matches.registers import register_places
 from elsinore.matches.returns import Column, ColumnKind
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.values import expression_values

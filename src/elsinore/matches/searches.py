@@ -10,23 +10,23 @@ import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.arrays import Bools, Bytes, Ints
 from elsinore.matches.choice import ListSearch, search_of
+from elsinore.matches.engine.pattern import AggregateFailure
 from elsinore.matches.events import Events, repeated
 from elsinore.matches.found import Found
+from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.merged import goes_back
 from elsinore.matches.operands import CLASS, Layout
-from elsinore.matches.query import AggregateFailure, QuerySearch, are_apart
+from elsinore.matches.query import QuerySearch, are_apart
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows as ReturnedRows
 from elsinore.matches.spec import MatchUnit, attribute_of
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.store import Rows, Store
-from elsinore.matches.tables import Tables
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.together import MOST_QUERIES, Together
-from elsinore.matches.windows import NO_WINDOW
 from elsinore.plan import Unit
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Searches:
         self._rows = [ReturnedRows(template, self.layout) for template in spec.templates]
         self._schemas = spec.partials(self.layout.types)
         for search in self.searches:
-            self.layout.texts.pin(search.tables.texts())
+            self.layout.texts.pin(search.pattern.texts())
 
     def seen_classes(self) -> Bytes:
         """Return room for the classes that a batch has, for `learn_seen`."""
@@ -99,7 +99,7 @@ class Searches:
     def events(self, rows: Rows, store: Store) -> Events:
         """Return what columns of matches read of some rows."""
         for search in self.searches:
-            search.tables.set_texts(rows.operands)
+            search.pattern.set_texts(rows.operands)
         ready = {
             name: to_arrow(rows.operands.doubles[row])
             for name, row in self.layout.doubles.items()
@@ -147,7 +147,7 @@ class Searches:
             )
             raise InputError(
                 f"query {template.query.name}: {failure.name} over "
-                f"{' and '.join(failure.variables)}: {failure.told}, at the event {event}."
+                f"{' and '.join(failure.variables)}: {failure.message}, at the event {event}."
             ) from None
 
     def batch(
@@ -165,14 +165,14 @@ class Searches:
             arrays.append(to_arrow(found.window.copy()))
         return pa.RecordBatch.from_arrays(arrays + columns, schema=self._schemas[number])
 
-    def may_begin(self, number: int, rows: Rows) -> Ints:
+    def may_begin(self, number: int, rows: Rows) -> Bools:
         """Return whether a match of a query may begin with each row."""
-        return np.asarray(self.searches[number].tables.may_begin(rows.operands.wholes[CLASS]))
+        return self.searches[number].pattern.may_begin(rows.operands.wholes[CLASS])
 
     def check_overflow(self) -> None:
         """Raise InputError if a whole number in a condition went beyond 64 bits."""
         for search, template in zip(self.searches, self._spec.templates, strict=True):
-            if search.tables.has_overflown():
+            if search.pattern.has_overflown():
                 raise InputError(
                     f"{template.query.name}: a whole number in a condition goes beyond 64 bits. "
                     "Cast the attribute to a double, as in a column of its own."
@@ -194,12 +194,12 @@ def window_of(template: MatchTemplate) -> tuple[int, int, int]:
 
 def _together(spec: MatchUnit, searches: Sequence[Search]) -> list[Together]:
     """Return the queries that may be answered together."""
-    mergeable: list[tuple[int, MatchTemplate, Tables]] = [
-        (place, template, search.tables)
+    mergeable = [
+        (place, search.pattern)
         for place, (template, search) in enumerate(zip(spec.templates, searches, strict=True))
         if type(search) is QuerySearch
         and not (template.query.after_match or template.query.suppress)
-        and goes_back(template, search.tables)
+        and goes_back(template, search.pattern)
     ]
     return [
         Together(mergeable[at : at + MOST_QUERIES]) for at in range(0, len(mergeable), MOST_QUERIES)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.found import Found
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEXT_ROW, QUIET, TIME
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEXT_ROW, NO_WINDOW, QUIET, TIME
 from elsinore.matches.operands import Operands
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.windows import NO_WINDOW
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from elsinore.matches.arrays import Ints
+from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.searches import window_of
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.windows import NO_WINDOW
 from elsinore.model.window import first_window
 
 NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max

@@ -14,15 +14,12 @@ import numpy as np
 from elsinore.matches.arrays import Ints, Shorts
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.backwards import go_back
-from elsinore.matches.engine.pattern import structs
+from elsinore.matches.engine.pattern import PatternSearch, structs
 from elsinore.matches.found import Found
-from elsinore.matches.keyed import END_ROW, FIRST_ROW
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NO_WINDOW
 from elsinore.matches.merged import Program, Query, merge
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import GUARD, longest
-from elsinore.matches.tables import Tables
-from elsinore.matches.template import MatchTemplate
-from elsinore.matches.windows import NO_WINDOW
 
 MOST_QUERIES = 64  # answered in one pass
 ROWS = 1 << 17  # read at a time
@@ -34,11 +31,11 @@ _NO_PATHS: Shorts = np.zeros((0, 2), dtype=np.int32)
 class Together:
     """Queries of one unit that are answered in one pass."""
 
-    def __init__(self, queries: Sequence[tuple[int, MatchTemplate, Tables]]) -> None:
-        """`queries`: the place in the unit, the template, its tables."""
+    def __init__(self, queries: Sequence[tuple[int, PatternSearch]]) -> None:
+        """`queries`: the place in the unit, and the search."""
         self._queries = [Query(*query) for query in queries]
         self.places = tuple(query.place for query in self._queries)
-        self._classes: list[Ints] = []  # the states of classes that the program was made for
+        self._classes: list[tuple[int, int]] = []  # the classes that the program was made for
         self._program: Program | None = None
         self._found: Shorts = np.empty(0, dtype=np.int32)
 
@@ -46,8 +43,8 @@ class Together:
         """Return whether the events so far continue to one state each, and no key is too long."""
         if longest(keys) > GUARD:  # a window may have too many matches, which are counted elsewhere
             return False
-        classes = [query.tables.states.lists for query in self._queries if query.tables.states]
-        if list(map(id, classes)) != list(map(id, self._classes)):
+        classes = [(query.states.size, len(query.states.taken)) for query in self._queries]
+        if classes != self._classes:
             self._classes, self._program = classes, merge(self._queries)
         return self._program is not None
 

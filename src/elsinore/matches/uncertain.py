@@ -11,13 +11,12 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.confidence import PossibleTimes, Worlds
-from elsinore.matches.engine.pattern import PatternSearch, pattern_search, structs
+from elsinore.matches.engine.pattern import structs
 from elsinore.matches.engine.worlds import scan_worlds
 from elsinore.matches.found import Found
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
-from elsinore.matches.program import register_places
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
-from elsinore.matches.registers import RegisterKind
+from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import MatchTemplate
 from elsinore.plan.classes import Classes
 from elsinore.plan.modes import HIGH, Uncertainty
@@ -67,7 +66,7 @@ class UncertainSearch(QuerySearch):
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough and have a new event, in pieces."""
-        search = pattern_search(self.template, self.tables)
+        search = self.pattern
         values = search.values(operands, keys, window[0])
         match = search.new_match()
         worlds = self._worlds(operands, len(match.frames))
@@ -87,7 +86,6 @@ class UncertainSearch(QuerySearch):
             output.pause = min(output.steps + PAUSE_POINTS, MOST_SUMMED)
             output.status = tb.DONE
             scan_worlds(search.program, values, graph, bounds, match, worlds, output)
-            search.note_overflow()
             status, count = output.status, output.count
             if count:
                 piece = self._found(output)
@@ -106,16 +104,8 @@ class UncertainSearch(QuerySearch):
                 if count == 0:
                     search.widen(output)
             elif status != tb.PAUSED:
-                raise self._error(status, search)
-
-    def _error(self, status: int, search: PatternSearch) -> Exception:
-        """Return the error for which a search has stopped."""
-        if status == tb.TOO_LONG:
-            return self._too_long()
-        if status == tb.FAILED:
-            search.take_failure()
-            return self._failure()
-        return self.too_many(self.guard)
+                search.check_failure()
+                raise self._too_long() if status == tb.TOO_LONG else self.too_many(self.guard)
 
     def _worlds(self, operands: Operands, depth: int) -> Worlds:
         """Return the possible times of events, with room for a match of `depth` events."""

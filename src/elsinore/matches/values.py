@@ -18,8 +18,7 @@ from elsinore.expressions.columns import evaluate, type_of
 from elsinore.expressions.lengths import is_length, unit_of
 from elsinore.matches.events import Events
 from elsinore.matches.found import Found
-from elsinore.matches.program import register_places
-from elsinore.matches.registers import Register, RegisterKind, slot_of
+from elsinore.matches.registers import Register, RegisterKind, register_places, slot_of
 from elsinore.model.expression import Attribute, Expression, attributes, with_attributes
 
 Types = Mapping[str, pa.DataType]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Bools, Ints
+from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.buckets import put_buckets
 from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
-from elsinore.matches.engine.program import build_program
+from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
 from elsinore.matches.engine.sets import Sets, list_sets
 from elsinore.matches.engine.suppressed import scan_suppressed
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, MOMENT, NEW_ROW, PASSED, REACHED
-from elsinore.matches.operands import Operands
-from elsinore.matches.tables import Header, Tables
-from elsinore.matches.template import MatchTemplate
+from elsinore.matches.operands import Layout, Operands
+from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.work import Work
-from elsinore.operators.conditions.comparisons import comparison_of
+from elsinore.plan.classes import Classes
 
 STEPS = 64  # events of a match that there is room for at first
 ROOM = 1 << 15  # matches returned at a time, at first
@@ -47,34 +48,108 @@ class TooManyError(Exception):
         self.count = count
 
 
-class AggregateError(Exception):
-    """An aggregate of the user's failed; the tables say at which row."""
+class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
+    """An aggregate of the user's failed at a row, which is bound to one of some variables."""
+
+    def __init__(self, name: str, variables: tuple[str, ...], row: int, message: str) -> None:
+        super().__init__(name, variables, row, message)
+        self.name = name
+        self.variables = variables
+        self.row = row
+        self.message = message
 
 
 class PatternSearch:
     """The search for the matches of one template."""
 
     def __init__(
-        self, template: MatchTemplate, tables: Tables, *, is_negative: bool = False
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
     ) -> None:
+        """`layout` gives the rows that are read; classes have numbers below `size` at first."""
         self.template = template
-        self.tables = tables
-        code = tables.program
-        comparisons = [comparison_of(code, number) for number in range(len(code.starts) - 1)]
-        self.program = build_program(template, tables, comparisons, is_negative=is_negative)
-        self._lookups = Lookups(self.program, comparisons)
+        self.compiled = compile_template(template, layout)
+        self.program = self.compiled.program
+        self.states = ClassStates(template, classes, size)
+        self._lookups = Lookups(self.program, self.compiled.comparisons)
         self.program.many = MANY
         self.graph = tb.Graph(len(template.states))
-        self._lists: Any = None  # of the states of classes, as the program has them
         self._output: tb.Output | None = None
         self._match: tb.Match | None = None
         self.most_states = 0  # of a class
-        spans = [_span_of(template, state) for state in range(len(template.states))]
-        self._degree = max(spans, default=0)
+        self._degree = max(Counter(edge.source for edge in template.edges).values(), default=0)
+        widths = [(r.kind.holds_event, r.width) for r in template.registers]
+        self.event_registers = sum(holds_event for holds_event, _ in widths)
+        self.number_registers = sum(width for holds_event, width in widths if not holds_event)
+        self.reads_neighbours = (
+            all(
+                template.conditions[number].reads_neighbours_only
+                for edge in template.edges
+                for number in edge.checks
+            )
+            and not template.final
+            and not any(edge.late for edge in template.edges)
+        )
         self._negatives = [
-            PatternSearch(negative, inner, is_negative=True)
-            for negative, inner in zip(template.negatives, tables.negatives, strict=True)
+            PatternSearch(negative, classes, layout, size) for negative in template.negatives
         ]
+        self._put_classes()
+
+    @property
+    def counts_exactly(self) -> bool:
+        """Whether the graph counts matches: its counts are no mere bounds."""
+        template = self.template
+        return (
+            self.reads_neighbours
+            and not (template.begins_with_not or template.ends_with_not)
+            and not (template.relates_negatives or template.duplicates)
+        )
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Add classes that came for the first time: their codes, and their numbers."""
+        self.states.learn(codes, numbers)
+        for negative in self._negatives:
+            negative.learn(codes, numbers)
+        self._put_classes()
+
+    def _put_classes(self) -> None:
+        """Set which states the events of each class fit."""
+        taken = self.states.taken
+        counts = np.array([len(states) for states in taken.values()], np.int32)
+        classes = tb.empty(tb.EVENT_CLASS, self.states.size)
+        numbers = np.array(list(taken), np.int64)
+        classes["states_end"][numbers] = np.cumsum(counts)
+        classes["states"][numbers] = np.cumsum(counts) - counts
+        self.most_states = int(counts.max(initial=0))
+        self.program.classes = classes
+        self.program.class_states = np.array([s for some in taken.values() for s in some], np.int32)
+
+    def texts(self) -> list[str]:
+        """Return the texts that conditions compare with, those of patterns under NOT included."""
+        texts = list(self.compiled.code.texts.values())
+        return texts + [text for negative in self._negatives for text in negative.texts()]
+
+    def set_texts(self, operands: Operands) -> None:
+        """Set the integers that stand for the texts of conditions."""
+        wholes = self.program.conditions.wholes
+        for place, text in self.compiled.code.texts.items():
+            wholes[place] = operands.texts.code_of(text)
+        for negative in self._negatives:
+            negative.set_texts(operands)
+
+    def may_begin(self, classes: Ints) -> Bools:
+        """Return which events, given by their classes, may begin a match."""
+        begins = [edge.target for edge in self.template.edges if edge.source == START]
+        return self.states.fits(classes, begins)
+
+    def may_end(self, classes: Ints) -> Bools:
+        """Return which events, given by their classes, may end a match."""
+        return self.states.fits(classes, [end.state for end in self.template.ends])
+
+    def has_overflown(self) -> bool:
+        """Return whether a whole number in a condition went beyond 64 bits; forget it."""
+        overflown = bool(self.program.conditions.has_overflown)
+        self.program.conditions.has_overflown = 0
+        return any([overflown, *(negative.has_overflown() for negative in self._negatives)])
 
     @property
     def suppresses(self) -> bool:
@@ -103,7 +178,7 @@ class PatternSearch:
 
         It is the same room each time: a search of few events would take longer to make it.
         """
-        output = self._output or tb.Output(*self._registers, ROOM)
+        output = self._output or tb.Output(self.event_registers, self.number_registers, ROOM)
         self._output = output
         output.limit, output.guard = limit, guard
         output.wants_paths, output.counts_exactly = int(wants_paths), int(counts_exactly)
@@ -115,7 +190,7 @@ class PatternSearch:
     ) -> Iterator[tb.Output]:
         """Yield the output whenever it has matches; they are overwritten afterwards.
 
-        Raises TooLongError, TooManyError or AggregateError.
+        Raises TooLongError, TooManyError or AggregateFailure.
         """
         values = self.values(operands, keys, window.within)
         graph, program = self.graph, self.program
@@ -133,7 +208,6 @@ class PatternSearch:
             else:
                 scan(program, values, graph, window, match, output)
             self._match = match
-            self.note_overflow()
             status, count = output.status, output.count
             is_too_long = work.count(output.steps, count)
             if count:
@@ -147,27 +221,24 @@ class PatternSearch:
             if status == tb.TOO_MANY:
                 raise TooManyError(int(min(max(output.too_many, output.in_window), MOST)))
             if status == tb.FAILED:
-                self.take_failure()
-                raise AggregateError
+                self.check_failure()
             if status == tb.DEEP:
                 earlier.append(match)
                 match = self.deeper(match)
             elif status == tb.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
                 self.widen(output)
 
-    def note_overflow(self) -> None:
-        """Note in the tables that a whole number in a condition went beyond 64 bits."""
-        if self.program.conditions.has_overflown:
-            self.tables.integers[Header.OVERFLOWED] = 1
-            self.program.conditions.has_overflown = 0
-
-    def take_failure(self) -> bool:
-        """Return whether an aggregate of the user's failed; the tables say at which row."""
-        has_failed = self.program.failed_row >= 0
-        if has_failed:
-            self.tables.integers[Header.FAILED] = self.program.failed_row + 1
-            self.program.failed_row = -1
-        return bool(has_failed)
+    def check_failure(self) -> None:
+        """Raise AggregateFailure if an aggregate of the user's failed; forget it."""
+        row = int(self.program.failed_row)
+        self.program.failed_row = -1
+        if row < 0:
+            return
+        registers = [r for r in self.template.registers if r.aggregate is not None]
+        for stepper, register in zip(self.compiled.steppers, registers, strict=True):
+            if stepper.failure is not None:
+                message, stepper.failure = stepper.failure, None
+                raise AggregateFailure(stepper.aggregate.name, register.variables, row, message)
 
     def latest_rows(self, operands: Operands, keys: Ints, within: int) -> Ints:
         """Return for each pattern under NOT and row the latest beginning of a match that ended.
@@ -180,7 +251,7 @@ class PatternSearch:
         every[:, NEW_ROW] = every[:, FIRST_ROW]
         every[:, PASSED], every[:, REACHED] = NEVER, FOREVER
         for number, negative in enumerate(self._negatives):
-            if negative.tables.is_path:
+            if negative.reads_neighbours:
                 negative._fill_by_neighbours(operands, every, within, latest[number])
             else:
                 negative._fill_one_by_one(operands, every, within, latest[number])
@@ -221,13 +292,9 @@ class PatternSearch:
         if len(self.program.relations):
             self._put_forbidden()
         longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
-        self._put_classes()
         integers, buckets = self._look_up(operands, keys, longest)
-        at = int(self.tables.integers[Header.WHOLES_AT])
-        wholes = self.program.conditions.wholes
-        np.asarray(wholes)[:] = self.tables.integers[at : at + len(wholes)]
         self._make_room(longest, operands.wholes.shape[1])
-        columns = operands.values.doubles, integers, negatives, buckets
+        columns = operands.doubles, integers, negatives, buckets
         return tb.Values(*map(np.ascontiguousarray, columns))
 
     def _look_up(self, operands: Operands, keys: Ints, longest: int) -> tuple[Ints, Ints]:
@@ -238,21 +305,6 @@ class PatternSearch:
         integers = self._lookups.put_orders(self.graph, operands)
         self._lookups.put_limits(operands, keys)
         return integers, put_buckets(self.program, self._lookups, operands, keys)
-
-    def _put_classes(self) -> None:
-        """Put in which states the events of each class take, if classes have come."""
-        states = self.tables.states
-        if states is None or self._lists is states.lists:
-            return
-        self._lists = states.lists
-        begin = np.where(states.at > 0, states.at + 1, 0)
-        classes = tb.empty(tb.EVENT_CLASS, len(states.at))
-        classes["states"] = begin
-        lengths = np.where(states.at > 0, states.lists[states.at], 0)
-        classes["states_end"] = begin + lengths
-        self.most_states = int(lengths.max(initial=0))
-        self.program.classes = classes
-        self.program.class_states = states.lists.astype(np.int32)
 
     def _put_forbidden(self) -> None:
         """Put in which events each pattern under NOT takes."""
@@ -282,14 +334,9 @@ class PatternSearch:
                 graph.began = np.zeros(nodes, np.int64)
                 graph.came = np.zeros(nodes, np.int32)
 
-    @property
-    def _registers(self) -> tuple[int, int]:
-        header = self.tables.integers
-        return int(header[Header.EVENTS]), int(header[Header.NUMBERS])
-
     def new_match(self, depth: int | None = None) -> tb.Match:
         """Return room for a match of `depth` events, if it is None of a few."""
-        return tb.Match(depth or STEPS, *self._registers)
+        return tb.Match(depth or STEPS, self.event_registers, self.number_registers)
 
     def deeper(self, match: tb.Match) -> tb.Match:
         """Return the match under way with room for twice as many events."""
@@ -307,7 +354,7 @@ class PatternSearch:
 
     def widen(self, output: tb.Output) -> None:
         """Make room for twice as many matches."""
-        wider = tb.Output(*self._registers, 2 * output.found.shape[1])
+        wider = tb.Output(self.event_registers, self.number_registers, 2 * output.found.shape[1])
         output.found, output.counted, output.paths = wider.found, wider.counted, wider.paths
 
 
@@ -338,19 +385,6 @@ class RowSets:
             sets.filled = 0
             list_sets(search.program, self._values, graph, window, match, sets, state)
             yield np.asarray(sets.listed)[: sets.filled].copy()
-
-
-def pattern_search(template: MatchTemplate, tables: Tables) -> PatternSearch:
-    """Return the search of a template, which is made once for its tables."""
-    if tables.search is None:
-        tables.search = PatternSearch(template, tables)
-    assert isinstance(tables.search, PatternSearch)
-    return tables.search
-
-
-def _span_of(template: MatchTemplate, state: int) -> int:
-    """Return the number of edges that lead on from a state."""
-    return sum(edge.source == state for edge in template.edges)
 
 
 def structs(keys: Ints) -> Any:

@@ -1,22 +1,28 @@
-"""A template as the tables of a program."""
+"""The compilation of a template into the tables of a program."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.compiler import MatchCompiler
 from elsinore.matches.filters import filters_of
-from elsinore.matches.registers import RegisterKind
+from elsinore.matches.operands import Layout
+from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.relations import Relation
-from elsinore.matches.tables import Header, Tables
 from elsinore.matches.template import START, Edge, End, MatchTemplate
 from elsinore.model.kinds import AfterMatch, Strategy
-from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.operators.conditions.code import Program as Code
+from elsinore.operators.conditions.comparisons import Comparison, comparison_of
 from elsinore.operators.conditions.tables import Conditions
 from elsinore.plan.guards import FREE, Ways
+
+if TYPE_CHECKING:
+    from elsinore.matches.stepping import Stepper
 
 STRATEGIES = {
     Strategy.ANY: tb.ANY,
@@ -29,8 +35,26 @@ SELECTIONS = {
     AfterMatch.LAST_EVENT: tb.LAST_EVENT,
 }
 SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
+COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
 
 Range = tuple[int, int]
+Update = tuple[int, int, int, int]  # the fields of `tables.UPDATE`
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A template as a program, and what it was made from.
+
+    `comparisons` [condition] are the conditions that are one. `steppers` are those of the user's
+    aggregates, in the order of their registers. `known`: registers of events, by place, that hold
+    the first (0) or the last row (1) of every match, and are not updated.
+    """
+
+    program: tb.Program
+    code: Code
+    comparisons: tuple[Comparison | None, ...]
+    steppers: tuple[Stepper, ...]
+    known: dict[int, int]
 
 
 class _Lists:
@@ -60,24 +84,23 @@ class _Ways:
         return begin, len(self.ways)
 
 
-def build_program(
-    template: MatchTemplate,
-    made: Tables,
-    comparisons: Sequence[Comparison | None],
-    *,
-    is_negative: bool,
-) -> tb.Program:
+def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
     """Return the program of a template; classes and texts are put in later.
 
-    All matches of patterns under NOT count (`is_negative`).
-
-    `made` are the template's tables of the engine that this one is to replace: the code of its
-    conditions, and what states do to registers. `comparisons` are the conditions that are one.
+    Rows of the layout are given to what its conditions and registers read.
     """
+    compiler = MatchCompiler(template.registers, layout)
+    for condition in template.conditions:
+        compiler.add(condition)
+    code = compiler.program
+    comparisons = tuple(comparison_of(code, number) for number in range(len(code.starts) - 1))
+    known = known_rows(template, code)
+    aggregates = _Aggregates(template, layout)
+    updates = _Updates(template, layout, known, aggregates)
+    lists, ways, relations = _Lists(), _Ways(), _Lists()
     near = [condition.reads_neighbours_only for condition in template.conditions]
-    lists, ways, updates, relations = _Lists(), _Ways(), _Lists(), _Lists()
     ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
-    filters = [[] if is_negative else checked for checked in filters_of(template)]
+    filters = [[] if template.is_negative else checked for checked in filters_of(template)]
     edges = [
         (
             edge.source,
@@ -90,61 +113,45 @@ def build_program(
             *ways.put(edge.unless),
             int(_is_plain(edge, near)),
             *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
-            *relations.put(_related(relation, lists) for relation in edge.relations),
+            *relations.put(_relation(relation, lists) for relation in edge.relations),
             *lists.put(filters[number]),
         )
         for number, edge in ordered
     ]
     sources = [edge.source for _, edge in ordered]
-    ends = {end.state: end for end in template.ends}
-    has_leaves = _has_leaves(template)
-    states = []
-    for state in range(len(template.states)):
-        end = ends.get(state, End(state, frozenset({frozenset()})))
-        states.append(
-            (
-                *_span(sources, state),
-                int(state in ends),
-                int(frozenset() in end.ways),
-                *ways.put(end.ways),
-                *updates.put(_updates(made, state)),
-                int(has_leaves and state in ends and end.ways == FREE and state not in sources),
-                *relations.put(_related(relation, lists) for relation in end.relations),
-                *lists.put(filters[len(ordered) + state]),
-            )
-        )
+    states = _states(template, sources, lists, ways, relations, updates, filters[len(edges) :])
     final = lists.put(template.final)
-    aggregates, arguments = _Lists(), _Lists()
-    updates.values = [_with_aggregate(made, u, aggregates, arguments) for u in updates.values]
-    return tb.Program(
-        {
-            "classes": tb.empty(tb.EVENT_CLASS, 0),
-            "class_states": np.zeros(0, np.int32),
-            "states": tb.table(tb.STATE, states),
-            "edges": tb.table(tb.EDGE, edges),
-            "conditions": Conditions(made.program, comparisons, lists.values),
-            "ways": tb.table(tb.WAY, ways.ways),
-            "negatives": tb.table(tb.CELL, ways.negatives.values),
-            "updates": tb.table(tb.UPDATE, updates.values),
-            "relations": tb.table(tb.RELATION, relations.values),
-            "initials": tb.table(tb.INITIAL, _initials(made)),
-            "aggregates": tb.table(tb.AGGREGATE, aggregates.values),
-            "arguments": tb.table(tb.CELL, arguments.values),
-        },
-        {
-            "first_edges": sources.count(START),
-            "final": final[0],
-            "final_end": final[1],
-            "has_filters": int(any(filters)),
-            "is_near": int(_is_near(template, near)),
-            **_numbers(template, is_negative=is_negative),
-        },
-    )
+    places = register_places(template.registers)
+    tables = {
+        "classes": tb.empty(tb.EVENT_CLASS, 0),
+        "class_states": np.zeros(0, np.int32),
+        "states": tb.table(tb.STATE, states),
+        "edges": tb.table(tb.EDGE, edges),
+        "conditions": Conditions(code, comparisons, lists.values),
+        "ways": tb.table(tb.WAY, ways.ways),
+        "negatives": tb.table(tb.CELL, ways.negatives.values),
+        "updates": tb.table(tb.UPDATE, updates.values),
+        "relations": tb.table(tb.RELATION, relations.values),
+        "initials": tb.table(tb.INITIAL, _initials(template, places, aggregates)),
+        "aggregates": tb.table(tb.AGGREGATE, aggregates.rows),
+        "arguments": tb.table(tb.CELL, aggregates.arguments.values),
+    }
+    numbers = {
+        "first_edges": sources.count(START),
+        "final": final[0],
+        "final_end": final[1],
+        "has_filters": int(any(filters)),
+        "is_near": int(_is_near(template, near)),
+        **_numbers(template),
+    }
+    program = tb.Program(tables, numbers)
+    by_place = {places[number]: row for number, row in known.items()}
+    return Compiled(program, code, comparisons, aggregates.steppers, by_place)
 
 
-def _numbers(template: MatchTemplate, *, is_negative: bool) -> dict[str, int]:
+def _numbers(template: MatchTemplate) -> dict[str, int]:
     """Return the numbers of a program that are about the whole query."""
-    selection = tb.ALL if is_negative else SELECTIONS[template.query.after_match]
+    selection = tb.ALL if template.is_negative else SELECTIONS[template.query.after_match]
     suppress = template.query.suppress
     return {
         "strategy": STRATEGIES[template.strategy],
@@ -153,8 +160,39 @@ def _numbers(template: MatchTemplate, *, is_negative: bool) -> dict[str, int]:
         "has_late_relations": int(_has_late_relations(template)),
         "has_duplicates": int(template.duplicates and selection == tb.ALL),
         "selection": selection,
-        "suppress": -1 if suppress is None or is_negative else suppress.within,
+        "suppress": -1 if suppress is None or template.is_negative else suppress.within,
     }
+
+
+def _states(
+    template: MatchTemplate,
+    sources: Sequence[int],
+    lists: _Lists,
+    ways: _Ways,
+    relations: _Lists,
+    updates: _Updates,
+    filters: Sequence[Sequence[int]],
+) -> list[tuple[int, ...]]:
+    """Return the rows of `tables.STATE`; `sources` are those of the edges, in order."""
+    ends = {end.state: end for end in template.ends}
+    has_leaves = _has_leaves(template)
+    states: list[tuple[int, ...]] = []
+    for state in range(len(template.states)):
+        end = ends.get(state, End(state, frozenset({frozenset()})))
+        begin = sum(source < state for source in sources)
+        states.append(
+            (
+                *(begin, begin + sources.count(state)),
+                int(state in ends),
+                int(frozenset() in end.ways),
+                *ways.put(end.ways),
+                *updates.put(state),
+                int(has_leaves and state in ends and end.ways == FREE and state not in sources),
+                *relations.put(_relation(relation, lists) for relation in end.relations),
+                *lists.put(filters[state]),
+            )
+        )
+    return states
 
 
 def _is_plain(edge: Edge, near: Sequence[bool]) -> bool:
@@ -172,13 +210,13 @@ def _is_near(template: MatchTemplate, near: Sequence[bool]) -> bool:
     )
 
 
-def _related(relation: Relation, lists: _Lists) -> tuple[int, ...]:
+def _relation(relation: Relation, lists: _Lists) -> tuple[int, ...]:
     """Return a relation; its bucket and limits: `elsinore.matches.engine.orders`."""
     return (relation.negative, *lists.put(relation.conditions), int(relation.is_late), -1, 0, 0)
 
 
 def _has_late_relations(template: MatchTemplate) -> bool:
-    """Return whether NOTs between two events are looked at when the match is complete."""
+    """Return whether NOTs between two events are checked when the match is complete."""
     return any(
         relation.is_late
         for edge in template.edges
@@ -202,42 +240,131 @@ def _has_leaves(template: MatchTemplate) -> bool:
     )
 
 
-def _list_at(made: Tables, at: int) -> list[int]:
-    """Return a list of the tables, whose length comes first."""
-    values: list[int] = made.integers[at + 1 : at + 1 + made.integers[at]].tolist()
-    return values
+# --- registers
 
 
-def _initials(made: Tables) -> list[tuple[float, int]]:
+class _Aggregates:
+    """The aggregates of the user's: their rows of `tables.AGGREGATE`, and what steps them."""
+
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        self.rows: list[tuple[int, ...]] = []
+        self.arguments = _Lists()
+        self.steppers: tuple[Stepper, ...] = ()
+        self.numbers: dict[Register, int] = {}
+        for register in template.registers:
+            if register.aggregate is None:
+                continue
+            from elsinore.matches.stepping import stepper  # noqa: PLC0415 - few queries need it
+
+            made = stepper(register.aggregate, len(register.arguments))
+            self.steppers += (made,)
+            self.numbers[register] = len(self.rows)
+            arguments = self.arguments.put(layout.double(name) for name in register.arguments)
+            width = 1 + register.aggregate.width
+            self.rows.append((made.address, made.python_address, *arguments, width))
+
+
+def _initials(
+    template: MatchTemplate, places: Sequence[int], aggregates: _Aggregates
+) -> list[tuple[float, int]]:
     """Return what registers of numbers are before the first event, unless 0: sums are null."""
-    sums = [(float("nan"), place) for place in _list_at(made, int(made.integers[Header.SUM_AT]))]
-    listed = _list_at(made, int(made.integers[Header.INIT_AT]))
-    return sums + [
-        (float(made.constants[constant]), place)
-        for place, constant in zip(listed[::2], listed[1::2], strict=True)
-    ]
+    nothing = float("nan")
+    initials = []
+    for place, register in zip(places, template.registers, strict=True):
+        if register.kind in SUMS:
+            initials.append((nothing, place))
+        elif register.aggregate is not None:
+            state = aggregates.steppers[aggregates.numbers[register]].initial
+            initials += [(value, place + at) for at, value in enumerate((nothing, *state))]
+    return initials
 
 
-def _with_aggregate(
-    made: Tables, update: tuple[int, ...], aggregates: _Lists, arguments: _Lists
-) -> tuple[int, ...]:
-    """Return an update of a register; that of an aggregate of the user's by its number."""
-    kind, register, column, is_whole = update
-    if kind != RegisterKind.USER:
-        return update
-    width, count, *addresses = made.integers[column : column + 4].tolist()
-    rows = made.integers[column + 4 : column + 4 + count].tolist()
-    begin, _ = aggregates.put([(*addresses, *arguments.put(rows), 1 + width)])
-    return kind, register, begin, is_whole
+class _Updates:
+    """What events do to registers, by the state that they are in."""
+
+    def __init__(
+        self,
+        template: MatchTemplate,
+        layout: Layout,
+        known: dict[int, int],
+        aggregates: _Aggregates,
+    ) -> None:
+        self.values: list[Update] = []
+        self._template = template
+        self._layout = layout
+        self._known = known
+        self._aggregates = aggregates
+        self._places = register_places(template.registers)
+
+    def put(self, state: int) -> Range:
+        """Append the updates of a state; return their range."""
+        begin = len(self.values)
+        template = self._template
+        every = {state.variable for state in template.states}
+        begins = {edge.target for edge in template.edges if edge.source == START}
+        for number, register in enumerate(template.registers):
+            if template.states[state].variable not in register.variables:
+                continue
+            if number in self._known:  # nothing reads it before the match is complete
+                continue
+            is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
+            if is_first and state not in begins:  # the match's first event has been bound
+                continue
+            self.values.append(self._update(number, register))
+        return begin, len(self.values)
+
+    def _update(self, number: int, register: Register) -> Update:
+        is_whole, column = False, -1
+        attribute = register.attribute or ""
+        if register.kind in COMPARED:
+            is_whole, column = self._layout.comparable(attribute)
+        elif register.kind in SUMS:
+            column = self._layout.half(attribute, is_high=register.kind is RegisterKind.SUM_HIGH)
+        elif register.aggregate is not None:
+            column = self._aggregates.numbers[register]
+        elif register.kind.is_at_position:
+            column = self._places[self._template.registers.index(register.neighbour)]
+        kind = RegisterKind.SUM if register.kind in SUMS else register.kind
+        return int(kind), self._places[number], column, int(is_whole)
 
 
-def _span(sources: Sequence[int], state: int) -> Range:
-    """Return the range of the edges that lead on from a state; `sources` are in order."""
-    begin = sum(source < state for source in sources)
-    return begin, begin + sum(source == state for source in sources)
+def known_rows(template: MatchTemplate, code: Code) -> dict[int, int]:
+    """Return the registers, by number, that need no update: see `Compiled.known`."""
+    if not compares_neighbours(template, code):
+        return {}
+    rows = {n: known_row(template, register) for n, register in enumerate(template.registers)}
+    return {number: row for number, row in rows.items() if row is not None}
 
 
-def _updates(made: Tables, state: int) -> list[tuple[int, ...]]:
-    """Return what an event in a state does to registers."""
-    values = _list_at(made, int(made.integers[made.integers[Header.UPDATE_AT] + state]))
-    return [tuple(values[place : place + 4]) for place in range(0, len(values), 4)]
+def known_row(template: MatchTemplate, register: Register) -> int | None:
+    """Return which row of a match a register always holds: 0 its first, 1 its last; else None.
+
+    That is when the match is complete: before it, a register of the last row may hold others.
+    """
+    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
+    begins = {edge.target for edge in template.edges if edge.source == START}
+    later = {edge.target for edge in template.edges if edge.source != START}
+    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
+        return 1
+    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
+        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
+        return 0 if is_one and bound >= begins else None
+    return None
+
+
+def compares_neighbours(template: MatchTemplate, code: Code) -> bool:
+    """Return whether only comparisons of neighbouring events decide how a match continues."""
+    checks = {check for edge in template.edges for check in edge.checks}
+    return (
+        not (template.duplicates or template.final or template.negatives)
+        and template.uncertain is None
+        and not template.query.collapsed
+        and all(
+            register.aggregate is None and not register.kind.is_at_position
+            for register in template.registers
+        )
+        and all(not edge.late and edge.ways == FREE for edge in template.edges)
+        and all(end.ways == FREE for end in template.ends)
+        and all(not edge.checks for edge in template.edges if edge.source == START)
+        and all(code.pair_of(check) is not None for check in checks)
+    )

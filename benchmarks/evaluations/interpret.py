@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
-"""Running the code of a condition (`elsinore.matches.program`) on the events of a match."""
+"""Running the code of a condition on the events of a match."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 
+from benchmarks.evaluations.arrays import Registers, Rules, Values
+from benchmarks.evaluations.whole_arithmetic import computed, scaled, summed, with_sign
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Ints, Registers, Rules, Values
-from elsinore.matches.whole_arithmetic import computed, scaled, summed, with_sign
+from elsinore.matches.arrays import Ints
 
 WHOLES_AT = 6  # the place in the header of `tables` of where integer constants are
 STACK = 256  # a condition is at most 200 operators deep

@@ -26,7 +26,7 @@ _GREATEST = np.int64(np.iinfo(np.int64).max)
 def computed(tables: Ints, op: int, one: int, other: int) -> int:
     """Return a sum, difference, product, remainder or rounded quotient of two integers.
 
-    `op` is one of `elsinore.matches.program.Code`, from WHOLE_ADD to SHARE. Divided by 0: null.
+    `op` is a `Code` of conditions, from WHOLE_ADD to SHARE. Divided by 0: null.
     """
     if one == _NULL or other == _NULL:  # noqa: PLR1714 - compiled
         return _NULL

@@ -6,18 +6,25 @@ from functools import cached_property
 
 import numpy as np
 
+from benchmarks.evaluations import checks as se
+from benchmarks.evaluations import reach as re
+from benchmarks.evaluations import registers as sl
+from benchmarks.evaluations.arrays import Given, Registers, Rules
+from benchmarks.evaluations.interpret import STACK
+from benchmarks.evaluations.reach import EVENT_COLUMNS
+from benchmarks.evaluations.tables import Header, Tables
+from benchmarks.evaluations.tabulate import build_tables
 from elsinore.matches import keyed as ky
-from elsinore.matches import reach as re
-from elsinore.matches import search as se
-from elsinore.matches import select as sl
-from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Rules
+from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.engine.pattern import PatternSearch
 from elsinore.matches.found import Found
-from elsinore.matches.interpret import STACK
+from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
-from elsinore.matches.reach import EVENT_COLUMNS
-from elsinore.matches.tables import Header, Tables
-from elsinore.matches.work import PLAIN_STEPS
+from elsinore.matches.template import MatchTemplate
+from elsinore.matches.work import Work
+from elsinore.plan.classes import Classes
 
+PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 STEPS = 64  # events that a match may have at first
 ROOM = 1 << 15  # matches returned at a time, at first
@@ -26,6 +33,13 @@ WIDEST = 1 << 17  # and if there are many
 
 class KernelSearch(QuerySearch):
     """A search of one query by a kernel."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        super().__init__(template, classes, layout, size)
+        self.pattern = _TablesPattern(template, classes, layout, size)
+        self.tables = self.pattern.tables
 
     @cached_property
     def room(self) -> Room:
@@ -58,7 +72,9 @@ class KernelSearch(QuerySearch):
         elif status == se.TOO_LONG:
             raise self.too_long()
         elif status == se.BROKEN:
-            raise self._failure()
+            self.pattern.program.failed_row = self.tables.integers[Header.FAILED] - 1
+            self.tables.integers[Header.FAILED] = 0
+            self.pattern.check_failure()
         else:
             raise self.too_many(int(progress[se.COUNTED]))
 
@@ -66,6 +82,31 @@ class KernelSearch(QuerySearch):
         """Return views of the `count` matches in the working arrays, each match once."""
         room = self.room
         return self._listed(room.found[:, :count], room.counted, room.paths, filled)
+
+
+class _TablesPattern(PatternSearch):
+    """A pattern with the tables that kernels read."""
+
+    def __init__(
+        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
+    ) -> None:
+        super().__init__(template, classes, layout, size)
+        self.tables = build_tables(template, layout)
+        self.tables.set_classes(self.states)
+
+    def learn(self, codes: list[int], numbers: list[int]) -> None:
+        """Add classes that came for the first time."""
+        super().learn(codes, numbers)
+        self.tables.set_classes(self.states)
+
+    def set_texts(self, operands: Operands) -> None:
+        """Set the integers that stand for the texts of conditions."""
+        super().set_texts(operands)
+        self.tables.set_texts(operands)
+
+    def has_overflown(self) -> bool:
+        """Return whether a whole number in a condition went beyond 64 bits; forget it."""
+        return any([super().has_overflown(), self.tables.has_overflown()])
 
 
 class Room:
@@ -130,3 +171,16 @@ def patience(tables: Tables, keys: Ints) -> float:
         looks += int(lengths.max(initial=0)) / 100  # back from each event to those after it
         looks += int(tables.integers[Header.STATES]) ** 2 / 50  # and at which states follow which
     return EVENT_SECONDS * looks * int(lengths.sum())
+
+
+def begin_work(work: Work, progress: Ints) -> None:
+    """Ready `progress` for a call: it ends when too much was tried, or to look for Ctrl-C."""
+    left = max(work.allowed - work.tried, 0)
+    progress[se.STEPS], progress[se.PAUSE_AT] = 0, min(se.PAUSE_STEPS, left)
+    if progress[se.BUDGET] != PLAIN_STEPS:
+        progress[se.BUDGET] = left
+
+
+def end_work(work: Work, progress: Ints) -> bool:
+    """Count what a call tried; return whether the search has tried more than it may."""
+    return work.count(int(progress[se.STEPS]), int(progress[se.FOUND]))

@@ -1,10 +1,10 @@
-"""Conditions of matches as code of `elsinore.operators.conditions`; they read registers, too."""
+"""The compiler of conditions of matches, which also read registers."""
 
 from __future__ import annotations
 
 from elsinore.matches.conditions import Condition
 from elsinore.matches.operands import Layout
-from elsinore.matches.registers import Register, RegisterKind, Slot, slot_of
+from elsinore.matches.registers import Register, RegisterKind, Slot, register_places, slot_of
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute
 from elsinore.model.schema import AttributeKind
@@ -77,19 +77,3 @@ class MatchCompiler(Compiler):
         if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:
             return 0
         return self._places[slot.register]
-
-
-def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:
-    """Return each register's place among those of events, or among those of numbers.
-
-    >>> from elsinore.matches.registers import RegisterKind
-    >>> kinds = RegisterKind.FIRST, RegisterKind.SUM, RegisterKind.LATEST
-    >>> register_places(tuple(Register(kind, ("b",), "v") for kind in kinds))
-    (0, 0, 1)
-    """
-    counts = {True: 0, False: 0}
-    places = []
-    for register in registers:
-        places.append(counts[register.kind.holds_event])
-        counts[register.kind.holds_event] += register.width
-    return tuple(places)

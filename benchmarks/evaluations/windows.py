@@ -11,20 +11,7 @@ is new; where its end is a NOT, when its window has passed.
 
 from __future__ import annotations
 
-from elsinore.kernels import kernel
-from elsinore.matches.arrays import Ints
-from elsinore.matches.keyed import (
-    END_ROW,
-    FIRST_ROW,
-    FOREVER,
-    NEW_ROW,
-    PASSED,
-    REACHED,
-    first_at,
-    first_window,
-)
-from elsinore.matches.reach import ALIVE, NEXT_AT, ROW, gather
-from elsinore.matches.search import (
+from benchmarks.evaluations.checks import (
     ALL_ROWS,
     BEGIN,
     EVENTS,
@@ -44,7 +31,12 @@ from elsinore.matches.search import (
     WINDOW,
     WITHIN,
 )
-from elsinore.matches.search import COUNTED as GIVEN
+from benchmarks.evaluations.checks import COUNTED as GIVEN
+from benchmarks.evaluations.reach import ALIVE, NEXT_AT, ROW, gather
+from benchmarks.evaluations.rows import first_at, first_window
+from elsinore.kernels import kernel
+from elsinore.matches.arrays import Ints
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 
 DEFERRED = 4  # a place in the header of `tables`
 NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.evaluations.arrays import Given, Registers, Rules, Values
 from elsinore.kernels import kernel
 from elsinore.kernels.foreign import call_at
-from elsinore.matches.arrays import Doubles, Given, Ints, Registers, Rules, Shorts, Values
+from elsinore.matches.arrays import Doubles, Ints, Shorts
 
-EVENTS, NUMBERS = 1, 2  # places in the header of `tables` (`elsinore.matches.tables.Header`)
+EVENTS, NUMBERS = 1, 2  # places in the header of `tables` (`benchmarks.evaluations.tables.Header`)
 UPDATE_AT, SUM_AT, INIT_AT, FAILED = 13, 16, 19, 20
 FOUND, FILLED, STATUS, LIMIT, WITH_PATHS, WINDOW, GUARD, COUNTED = 3, 4, 5, 6, 7, 1, 15, 16
 DONE, FULL, TOO_MANY, LIMITED = 0, 1, 2, 3

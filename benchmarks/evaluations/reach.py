@@ -10,7 +10,10 @@ from __future__ import annotations
 from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
 
-STRATEGY, CLASS_AT = 3, 5  # places in the header of `tables` (`elsinore.matches.tables.Header`)
+STRATEGY, CLASS_AT = (
+    3,
+    5,
+)  # places in the header of `tables` (`evaluations.tables.Header`)
 NEXT_AT, BEFORE_AT, ENDING, IS_PLAIN = 21, 22, 23, 24
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
 CLASS, MOMENT = 1, 2  # rows of `integers`

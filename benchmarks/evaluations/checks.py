@@ -1,7 +1,7 @@
 # mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
 """What kernels check of a match: conditions, NOT, and whether a complete path is a match.
 
-Kernels are passed the `tables` of a template (`elsinore.matches.tables`); `rules`, `values`,
+Kernels are passed the `tables` of a template (`benchmarks.evaluations.tables`); `rules`, `values`,
 `registers` and `given` (`elsinore.matches.arrays`); `path` [step], the partial match, with its
 registers in row step + 1; `progress`, what a search keeps between calls. A *moment* is the number
 of a time among the key's times: simultaneous events have one moment.
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.evaluations.arrays import Registers, Rules, Values
+from benchmarks.evaluations.interpret import value_of
+from benchmarks.evaluations.rows import first_at
 from elsinore.kernels import kernel
-from elsinore.matches.arrays import Ints, Registers, Rules, Values
-from elsinore.matches.interpret import value_of
-from elsinore.matches.keyed import first_at
+from elsinore.matches.arrays import Ints
 
-# Places in the header of `tables` (`elsinore.matches.tables.Header`).
+# Places in the header of `tables` (`benchmarks.evaluations.tables.Header`).
 STATES, STRATEGY = 0, 3
 EDGE_AT, NEAR_AT, CHECK_AT, LATE_AT, WAY_AT, END_AT, FINAL_AT, CODE_AT = 7, 8, 9, 10, 11, 12, 14, 15
 ENDS_AT, HAS_LATE, FAILED = 17, 18, 20
@@ -38,7 +39,7 @@ NEAR, FAR = 1, 2  # what an edge has in LOOKS_AT
     DEPTH, STAGE, BEGIN_CHOICE, BUDGET, ALL_ROWS, PAUSE_AT,
 ) = range(30)  # fmt: skip
 PROGRESS = 30
-LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.matches.program.Code`
+LT, LE, GT, GE = 21, 22, 23, 24  # `elsinore.operators.conditions.code.Code`
 NULL = np.int64(np.iinfo(np.int64).min)
 DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, BROKEN, PAUSED = range(8)
 NOTHING, NO_STEP = np.int64(-1), np.int64(0)  # as variables: literals are types of their own

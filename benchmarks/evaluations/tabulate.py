@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.evaluations.reach import LAST_BIT
+from benchmarks.evaluations.tables import Header, Tables, bit_of
+from elsinore.matches.engine.compiler import MatchCompiler
 from elsinore.matches.operands import Layout
-from elsinore.matches.program import MatchCompiler, register_places
-from elsinore.matches.reach import LAST_BIT
-from elsinore.matches.registers import Register, RegisterKind
-from elsinore.matches.tables import Header, Tables, bit_of
+from elsinore.matches.registers import Register, RegisterKind, register_places
+from elsinore.matches.stepping import stepper
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Program
 from elsinore.plan.guards import FREE, Ways
 
-if TYPE_CHECKING:
-    from elsinore.matches.stepping import Stepper
-
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
 _SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
 _STRATEGIES = {Strategy.ANY: 0, Strategy.NEXT: 1, Strategy.CONTIGUOUS: 2}
 
-Pair = tuple[int, ...]  # a comparison of two neighbours (`elsinore.matches.search.pair_holds`)
+Pair = tuple[int, ...]  # a comparison of two neighbours (`checks.pair_holds`)
 
 
 class _Table:
@@ -69,36 +66,20 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     pairs = [program.pair_of(number) for number in range(len(template.conditions))]
     near = [condition.reads_neighbours_only for condition in template.conditions]
     places = register_places(template.registers)
-    compares_neighbours = _compares_neighbours(template, pairs)
-    known = {
-        number: known_row(template, register) if compares_neighbours else None
-        for number, register in enumerate(template.registers)
-    }
     table = _Table()
     _put_sizes(table, template)
     _put_edges(table, template, near)
-    steps, steppers = _put_aggregates(table, template, layout, program, places)
-    updates = [
-        _updates(template, state, layout, known, steps) for state in range(len(template.states))
-    ]
+    steps = _put_aggregates(table, template, layout, program, places)
+    updates = [_updates(template, state, layout, steps) for state in range(len(template.states))]
     table[Header.UPDATE_AT] = table.put_lists(len(updates), updates.__getitem__)
     _put_sets(table, template)
     _put_conditions(table, program, pairs)
     table[Header.WHOLES_AT] = table.put(program.wholes)
-    is_path = all(near[n] for edge in template.edges for n in edge.checks) and not template.final
-    is_path = is_path and not any(edge.late for edge in template.edges)
-    is_counted = is_path and not (template.begins_with_not or template.ends_with_not)
-    is_counted = is_counted and not template.relates_negatives
     return Tables(
         integers=np.array(table.integers, dtype=np.int64),
-        constants=np.array(program.constants, dtype=np.float64), program=program,
-        steppers=tuple(steppers),
-        negatives=tuple(build_tables(n, layout) for n in template.negatives),
-        is_path=is_path, counts_exactly=is_counted and not template.duplicates,
-        interprets=bool(steppers) or any(pair is None for pair in pairs),
-        compares_neighbours=compares_neighbours,
-        known=tuple((places[n], row) for n, row in known.items() if row is not None),
-    )  # fmt: skip
+        constants=np.array(program.constants, dtype=np.float64),
+        program=program,
+    )
 
 
 def _put_sizes(table: _Table, template: MatchTemplate) -> None:
@@ -138,7 +119,6 @@ def _put_edges(table: _Table, template: MatchTemplate, near: Sequence[bool]) -> 
     table[Header.END_AT] = table.put_lists(states, lambda n: ways.get(n, -2))
     sources = {edge.source for edge in edges}
     table[Header.ENDS_AT] = table.put([int(state not in sources) for state in range(states)])
-    table[Header.ENDS_ONLY] = int(all(end.state not in sources for end in template.ends))
 
 
 def _put_aggregates(
@@ -147,18 +127,14 @@ def _put_aggregates(
     layout: Layout,
     program: Program,
     places: Sequence[int],
-) -> tuple[dict[Register, int], list[Stepper]]:
-    """Put in the aggregates that users define; return where each is, and what steps them."""
+) -> dict[Register, int]:
+    """Put in the aggregates that users define; return where each is."""
     steps: dict[Register, int] = {}
-    steppers: list[Stepper] = []
     initial: list[int] = []
     for place, register in zip(places, template.registers, strict=True):
         if register.aggregate is None:
             continue
-        from elsinore.matches.stepping import stepper  # noqa: PLC0415 - the compiler, where needed
-
         made = stepper(register.aggregate, len(register.arguments))
-        steppers.append(made)
         rows = [layout.double(name) for name in register.arguments]
         steps[register] = table.put(
             [register.aggregate.width, len(rows), made.address, made.python_address, *rows]
@@ -167,14 +143,13 @@ def _put_aggregates(
             initial += [place + number, len(program.constants)]
             program.constants.append(value)
     table[Header.INIT_AT] = table.put_list(initial)
-    return steps, steppers
+    return steps
 
 
 def _updates(
     template: MatchTemplate,
     state: int,
     layout: Layout,
-    known: dict[int, int | None],
     steps: dict[Register, int],
 ) -> list[int]:
     """Return what an event in a state does to registers, as `Header.UPDATE_AT` tells it."""
@@ -182,10 +157,8 @@ def _updates(
     begins = {edge.target for edge in template.edges if edge.source == START}
     updates = []
     places = register_places(template.registers)
-    for number, (place, register) in enumerate(zip(places, template.registers, strict=True)):
+    for place, register in zip(places, template.registers, strict=True):
         if template.states[state].variable not in register.variables:
-            continue
-        if known[number] is not None:  # nothing reads it before the match is complete
             continue
         is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
         if is_first and state not in begins:  # the match's first event has been bound
@@ -213,41 +186,6 @@ def _put_conditions(table: _Table, program: Program, pairs: Sequence[Pair | None
     for number, pair in enumerate(pairs):
         if pair is not None:
             table.integers[at + number] = table.put(pair)
-
-
-def _compares_neighbours(template: MatchTemplate, pairs: Sequence[object]) -> bool:
-    """Return whether only comparisons of neighbouring events decide how a match continues."""
-    checks = [check for edge in template.edges for check in edge.checks]
-    return (
-        len(template.states) <= LAST_BIT
-        and not (template.duplicates or template.final or template.negatives)
-        and template.uncertain is None
-        and not template.query.collapsed
-        and all(
-            register.aggregate is None and not register.kind.is_at_position
-            for register in template.registers
-        )
-        and all(not edge.late and edge.ways == FREE for edge in template.edges)
-        and all(end.ways == FREE for end in template.ends)
-        and all(not edge.checks for edge in template.edges if edge.source == START)
-        and all(pairs[check] is not None for check in checks)
-    )
-
-
-def known_row(template: MatchTemplate, register: Register) -> int | None:
-    """Return which row of a match a register always holds: 0 its first, 1 its last; None: neither.
-
-    That is when the match is complete: before it, a register of the last row may hold others.
-    """
-    bound = {n for n, s in enumerate(template.states) if s.variable in register.variables}
-    begins = {edge.target for edge in template.edges if edge.source == START}
-    later = {edge.target for edge in template.edges if edge.source != START}
-    if register.kind is RegisterKind.LATEST and bound >= {end.state for end in template.ends}:
-        return 1
-    if register.kind is RegisterKind.FIRST or not bound & later:  # of one event the first and last
-        is_one = register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}
-        return 0 if is_one and bound >= begins else None
-    return None
 
 
 def _put_sets(table: _Table, template: MatchTemplate) -> None:
