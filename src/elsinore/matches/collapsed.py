@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.collapsible import needs_paths
+from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.due import BEGINS, COLUMNS, ENDS, WINDOW, list_windows
 from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets, structs
-from elsinore.matches.engine.sets import list_windows, step_sets
+from elsinore.matches.engine.sets import step_sets
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, MOMENT
 from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
-from elsinore.matches.paths import BEGINS, ENDS, WINDOW, PathSearch
 from elsinore.matches.query import are_apart
 from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.returns import ColumnKind
@@ -47,7 +47,7 @@ LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
 class _Sets:
     """The sets of some rows: those of a state are `events[low : high]` of all that fit it."""
 
-    rows: Ints  # as in `elsinore.matches.paths`
+    rows: Ints  # as in `elsinore.matches.engine.due`
     state: int  # the state that the first event is in
     events: list[Ints]  # [state]: all events that fit it, and a last one that is none
     until: list[Ints]  # [state]: the same after a first one, -1, that is none
@@ -72,12 +72,10 @@ class CollapsedSearch:
         self.template = template
         self.pattern = PatternSearch(template, classes, layout, size)
         self._layout = layout
-        self._paths = PathSearch(template) if needs_paths(template) else None
+        self._needs_paths = needs_paths(template)
         variables = [state.variable for state in template.states]
         self._is_simple = len(set(variables)) == len(variables)  # a state for each variable
-        self._lists = self._paths is not None or any(
-            column.kind in LISTS for column in template.columns
-        )
+        self._lists = self._needs_paths or any(column.kind in LISTS for column in template.columns)
         self._mixes = any(
             column.kind in LISTS and len(column.variables) > 1 for column in template.columns
         )
@@ -104,7 +102,7 @@ class CollapsedSearch:
         rows = _rows(keys, wholes, window, np.any(fits[starts], axis=0))
         if len(rows) == 0:
             return
-        if self._paths is not None:
+        if self._needs_paths:
             sets_of_rows = RowSets(self.pattern, operands, keys, window)
             for some in _pieces(rows):
                 yield from self._of_paths(some, fits, operands, sets_of_rows)
@@ -125,7 +123,6 @@ class CollapsedSearch:
         sets: RowSets,
     ) -> Iterator[Found]:
         """Yield rows whose sets are what is on paths, one for each variable they begin with."""
-        assert self._paths is not None
         begins: dict[str, list[int]] = {}
         for edge in self.template.edges:
             if edge.source == START:
@@ -133,11 +130,10 @@ class CollapsedSearch:
                 begins.setdefault(name, []).append(edge.target)
         for states in begins.values():
             mine = rows[fits[states[0]][rows[:, BEGINS]]]
-            of_paths = [self._paths.listed(sets, mine, state) for state in states]
-            listed = tuple(
-                np.concatenate([getattr(part, name) for part in of_paths])
-                for name in ("rows", "events", "states")
+            triples = np.concatenate(
+                [sets.listed(mine, known_conditions(self.template, s), s) for s in states]
             )
+            listed = tuple(np.ascontiguousarray(triples[:, column]) for column in range(3))
             kept, listed_rows = np.unique(listed[0], return_inverse=True)
             if len(kept):
                 listed = self._each_once(listed_rows, listed[1], listed[2])
@@ -340,14 +336,16 @@ class CollapsedSearch:
 def _rows(keys: Ints, wholes: Ints, window: tuple[int, int, int], fits: Any) -> Ints:
     """Return the rows whose windows have passed by now, in order of their first events.
 
-    Columns are those of `elsinore.matches.paths`.
+    Columns are those of `elsinore.matches.engine.due`.
     """
+    empty = np.zeros((0, 0))
+    values = tb.Values(empty, np.ascontiguousarray(wholes), NO_NEGATIVES, NO_BUCKETS)
     mask = fits.astype(np.uint8)
-    rows = np.empty((int(np.count_nonzero(fits)), 4), dtype=np.int64)
-    count = list_windows(wholes, tb.Window(structs(keys), *window), mask, rows)
+    rows = np.empty((int(np.count_nonzero(fits)), COLUMNS), dtype=np.int64)
+    count = list_windows(values, tb.Window(structs(keys), *window), mask, rows)
     if count > len(rows):
-        rows = np.empty((count, 4), dtype=np.int64)
-        list_windows(wholes, tb.Window(structs(keys), *window), mask, rows)
+        rows = np.empty((count, COLUMNS), dtype=np.int64)
+        list_windows(values, tb.Window(structs(keys), *window), mask, rows)
     return rows[:count]
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.collapsed import ROWS, CollapsedSearch
+from elsinore.matches.engine.due import BEGINS, COLUMNS
+from elsinore.matches.engine.due import WINDOW as IN_WINDOW
 from elsinore.matches.found import Found
 from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.paths import BEGINS, KEY_FIRST
-from elsinore.matches.paths import WINDOW as IN_WINDOW
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.waiting import WaitingSearch
@@ -71,7 +71,7 @@ class GatheredSearch(CollapsedSearch):
         for start in range(0, len(begins), ROWS):
             some = edges[start : start + ROWS + 1]
             mine = columns[:, some[0] : some[-1]]
-            rows = np.zeros((len(some) - 1, KEY_FIRST + 1), dtype=np.int64)
+            rows = np.zeros((len(some) - 1, COLUMNS), dtype=np.int64)
             rows[:, BEGINS] = columns[FIRST, some[:-1]]
             rows[:, IN_WINDOW] = columns[WINDOW, some[:-1]]
             of = np.repeat(np.arange(len(rows)), np.diff(some))

@@ -368,8 +368,8 @@ class RowSets:
         self._values = search.values(operands, keys, window[0])
         self._longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
 
-    def listed(self, rows: Ints, known: NDArray[np.uint8], state: int) -> Iterator[Ints]:
-        """Yield row, event and state of what is in the sets of rows that begin in a state.
+    def listed(self, rows: Ints, known: NDArray[np.uint8], state: int) -> Ints:
+        """Return row, event and state of what is in the sets of rows that begin in a state.
 
         `rows` are in the order of their first events; `known` [condition] says which conditions
         read no earlier event than that.
@@ -381,10 +381,12 @@ class RowSets:
         graph = search.graph
         graph.event_count = -1
         match = search.new_match()
+        pieces = [np.zeros((0, 3), np.int64)]
         while sets.next_row < len(rows):
             sets.filled = 0
             list_sets(search.program, self._values, graph, window, match, sets, state)
-            yield np.asarray(sets.listed)[: sets.filled].copy()
+            pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
+        return np.concatenate(pieces)
 
 
 def structs(keys: Ints) -> Any:

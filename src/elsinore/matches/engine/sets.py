@@ -14,7 +14,10 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.tables import FOREVER as _FOREVER
+from elsinore.matches.engine.due import BEGINS as _BEGINS
+from elsinore.matches.engine.due import ENDS as _ENDS
+from elsinore.matches.engine.due import KEY_FIRST as _KEY_FIRST
+from elsinore.matches.engine.due import WINDOW as _WINDOW
 from elsinore.matches.engine.tables import MOMENT as _MOMENT
 from elsinore.matches.engine.tables import TIME as _TIME
 
@@ -28,7 +31,7 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.matches.engine.registers import begin_registers, step_aggregate
     from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from cython.cimports.elsinore.matches.engine.windows import first_at, first_number
+    from cython.cimports.elsinore.matches.engine.windows import first_at
     from cython.cimports.elsinore.operators.conditions.machine import (
         all_hold,
         comparison_holds,
@@ -38,16 +41,15 @@ else:
     from elsinore.matches.engine.graph import gather, is_free, is_open, last_before, may_follow
     from elsinore.matches.engine.registers import begin_registers, step_aggregate
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from elsinore.matches.engine.windows import first_at, first_number
+    from elsinore.matches.engine.windows import first_at
     from elsinore.operators.conditions.machine import all_hold, comparison_holds, value_of
 
-FOREVER = cython.declare(cython.longlong, _FOREVER)
 TIME = cython.declare(cython.int, _TIME)
 MOMENT = cython.declare(cython.int, _MOMENT)
-BEGINS = cython.declare(cython.int, 0)  # columns of `Sets.rows`
-WINDOW = cython.declare(cython.int, 1)
-ENDS = cython.declare(cython.int, 2)
-KEY_FIRST = cython.declare(cython.int, 3)
+BEGINS = cython.declare(cython.int, _BEGINS)
+WINDOW = cython.declare(cython.int, _WINDOW)
+ENDS = cython.declare(cython.int, _ENDS)
+KEY_FIRST = cython.declare(cython.int, _KEY_FIRST)
 REACHED = cython.declare(cython.uchar, 1)  # marks of nodes
 ON_PATH = cython.declare(cython.uchar, 2)
 USER = cython.declare(cython.int, 7)  # `elsinore.matches.registers.RegisterKind`
@@ -57,10 +59,10 @@ FIRST_ONE = cython.declare(cython.int, 1)  # the row of registers with the first
 class Sets:
     """Rows whose sets are listed, and how far this has come.
 
-    `rows` [row, column]: the first event, the window, the last event in it, the first row of the
-    key. `known` [condition] is 1 for those that read the first event alone. `listed` [n] is filled
-    with row, event and state. `marks` [node]; `beside` [node] is the next marked node of its state,
-    `first` that of the row; its events are `event` to before `stop`.
+    `rows` [row, column] has the columns of `elsinore.matches.engine.due`. `known` [condition] is 1
+    for those that read the first event alone. `listed` [n] is filled with row, event and state.
+    `marks` [node]; `beside` [node] is the next marked node of its state, `first` that of the row;
+    its events are `event` to before `stop`.
     """
 
     def __init__(self, rows: Any, known: Any, nodes: int, room: int) -> None:
@@ -112,8 +114,8 @@ def list_sets(
                 ):
                     for register in range(match.held.shape[1]):
                         match.held[FIRST_ONE, register] = begin
-                    mark_reached(program, values, graph, window, match, sets)
-                    mark_paths(program, values, graph, window, match, sets)
+                    mark_nodes(program, values, graph, window, match, sets, 1)
+                    mark_nodes(program, values, graph, window, match, sets, -1)
                     if sets.marks[sets.first] == ON_PATH:
                         put_down(graph, sets)
             sets.next_row += 1
@@ -154,16 +156,6 @@ def find_first(program: Program, graph: Graph, sets: Sets, state: cython.int) ->
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def forget_heads(program: Program, graph: Graph) -> cython.void:
-    """Let no state have a marked node."""
-    state: cython.int
-    for state in range(program.states.shape[0]):
-        graph.heads[state] = -1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def pass_by(graph: Graph, sets: Sets, event: cython.int, mark: cython.uchar) -> cython.void:
     """Let the marked nodes of an event be beside those of other moments."""
     node: cython.int
@@ -176,85 +168,50 @@ def pass_by(graph: Graph, sets: Sets, event: cython.int, mark: cython.uchar) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def mark_reached(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match, sets: Sets
-) -> cython.void:
-    """Mark the nodes that a path leads to from the row's first node."""
-    at: cython.int
-    node: cython.int
-    forget_heads(program, graph)
-    for node in range(graph.events[sets.event].node, graph.events[sets.event].node_end):
-        sets.marks[node] = 0
-    sets.marks[sets.first] = REACHED
-    passed: cython.int = sets.event
-    for at in range(sets.event + 1, sets.stop):
-        while graph.events[passed].moment < graph.events[at].moment:
-            pass_by(graph, sets, passed, REACHED)
-            passed += 1
-        for node in range(graph.events[at].node, graph.events[at].node_end):
-            sets.marks[node] = 0
-            if is_reached(program, values, graph, window, match, sets, node):
-                sets.marks[node] = REACHED
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_reached(
+def mark_nodes(
     program: Program,
     values: Values,
     graph: Graph,
     window: Window,
     match: Match,
     sets: Sets,
-    node: cython.int,
-) -> cython.bint:
-    """Return whether a node may follow a marked node of an earlier moment."""
-    row: cython.longlong = graph.events[graph.nodes[node].event].row
-    state: cython.int = graph.nodes[node].state
-    edge: cython.int
-    for edge in range(program.first_edges, program.edges.shape[0]):
-        if program.edges[edge].target != state:
-            continue
-        earlier: cython.int = graph.heads[program.edges[edge].source]
-        while earlier >= 0:
-            previous: cython.longlong = graph.events[graph.nodes[earlier].event].row
-            if not is_open(program, values, edge, row, previous, window.first_row):
-                break
-            if leads(program, values, window, match, sets, edge, row, previous):
-                return True
-            earlier = sets.beside[earlier]
-    return False
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def mark_paths(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match, sets: Sets
+    step: cython.int,
 ) -> cython.void:
-    """Mark those of the nodes reached from which a path leads to where a match may end."""
-    node: cython.int
-    forget_heads(program, graph)
-    at: cython.int = sets.stop - 1
+    """Mark the nodes that a path leads to (`step` 1), then those it leads from to an end (-1).
+
+    Forwards a path begins with the row's first node; backwards it ends where a match may end.
+    """
+    mark: cython.uchar = REACHED if step > 0 else ON_PATH
+    state: cython.int
+    for state in range(program.states.shape[0]):
+        graph.heads[state] = -1
+    at: cython.int = sets.event if step > 0 else sets.stop - 1
     passed: cython.int = at
-    while at >= sets.event:
-        while graph.events[passed].moment > graph.events[at].moment:
-            pass_by(graph, sets, passed, ON_PATH)
-            passed -= 1
+    node: cython.int
+    while sets.event <= at < sets.stop:
+        while graph.events[passed].moment != graph.events[at].moment:
+            pass_by(graph, sets, passed, mark)
+            passed += step
         for node in range(graph.events[at].node, graph.events[at].node_end):
-            if sets.marks[node] == REACHED and (
-                may_end(program, values, graph, window, sets, node)
-                or is_continued(program, values, graph, window, match, sets, node)
-            ):
+            if step > 0:
+                sets.marks[node] = 0
+                if node == sets.first:
+                    sets.marks[node] = REACHED
+                    continue
+            elif sets.marks[node] != REACHED:
+                continue
+            elif may_end(program, values, graph, window, sets, node):
                 sets.marks[node] = ON_PATH
-        at -= 1
+                continue
+            if has_neighbour(program, values, graph, window, match, sets, node, step):
+                sets.marks[node] = mark
+        at += step
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_continued(
+def has_neighbour(
     program: Program,
     values: Values,
     graph: Graph,
@@ -262,20 +219,28 @@ def is_continued(
     match: Match,
     sets: Sets,
     node: cython.int,
+    step: cython.int,
 ) -> cython.bint:
-    """Return whether a node of a later moment that is on a path may follow a node."""
+    """Return whether a node may follow a marked one (`step` 1), or a marked one may follow it."""
     row: cython.longlong = graph.events[graph.nodes[node].event].row
     state: cython.int = graph.nodes[node].state
+    begin: cython.int = program.first_edges if step > 0 else program.states[state].edges
+    end: cython.Py_ssize_t = program.edges.shape[0] if step > 0 else program.states[state].edges_end
     edge: cython.int
-    for edge in range(program.states[state].edges, program.states[state].edges_end):
-        later: cython.int = graph.heads[program.edges[edge].target]
-        while later >= 0:
-            following: cython.longlong = graph.events[graph.nodes[later].event].row
-            if not is_open(program, values, edge, following, row, window.first_row):
+    for edge in range(begin, end):
+        if step > 0 and program.edges[edge].target != state:
+            continue
+        other: cython.int = program.edges[edge].source if step > 0 else program.edges[edge].target
+        neighbour: cython.int = graph.heads[other]
+        while neighbour >= 0:
+            beside: cython.longlong = graph.events[graph.nodes[neighbour].event].row
+            later: cython.longlong = row if step > 0 else beside
+            earlier: cython.longlong = beside if step > 0 else row
+            if not is_open(program, values, edge, later, earlier, window.first_row):
                 break
-            if leads(program, values, window, match, sets, edge, following, row):
+            if leads(program, values, window, match, sets, edge, later, earlier):
                 return True
-            later = sets.beside[later]
+            neighbour = sets.beside[neighbour]
     return False
 
 
@@ -409,102 +374,3 @@ def step_sets(
             if program.failed_row >= 0:
                 break
             found[before] = match.numbers[FIRST_ONE, place]
-
-
-def list_windows(
-    integers: cython.const_longlong[:, ::1],
-    window: Window,
-    fits: cython.const_uchar[::1],
-    rows: cython.longlong[:, ::1],
-) -> int:
-    """Fill `rows` with first event, window, last event and first row of the key of the due rows.
-
-    A row begins with each event that `fits`, in each window that has it, has passed by now and had
-    not before. Returns how many there are, also if `rows` has no room for them.
-    """
-    count: cython.Py_ssize_t = 0
-    row: cython.longlong
-    with cython.nogil:
-        while window.key < window.keys.shape[0]:
-            end_row: cython.longlong = window.keys[window.key].end_row
-            last: cython.longlong = window.keys[window.key].first_row
-            for row in range(window.keys[window.key].first_row, end_row):
-                if not fits[row]:
-                    continue
-                if window.slide > 0:
-                    count = list_slides(integers, window, row, count, rows)
-                    continue
-                last = max(last, row)
-                if is_due(integers, window, row):
-                    while last + 1 < end_row and (
-                        window.within < 0
-                        or integers[TIME, last + 1] - integers[TIME, row] <= window.within
-                    ):
-                        last += 1
-                    count = put_row(window, row, 0, last, count, rows)
-            window.key += 1
-    return count
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_due(
-    integers: cython.const_longlong[:, ::1], window: Window, row: cython.longlong
-) -> cython.bint:
-    """Return whether the window that begins with an event has passed by now and had not before."""
-    if window.within < 0:
-        return window.keys[window.key].reached == FOREVER
-    until: cython.longlong = integers[TIME, row] + window.within
-    return window.keys[window.key].passed <= until < window.keys[window.key].reached
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def list_slides(
-    integers: cython.const_longlong[:, ::1],
-    window: Window,
-    row: cython.longlong,
-    count: cython.Py_ssize_t,
-    rows: cython.longlong[:, ::1],
-) -> cython.Py_ssize_t:
-    """List the due windows that SLIDE lays out and that have an event; return the new count."""
-    time: cython.longlong = integers[TIME, row]
-    number: cython.longlong = first_number(window, time)
-    while window.origin + number * window.slide <= time:
-        over: cython.longlong = window.origin + number * window.slide + window.within
-        if over > window.keys[window.key].reached:
-            break
-        if over > window.keys[window.key].passed:
-            begin: cython.longlong = row
-            end: cython.longlong = window.keys[window.key].end_row
-            while begin < end:
-                middle: cython.longlong = (begin + end) // 2
-                if integers[TIME, middle] < over:
-                    begin = middle + 1
-                else:
-                    end = middle
-            count = put_row(window, row, number, begin - 1, count, rows)
-        number += 1
-    return count
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_row(
-    window: Window,
-    first: cython.longlong,
-    number: cython.longlong,
-    last: cython.longlong,
-    count: cython.Py_ssize_t,
-    rows: cython.longlong[:, ::1],
-) -> cython.Py_ssize_t:
-    """Put a row down if there is room; return the new count."""
-    if count < rows.shape[0]:
-        rows[count, BEGINS] = first
-        rows[count, WINDOW] = number
-        rows[count, ENDS] = last
-        rows[count, KEY_FIRST] = window.keys[window.key].first_row
-    return count + 1
