@@ -8,7 +8,7 @@ import pytest
 
 import elsinore as el
 from elsinore.matches.engine import pattern
-from elsinore.matches.engine.tables import PAUSED
+from elsinore.matches.engine.codes import Status
 
 HEAVY = "RETURN COUNT(b[]) AS n PATTERN B+ b WHERE SUM(b[].v) >= {least}"
 
@@ -37,7 +37,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def noted(program, values, graph, window, match, output) -> None:  # type: ignore[no-untyped-def]
         scan(program, values, graph, window, match, output)
-        if output.status == PAUSED:
+        if output.status == Status.PAUSED:
             places.append(window.begin)
 
     monkeypatch.setattr(pattern, "scan", noted)

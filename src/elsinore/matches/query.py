@@ -11,6 +11,7 @@ from elsinore.errors import InputError
 from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, PATH
 from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError, structs
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
@@ -98,12 +99,12 @@ class QuerySearch:
         """Return matches by the arrays that a search wrote: [row, match] in `found`."""
         count = found.shape[1]
         result = Found(
-            first=found[tb.FIRST_ROW],
-            last=found[tb.LAST_ROW],
-            window=found[tb.IN_WINDOW],
-            events=found[tb.BOUND :].T,
+            first=found[BEGINS_AT],
+            last=found[ENDS_AT],
+            window=found[IN_WINDOW],
+            events=found[BOUND:].T,
             numbers=counted[:, :count].T,
-            starts=np.append(found[tb.PATH], filled)
+            starts=np.append(found[PATH], filled)
             if filled
             else np.broadcast_to(_NOWHERE, count + 1),
             paths=paths[:filled],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.codes import Status
 from elsinore.matches.engine.confidence import PossibleTimes, Worlds
 from elsinore.matches.engine.pattern import structs
 from elsinore.matches.engine.worlds import scan_worlds
@@ -84,7 +85,7 @@ class UncertainSearch(QuerySearch):
         while True:
             output.count = output.filled = 0
             output.pause = min(output.steps + PAUSE_POINTS, MOST_SUMMED)
-            output.status = tb.DONE
+            output.status = Status.DONE
             scan_worlds(search.program, values, graph, bounds, match, worlds, output)
             status, count = output.status, output.count
             if count:
@@ -94,18 +95,18 @@ class UncertainSearch(QuerySearch):
                     column[:] = at_most_one(column)
                 yield self._new(piece, seen) if self.template.duplicates else piece
                 output.limit -= count
-            if status in {tb.DONE, tb.LIMITED}:
+            if status in {Status.DONE, Status.LIMITED}:
                 return
-            if status == tb.DEEP:
+            if status == Status.DEEP:
                 earlier.append(match)
                 match = search.deeper(match)
                 worlds.make_room(len(match.frames))
-            elif status == tb.FULL:
+            elif status == Status.FULL:
                 if count == 0:
                     search.widen(output)
-            elif status != tb.PAUSED:
+            elif status != Status.PAUSED:
                 search.check_failure()
-                raise self._too_long() if status == tb.TOO_LONG else self.too_many(self.guard)
+                raise self._too_long() if status == Status.TOO_LONG else self.too_many(self.guard)
 
     def _worlds(self, operands: Operands, depth: int) -> Worlds:
         """Return the possible times of events, with room for a match of `depth` events."""

@@ -17,15 +17,15 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.tables import CLASS as _CLASS
-from elsinore.matches.engine.tables import TIME as _TIME
 from elsinore.matches.engine.tables import empty
 from elsinore.operators.conditions.code import Code
 from elsinore.operators.conditions.tables import NULL as _NULL
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import CLASS, TIME
     from cython.cimports.elsinore.matches.engine.tables import Values, Window
 else:
+    from elsinore.matches.engine.codes import CLASS, TIME
     from elsinore.matches.engine.tables import Values, Window
 
 
@@ -44,8 +44,6 @@ CHANGE = _struct(long=("below", "added"))
 COMPARISON = _struct("code", "is_whole", "current", "previous")
 SLOT = _struct("numbers", long=("last", "next"))
 
-TIME = cython.declare(cython.int, _TIME)
-CLASS = cython.declare(cython.int, _CLASS)
 NULL = cython.declare(cython.longlong, _NULL)
 LT = cython.declare(cython.int, Code.LT)
 LE = cython.declare(cython.int, Code.LE)

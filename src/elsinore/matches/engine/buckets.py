@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.codes import CLASS
 from elsinore.matches.engine.orders import Lookups, column_of, known_of, shifted_other
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import Operands
@@ -82,7 +83,7 @@ def _codes(
 
 def _may_take(program: tb.Program, target: int, operands: Operands) -> NDArray[np.bool_]:
     """Return which rows are of a class that a state takes, or a NOT (-1 - its number)."""
-    classes = operands.wholes[tb.CLASS]
+    classes = operands.wholes[CLASS]
     if target < 0:
         forbids = np.append(np.asarray(program.forbids)[-1 - target], 0)
         return np.asarray(forbids[np.where(classes < 0, -1, classes)] != 0)

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import MOMENT
     from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values
     from cython.cimports.elsinore.operators.conditions.machine import comparison_holds
 else:
+    from elsinore.matches.engine.codes import MOMENT
     from elsinore.matches.engine.tables import Graph, Match, Program, Values
     from elsinore.operators.conditions.machine import comparison_holds
-
-MOMENT = cython.declare(cython.int, _MOMENT)
 
 
 @cython.cfunc

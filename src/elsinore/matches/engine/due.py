@@ -8,17 +8,17 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import TIME
     from cython.cimports.elsinore.matches.engine.tables import Values, Window
     from cython.cimports.elsinore.matches.engine.windows import first_at, first_number
 else:
+    from elsinore.matches.engine.codes import TIME
     from elsinore.matches.engine.tables import Values, Window
     from elsinore.matches.engine.windows import first_at, first_number
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-TIME = cython.declare(cython.int, _TIME)
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)
 COLUMNS = 4
 

@@ -22,22 +22,22 @@ import numpy as np
 
 from elsinore.matches.engine.confidence import FAR as _FAR
 from elsinore.matches.engine.tables import FOREVER, empty
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import TIME
     from cython.cimports.elsinore.matches.engine.confidence import (
         chance_between,
         first_point,
         last_point,
     )
 else:
+    from elsinore.matches.engine.codes import TIME
     from elsinore.matches.engine.confidence import chance_between, first_point, last_point
 
 NEAR = np.dtype([("row", "i8"), ("gap", "i4")], align=True)
 TIED = np.dtype([("row", "i8"), ("place", "i8"), ("time", "i8")])
 CHOICE = np.dtype([("tied", "i4"), ("gap", "i4")])
 
-TIME = cython.declare(cython.int, _TIME)
 FAR = cython.declare(cython.longlong, _FAR)
 ROW = cython.declare(cython.int, 0)  # columns of `Gaps.paths`
 STATE = cython.declare(cython.int, 1)

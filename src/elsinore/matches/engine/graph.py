@@ -11,13 +11,7 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import ALL as _ALL
-from elsinore.matches.engine.tables import ANY as _ANY
-from elsinore.matches.engine.tables import CLASS as _CLASS
-from elsinore.matches.engine.tables import CONTIGUOUS as _CONTIGUOUS
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
     from cython.cimports.elsinore.matches.engine.candidates import (
@@ -27,6 +21,14 @@ if cython.compiled:
         node_at,
         reference_of,
     )
+    from cython.cimports.elsinore.matches.engine.codes import (
+        CLASS,
+        MOMENT,
+        TIME,
+        Selection,
+        Strategy,
+    )
+    from cython.cimports.elsinore.matches.engine.neighbours import is_open, may_follow
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
         Match,
@@ -35,7 +37,6 @@ if cython.compiled:
         Window,
     )
     from cython.cimports.elsinore.matches.engine.trees import add_smaller, clear_path, put_in
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold
 else:
     from elsinore.matches.engine.candidates import (
         first_place,
@@ -44,119 +45,13 @@ else:
         node_at,
         reference_of,
     )
+    from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Strategy
+    from elsinore.matches.engine.neighbours import is_open, may_follow
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
     from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
-    from elsinore.operators.conditions.machine import all_hold
 
-ALL = cython.declare(cython.int, _ALL)
-ANY = cython.declare(cython.int, _ANY)
-CONTIGUOUS = cython.declare(cython.int, _CONTIGUOUS)
-TIME = cython.declare(cython.int, _TIME)
-CLASS = cython.declare(cython.int, _CLASS)
-MOMENT = cython.declare(cython.int, _MOMENT)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 LONG = cython.declare(cython.int, 64)  # events from which on trees are faster than comparisons
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def last_before(
-    values: Values, row: cython.longlong, first_row: cython.longlong
-) -> cython.longlong:
-    """Return the last row, from `first_row` on, of an earlier moment than `row`; -1 if none."""
-    moment: cython.longlong = values.integers[MOMENT, row]
-    while row >= first_row and values.integers[MOMENT, row] == moment:
-        row -= 1
-    return row if row >= first_row else -1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_free(
-    program: Program,
-    values: Values,
-    ways: cython.int,
-    ways_end: cython.int,
-    moment: cython.longlong,
-    before: cython.longlong,
-) -> cython.bint:
-    """Return whether some way has no match that begins after `moment` and ends by row `before`.
-
-    `before` is -1 if there is no such row.
-    """
-    if before < 0:
-        return True
-    way: cython.int
-    place: cython.int
-    for way in range(ways, ways_end):
-        free: cython.bint = True
-        for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
-            if values.negatives[program.negatives[place], before] > moment:
-                free = False
-        if free:
-            return True
-    return False
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_open(
-    program: Program,
-    values: Values,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
-    first_row: cython.longlong,
-) -> cython.bint:
-    """Return whether NOT lets row `current` follow `previous`; if not, no later row may either."""
-    if program.edges[edge].is_free:
-        return True
-    if program.edges[edge].relations < program.edges[edge].relations_end:
-        return True  # what is forbidden for one row may be allowed for another one
-    ways: cython.int = program.edges[edge].ways
-    ways_end: cython.int = program.edges[edge].ways_end
-    moment: cython.longlong = values.integers[MOMENT, previous]
-    before: cython.longlong = last_before(values, current, first_row)
-    return is_free(program, values, ways, ways_end, moment, before)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def may_follow(
-    program: Program,
-    values: Values,
-    match: Match,
-    edge: cython.int,
-    current: cython.longlong,
-    previous: cython.longlong,
-    first_row: cython.longlong,
-) -> cython.bint:
-    """Return whether row `current` may follow `previous` by an edge that NOT leaves open."""
-    if program.edges[edge].is_plain:
-        return True
-    unless: cython.int = program.edges[edge].unless
-    unless_end: cython.int = program.edges[edge].unless_end
-    if unless < unless_end:
-        moment: cython.longlong = values.integers[MOMENT, previous]
-        before: cython.longlong = last_before(values, current, first_row)
-        if is_free(program, values, unless, unless_end, moment, before):
-            return False
-    return all_hold(
-        program.conditions,
-        program.edges[edge].near,
-        program.edges[edge].near_end,
-        values,
-        current,
-        values,
-        previous,
-        match,
-        0,
-        0,
-    )
 
 
 @cython.cfunc
@@ -173,7 +68,7 @@ def gather(program: Program, values: Values, graph: Graph, window: Window) -> cy
     window.first_row = window.keys[window.key].first_row
     window.fresh = 0 if program.is_deferred else window.keys[window.key].new_row
     end_row: cython.longlong = window.keys[window.key].end_row
-    if program.suppress >= 0 and program.selection == ALL:
+    if program.suppress >= 0 and program.selection == Selection.ALL:
         while (
             window.fresh < end_row
             and values.integers[TIME, window.fresh] <= window.keys[window.key].quiet
@@ -262,7 +157,7 @@ def join(program: Program, values: Values, graph: Graph, event: cython.int) -> c
     for node in range(graph.events[event].node_end - 1, graph.events[event].node - 1, -1):
         state: cython.int = graph.nodes[node].state
         graph.nodes[node].later = graph.heads[state]
-        if program.strategy == ANY and graph.nodes[node].soonest == graph.event_count:
+        if program.strategy == Strategy.ANY and graph.nodes[node].soonest == graph.event_count:
             continue
         graph.heads[state] = node
         graph.sums[state] += graph.nodes[node].count
@@ -291,15 +186,15 @@ def complete(
         graph.nodes[node].count = 1.0
         graph.nodes[node].soonest = event
     until: cython.longlong = FOREVER
-    if program.strategy == CONTIGUOUS:
+    if program.strategy == Strategy.CONTIGUOUS:
         until = graph.events[event].moment + 1
-    elif program.strategy != ANY and program.is_near:
+    elif program.strategy != Strategy.ANY and program.is_near:
         until = first_follower(program, values, match, graph, window, node)
     graph.nodes[node].until = until
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
         target: cython.int = program.edges[edge].target
-        if until == FOREVER and (program.edges[edge].is_plain or program.strategy != ANY):
+        if until == FOREVER and (program.edges[edge].is_plain or program.strategy != Strategy.ANY):
             graph.nodes[node].count += graph.sums[target]
             graph.nodes[node].soonest = min(graph.nodes[node].soonest, graph.soonest[target])
         elif graph.uses_trees and program.edges[edge].order >= 0:
@@ -376,7 +271,7 @@ def add_followers(
 ) -> cython.void:
     """Add to a node the counts of the nodes that may follow it by an edge, up to a moment.
 
-    Under NEXT and CONTIGUOUS only the nodes of that moment follow.
+    Under NEXT and Strategy.CONTIGUOUS only the nodes of that moment follow.
     """
     event: cython.int = graph.nodes[node].event
     row: cython.longlong = graph.events[event].row
@@ -396,7 +291,7 @@ def add_followers(
         if is_past_limit(program, values, match, edge, current, row, -1):
             break
         if (
-            (program.strategy == ANY or moment == until)
+            (program.strategy == Strategy.ANY or moment == until)
             and graph.nodes[later].count > 0.0
             and may_follow(program, values, match, edge, current, row, window.first_row)
         ):

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import DONE as _DONE
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import LAST_EVENT as _LAST_EVENT
-from elsinore.matches.engine.tables import LIMITED as _LIMITED
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status
     from cython.cimports.elsinore.matches.engine.registers import give_out, select
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
@@ -27,15 +23,11 @@ if cython.compiled:
         Window,
     )
 else:
+    from elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status
     from elsinore.matches.engine.registers import give_out, select
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
 
-DONE = cython.declare(cython.int, _DONE)
-LIMITED = cython.declare(cython.int, _LIMITED)
-LAST_EVENT = cython.declare(cython.int, _LAST_EVENT)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-TIME = cython.declare(cython.int, _TIME)
-MOMENT = cython.declare(cython.int, _MOMENT)
 
 
 @cython.cfunc
@@ -112,12 +104,12 @@ def give_best(
         match.depth = match.best_depth
         give_out(graph, match, output, window.number)
         match.depth = -1
-        if output.status not in (DONE, LIMITED):
+        if output.status not in (Status.DONE, Status.LIMITED):
             return
         if program.suppress >= 0:
             is_far: cython.bint = end > FOREVER - program.suppress
             window.keys[key].quiet = FOREVER if is_far else end + program.suppress
-    if program.selection == LAST_EVENT:
+    if program.selection == Selection.LAST_EVENT:
         moment: cython.longlong = values.integers[MOMENT, row]
         while row < window.keys[key].end_row and values.integers[MOMENT, row] == moment:
             row += 1

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-from elsinore.matches.engine.tables import TIME as _TIME
-
 if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.graph import (
-        gather,
+    from cython.cimports.elsinore.matches.engine.codes import MOMENT
+    from cython.cimports.elsinore.matches.engine.graph import gather
+    from cython.cimports.elsinore.matches.engine.neighbours import (
         is_free,
         is_open,
         last_before,
@@ -23,17 +21,10 @@ if cython.compiled:
         Window,
     )
 else:
-    from elsinore.matches.engine.graph import (
-        gather,
-        is_free,
-        is_open,
-        last_before,
-        may_follow,
-    )
+    from elsinore.matches.engine.codes import MOMENT
+    from elsinore.matches.engine.graph import gather
+    from elsinore.matches.engine.neighbours import is_free, is_open, last_before, may_follow
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-
-TIME = cython.declare(cython.int, _TIME)
-MOMENT = cython.declare(cython.int, _MOMENT)
 
 
 def latest_beginnings(

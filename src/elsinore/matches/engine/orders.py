@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
+from elsinore.matches.engine.codes import Strategy
 from elsinore.matches.engine.implied import implied_limits
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import NULL_CODE, Operands
@@ -50,7 +51,7 @@ class Lookups:
             and conditions[0] is not None
             and conditions[0].operator != Code.NE
         }
-        implied = implied_limits(program, comparisons) if program.strategy == tb.ANY else {}
+        implied = implied_limits(program, comparisons) if program.strategy == Strategy.ANY else {}
         self._limits: list[tuple[Any, list[tuple[int, Comparison]]]] = []
         self._equalities: dict[int, Comparison] = {}
         for edge, row in enumerate(self._edges):
@@ -98,7 +99,7 @@ class Lookups:
 
     def _may_be_ordered(self, edge: int) -> bool:
         row = self._edges[edge]
-        is_any = self._program.strategy == tb.ANY
+        is_any = self._program.strategy == Strategy.ANY
         is_guarded = not row.is_free or row.unless != row.unless_end
         return is_any and row.source != START and not is_guarded
 

@@ -14,6 +14,7 @@ from elsinore.matches.arrays import Bools, Ints
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.buckets import put_buckets
+from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, Selection, Status
 from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.program import compile_template
@@ -160,7 +161,7 @@ class PatternSearch:
         program = self.program
         return (
             program.suppress >= 0
-            and program.selection == tb.ALL
+            and program.selection == Selection.ALL
             and bool(program.is_near)
             and not program.is_deferred
             and bool(np.asarray(program.edges)["is_free"][: program.first_edges].all())
@@ -169,7 +170,7 @@ class PatternSearch:
     @property
     def selects(self) -> bool:
         """Whether the search itself leaves out what SUPPRESS does."""
-        return self.suppresses or self.program.selection != tb.ALL
+        return self.suppresses or self.program.selection != Selection.ALL
 
     def output(
         self, *, limit: int, guard: int, wants_paths: bool, counts_exactly: bool
@@ -202,7 +203,7 @@ class PatternSearch:
             left = max(work.allowed - work.tried, 0)
             output.steps, output.pause, output.budget = 0, min(PAUSE_STEPS, left), left
             output.count = output.filled = 0
-            output.status = tb.DONE
+            output.status = Status.DONE
             if self.suppresses:
                 scan_suppressed(program, values, graph, window, match, output)
             else:
@@ -214,18 +215,18 @@ class PatternSearch:
                 yield output
                 if output.limit < FOREVER:
                     output.limit -= count
-            if status in {tb.DONE, tb.LIMITED}:
+            if status in {Status.DONE, Status.LIMITED}:
                 return
-            if is_too_long or status == tb.TOO_LONG:
+            if is_too_long or status == Status.TOO_LONG:
                 raise TooLongError
-            if status == tb.TOO_MANY:
+            if status == Status.TOO_MANY:
                 raise TooManyError(int(min(max(output.too_many, output.in_window), MOST)))
-            if status == tb.FAILED:
+            if status == Status.FAILED:
                 self.check_failure()
-            if status == tb.DEEP:
+            if status == Status.DEEP:
                 earlier.append(match)
                 match = self.deeper(match)
-            elif status == tb.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
+            elif status == Status.FULL and (count == 0 or 2 * output.found.shape[1] <= WIDEST):
                 self.widen(output)
 
     def check_failure(self) -> None:
@@ -277,7 +278,7 @@ class PatternSearch:
         try:
             for piece in self.run(operands, keys, window, output, work):
                 found = np.asarray(piece.found)[:, : piece.count]
-                np.maximum.at(latest, found[tb.LAST_ROW], moments[found[tb.FIRST_ROW]])
+                np.maximum.at(latest, found[ENDS_AT], moments[found[BEGINS_AT]])
         except TooLongError:
             raise InputError(
                 f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
@@ -327,7 +328,7 @@ class PatternSearch:
             graph.links = np.zeros(nodes * self._degree, np.int32)
             if self.program.has_filters:
                 graph.closed = np.zeros(nodes, np.int32)
-            if self.program.selection != tb.ALL:
+            if self.program.selection != Selection.ALL:
                 graph.seen_from = np.zeros(nodes, np.int32)
                 graph.seen_depth = np.zeros(nodes, np.int32)
             if self.suppresses:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elsinore.matches.engine import codes
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.compiler import MatchCompiler
 from elsinore.matches.filters import filters_of
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from elsinore.matches.stepping import Stepper
 
 STRATEGIES = {
-    Strategy.ANY: tb.ANY,
-    Strategy.NEXT: tb.NEXT,
-    Strategy.CONTIGUOUS: tb.CONTIGUOUS,
+    Strategy.ANY: codes.Strategy.ANY,
+    Strategy.NEXT: codes.Strategy.NEXT,
+    Strategy.CONTIGUOUS: codes.Strategy.CONTIGUOUS,
 }
 SELECTIONS = {
-    None: tb.ALL,
-    AfterMatch.NEXT_EVENT: tb.NEXT_EVENT,
-    AfterMatch.LAST_EVENT: tb.LAST_EVENT,
+    None: codes.Selection.ALL,
+    AfterMatch.NEXT_EVENT: codes.Selection.NEXT_EVENT,
+    AfterMatch.LAST_EVENT: codes.Selection.LAST_EVENT,
 }
 SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
 COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -151,14 +152,16 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
 
 def _numbers(template: MatchTemplate) -> dict[str, int]:
     """Return the numbers of a program that are about the whole query."""
-    selection = tb.ALL if template.is_negative else SELECTIONS[template.query.after_match]
+    selection = (
+        codes.Selection.ALL if template.is_negative else SELECTIONS[template.query.after_match]
+    )
     suppress = template.query.suppress
     return {
         "strategy": STRATEGIES[template.strategy],
         "is_deferred": int(template.waits),
         "has_late": int(any(edge.late for edge in template.edges)),
         "has_late_relations": int(_has_late_relations(template)),
-        "has_duplicates": int(template.duplicates and selection == tb.ALL),
+        "has_duplicates": int(template.duplicates and selection == codes.Selection.ALL),
         "selection": selection,
         "suppress": -1 if suppress is None or template.is_negative else suppress.within,
     }

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import BOUND as _BOUND
-from elsinore.matches.engine.tables import FIRST_ROW as _FIRST_ROW
-from elsinore.matches.engine.tables import FULL as _FULL
-from elsinore.matches.engine.tables import IN_WINDOW as _IN_WINDOW
-from elsinore.matches.engine.tables import LAST_ROW as _LAST_ROW
-from elsinore.matches.engine.tables import LIMITED as _LIMITED
-from elsinore.matches.engine.tables import PATH as _PATH
-from elsinore.matches.engine.tables import TOO_MANY as _TOO_MANY
 from elsinore.operators.conditions.tables import NULL as _NULL
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import (
+        BEGINS_AT,
+        BOUND,
+        ENDS_AT,
+        IN_WINDOW,
+        PATH,
+        Status,
+    )
     from cython.cimports.elsinore.matches.engine.foreign import call_step
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
@@ -30,18 +30,11 @@ if cython.compiled:
 else:
     from math import isnan
 
+    from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, PATH, Status
     from elsinore.matches.engine.foreign import call_step
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values
 
 NULL = cython.declare(cython.longlong, _NULL)
-FIRST_ROW = cython.declare(cython.int, _FIRST_ROW)
-LAST_ROW = cython.declare(cython.int, _LAST_ROW)
-IN_WINDOW = cython.declare(cython.int, _IN_WINDOW)
-PATH = cython.declare(cython.int, _PATH)
-BOUND = cython.declare(cython.int, _BOUND)
-FULL = cython.declare(cython.int, _FULL)
-TOO_MANY = cython.declare(cython.int, _TOO_MANY)
-LIMITED = cython.declare(cython.int, _LIMITED)
 FIRST = cython.declare(cython.int, 0)  # kinds of registers
 LATEST = cython.declare(cython.int, 1)
 LEAST = cython.declare(cython.int, 2)
@@ -263,10 +256,10 @@ def give_out_leaf(
 def has_room(output: Output, steps: cython.int) -> cython.bint:
     """Return whether there is room for a match of so many steps; set the status if not."""
     if output.in_window >= output.guard:
-        output.status = TOO_MANY
+        output.status = Status.TOO_MANY
         return False
     if output.count >= output.found.shape[1] or output.filled + steps > output.paths.shape[0]:
-        output.status = FULL
+        output.status = Status.FULL
         return False
     return True
 
@@ -279,8 +272,8 @@ def begin_output(
 ) -> cython.void:
     """Write down where a match begins and ends, and the registers of the partial match."""
     number: cython.int = output.count
-    output.found[FIRST_ROW, number] = match.frames[0].row
-    output.found[LAST_ROW, number] = last
+    output.found[BEGINS_AT, number] = match.frames[0].row
+    output.found[ENDS_AT, number] = last
     output.found[IN_WINDOW, number] = window
     output.found[PATH, number] = output.filled
     register: cython.Py_ssize_t
@@ -310,4 +303,4 @@ def end_output(output: Output) -> cython.void:
     output.count += 1
     output.in_window += 1
     if output.count >= output.limit:
-        output.status = LIMITED
+        output.status = Status.LIMITED

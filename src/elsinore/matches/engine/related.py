@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import CLASS as _CLASS
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import CLASS, MOMENT
     from cython.cimports.elsinore.matches.engine.tables import Match, Program, Values
     from cython.cimports.elsinore.operators.conditions.machine import all_hold, comparison_holds
 else:
+    from elsinore.matches.engine.codes import CLASS, MOMENT
     from elsinore.matches.engine.tables import Match, Program, Values
     from elsinore.operators.conditions.machine import all_hold, comparison_holds
-
-CLASS = cython.declare(cython.int, _CLASS)
-MOMENT = cython.declare(cython.int, _MOMENT)
 
 
 @cython.cfunc

@@ -1,4 +1,3 @@
-from elsinore.matches.engine.tables cimport Graph, Match, Program, Values, Window
+from elsinore.matches.engine.tables cimport Graph, Match
 
-cdef bint is_match(Program program, Values values, Graph graph, Window window, Match match) noexcept nogil
 cdef void enter(Graph graph, Match match, int node, int edge) noexcept nogil

@@ -9,19 +9,7 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import ALL as _ALL
-from elsinore.matches.engine.tables import ANY as _ANY
-from elsinore.matches.engine.tables import DEEP as _DEEP
-from elsinore.matches.engine.tables import DONE as _DONE
-from elsinore.matches.engine.tables import FAILED as _FAILED
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import LIMITED as _LIMITED
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-from elsinore.matches.engine.tables import NEXT as _NEXT
-from elsinore.matches.engine.tables import PAUSED as _PAUSED
-from elsinore.matches.engine.tables import TIME as _TIME
-from elsinore.matches.engine.tables import TOO_LONG as _TOO_LONG
-from elsinore.matches.engine.tables import TOO_MANY as _TOO_MANY
 
 if cython.compiled:
     from cython.cimports.elsinore.matches.engine.candidates import (
@@ -31,20 +19,24 @@ if cython.compiled:
         node_at,
         reference_of,
     )
-    from cython.cimports.elsinore.matches.engine.filters import filter_early
-    from cython.cimports.elsinore.matches.engine.graph import (
-        build,
-        gather,
-        is_open,
-        last_before,
-        may_begin,
-        may_follow,
+    from cython.cimports.elsinore.matches.engine.codes import (
+        Selection,
+        Status,
+        Strategy,
     )
+    from cython.cimports.elsinore.matches.engine.completion import is_gap_free, is_match
+    from cython.cimports.elsinore.matches.engine.filters import filter_early
+    from cython.cimports.elsinore.matches.engine.graph import build, gather, may_begin
     from cython.cimports.elsinore.matches.engine.longest import (
         give_best,
         keep_best,
         note_best,
         was_seen,
+    )
+    from cython.cimports.elsinore.matches.engine.neighbours import (
+        far_hold,
+        is_open,
+        may_follow,
     )
     from cython.cimports.elsinore.matches.engine.registers import (
         begin_registers,
@@ -52,7 +44,6 @@ if cython.compiled:
         give_out_leaf,
         select,
     )
-    from cython.cimports.elsinore.matches.engine.related import is_passable
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
         Match,
@@ -61,8 +52,7 @@ if cython.compiled:
         Values,
         Window,
     )
-    from cython.cimports.elsinore.matches.engine.windows import first_at, leave_key, next_window
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold
+    from cython.cimports.elsinore.matches.engine.windows import leave_key, next_window
 else:
     from elsinore.matches.engine.candidates import (
         first_place,
@@ -71,34 +61,16 @@ else:
         node_at,
         reference_of,
     )
+    from elsinore.matches.engine.codes import Selection, Status, Strategy
+    from elsinore.matches.engine.completion import is_gap_free, is_match
     from elsinore.matches.engine.filters import filter_early
-    from elsinore.matches.engine.graph import (
-        build,
-        gather,
-        is_open,
-        last_before,
-        may_begin,
-        may_follow,
-    )
+    from elsinore.matches.engine.graph import build, gather, may_begin
     from elsinore.matches.engine.longest import give_best, keep_best, note_best, was_seen
+    from elsinore.matches.engine.neighbours import far_hold, is_open, may_follow
     from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
-    from elsinore.matches.engine.related import is_passable
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
-    from elsinore.matches.engine.windows import first_at, leave_key, next_window
-    from elsinore.operators.conditions.machine import all_hold
+    from elsinore.matches.engine.windows import leave_key, next_window
 
-ANY = cython.declare(cython.int, _ANY)
-NEXT = cython.declare(cython.int, _NEXT)
-ALL = cython.declare(cython.int, _ALL)
-DONE = cython.declare(cython.int, _DONE)
-TOO_MANY = cython.declare(cython.int, _TOO_MANY)
-LIMITED = cython.declare(cython.int, _LIMITED)
-TOO_LONG = cython.declare(cython.int, _TOO_LONG)
-DEEP = cython.declare(cython.int, _DEEP)
-FAILED = cython.declare(cython.int, _FAILED)
-PAUSED = cython.declare(cython.int, _PAUSED)
-TIME = cython.declare(cython.int, _TIME)
-MOMENT = cython.declare(cython.int, _MOMENT)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 UNTRIED = cython.declare(cython.int, -2)  # no node of the edge has been a candidate yet
 
@@ -117,7 +89,9 @@ def scan(
         while window.key < window.keys.shape[0]:
             if graph.event_count < 0:
                 gather(program, values, graph, window)
-                if graph.event_count > 0 and (program.strategy != ANY or window.within < 0):
+                if graph.event_count > 0 and (
+                    program.strategy != Strategy.ANY or window.within < 0
+                ):
                     build(program, values, match, graph, window, 0, graph.event_count - 1)
             is_under_way: cython.bint = not window.is_new and window.begin < window.begin_end
             if not next_window(program, values, match, graph, window):
@@ -130,7 +104,7 @@ def scan(
                 ):
                     break
             search_window(program, values, graph, window, match, output)
-            if output.status != DONE:
+            if output.status != Status.DONE:
                 break
 
 
@@ -150,7 +124,7 @@ def search_window(
             match.start += 1
         if is_under_way or (
             may_begin(program, graph, window.begin)
-            and (program.selection == ALL or row >= window.keys[window.key].next_row)
+            and (program.selection == Selection.ALL or row >= window.keys[window.key].next_row)
         ):
             if not is_under_way:
                 filter_early(program, values, graph, window, match)
@@ -158,10 +132,10 @@ def search_window(
             filled: cython.int = output.filled
             in_window: cython.longlong = output.in_window
             matches_from(program, values, graph, window, match, output)
-            if output.status == DONE and match.best_depth >= 0:
+            if output.status == Status.DONE and match.best_depth >= 0:
                 give_best(program, values, graph, window, match, output)
-            if output.status != DONE:
-                if program.has_duplicates and output.status != LIMITED:
+            if output.status != Status.DONE:
+                if program.has_duplicates and output.status != Status.LIMITED:
                     # matches of one event are returned together: all of them another time
                     output.count = count
                     output.filled = filled
@@ -172,7 +146,7 @@ def search_window(
         window.begin += 1
         match.first_edge = 0
         if output.steps > output.pause:
-            output.status = PAUSED
+            output.status = Status.PAUSED
             return
 
 
@@ -187,7 +161,7 @@ def is_too_many(
     Counts are bounds if the graph goes beyond the window: if they are too many, it is built anew up
     to the window's end.
     """
-    if program.strategy != ANY:
+    if program.strategy != Strategy.ANY:
         return False
     if total_count(program, graph, window) <= output.guard:
         return False
@@ -196,7 +170,7 @@ def is_too_many(
         if total_count(program, graph, window) <= output.guard:
             return False
     output.too_many = total_count(program, graph, window)
-    output.status = TOO_MANY
+    output.status = Status.TOO_MANY
     return True
 
 
@@ -234,7 +208,7 @@ def matches_from(
             row: cython.longlong = match.frames[match.depth].row
             select(program, values, match, state, row, match.depth + 1)
             if program.failed_row >= 0:
-                output.status = FAILED
+                output.status = Status.FAILED
                 break
             if (
                 program.states[state].ends
@@ -245,22 +219,22 @@ def matches_from(
                     note_best(graph, match)
                 else:
                     give_out(graph, match, output, window.number)
-                if output.status != DONE:
-                    if output.status == LIMITED:
+                if output.status != Status.DONE:
+                    if output.status == Status.LIMITED:
                         match.is_made = 1
                     break
             match.is_made = 1
             look_ahead(program, values, graph, window, match)
         if output.steps + steps > output.budget:
-            output.status = TOO_LONG
+            output.status = Status.TOO_LONG
         elif match.depth + 2 >= match.frames.shape[0]:
-            output.status = DEEP
+            output.status = Status.DEEP
         elif output.steps + steps > output.pause and not program.has_duplicates:
-            output.status = PAUSED
-        if output.status != DONE:
+            output.status = Status.PAUSED
+        if output.status != Status.DONE:
             break
         if not extend(program, values, graph, window, match, output):
-            if output.status != DONE:
+            if output.status != Status.DONE:
                 break
             match.depth -= 1
     output.steps += steps
@@ -284,9 +258,7 @@ def begins(
                 continue
             if graph.nodes[node].soonest > window.last:
                 continue
-            far: cython.int = program.edges[edge].far
-            far_end: cython.int = program.edges[edge].far_end
-            if all_hold(program.conditions, far, far_end, values, row, values, -1, match, 0, 0):
+            if far_hold(program, values, match, edge, row, -1, 0):
                 if program.selection:
                     keep_best(match, -1)
                 match.depth = 0
@@ -316,7 +288,7 @@ def look_ahead(
     node: cython.int = match.frames[match.depth].node
     match.frames[match.depth].trying = program.states[graph.nodes[node].state].edges
     match.frames[match.depth].candidate = UNTRIED
-    if program.is_near or program.strategy != NEXT:
+    if program.is_near or program.strategy != Strategy.NEXT:
         match.frames[match.depth].until = graph.nodes[node].until
     else:
         match.frames[match.depth].until = first_moment(program, values, graph, window, match)
@@ -373,48 +345,12 @@ def follows(
     previous: cython.longlong = match.frames[match.depth].row
     if not may_follow(program, values, match, edge, row, previous, window.first_row):
         return False
-    far: cython.int = program.edges[edge].far
-    far_end: cython.int = program.edges[edge].far_end
     step: cython.int = match.depth + 1
-    if not all_hold(
-        program.conditions, far, far_end, values, row, values, previous, match, step, step
-    ):
+    if not far_hold(program, values, match, edge, row, previous, step):
         return False
     if program.edges[edge].relations == program.edges[edge].relations_end:
         return True
     return is_gap_free(program, values, window, match, edge, row, previous, step, -1)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_gap_free(
-    program: Program,
-    values: Values,
-    window: Window,
-    match: Match,
-    edge: cython.int,
-    row: cython.longlong,
-    previous: cython.longlong,
-    before: cython.longlong,
-    final: cython.longlong,
-) -> cython.bint:
-    """Return whether NOTs that are related to the match let a row follow another by an edge.
-
-    `before` and `final` are rows of the registers; -1 if the match is not complete.
-    """
-    return is_passable(
-        program,
-        values,
-        match,
-        edge,
-        values.integers[MOMENT, previous],
-        last_before(values, row, window.first_row),
-        window.first_row,
-        row,
-        before,
-        final,
-    )
 
 
 @cython.cfunc
@@ -468,8 +404,8 @@ def extend(
                             program, values, graph, match, output, candidate, window.number
                         )
                         output.steps += 1
-                    if output.status != DONE:
-                        is_written: cython.bint = output.status == LIMITED
+                    if output.status != Status.DONE:
+                        is_written: cython.bint = output.status == Status.LIMITED
                         match.frames[depth].candidate = place if is_written else tried
                         return False
                     continue
@@ -482,106 +418,3 @@ def extend(
         match.frames[depth].trying += 1
         match.frames[depth].candidate = UNTRIED
     return False
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_match(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match
-) -> cython.bint:
-    """Return whether a partial match in a state where matches end is one.
-
-    What is left to check: NOT at the beginning and at the end, conditions on the whole match.
-    """
-    depth: cython.int = match.depth
-    last: cython.longlong = match.frames[depth].row
-    first: cython.int = match.frames[0].edge
-    if not program.edges[first].is_free:
-        lowest: cython.longlong = window.lowest
-        if lowest < 0:  # the window ends with the match
-            start: cython.longlong = values.integers[TIME, last] - window.within
-            low: cython.longlong = first_at(values, window.first_row, last, start)
-            lowest = values.integers[MOMENT, low]
-        before: cython.longlong = last_before(values, match.frames[0].row, window.first_row)
-        if not is_passable(
-            program,
-            values,
-            match,
-            first,
-            lowest - 1,
-            before,
-            window.first_row,
-            match.frames[0].row,
-            0,
-            depth + 1,
-        ):
-            return False
-    state: cython.int = graph.nodes[match.frames[depth].node].state
-    if not program.states[state].is_free and not is_passable(
-        program,
-        values,
-        match,
-        -1 - state,
-        values.integers[MOMENT, last],
-        window.highest,
-        window.first_row,
-        -1,
-        depth + 1,
-        depth + 1,
-    ):
-        return False
-    if not all_hold(
-        program.conditions,
-        program.final,
-        program.final_end,
-        values,
-        last,
-        values,
-        -1,
-        match,
-        depth,
-        depth + 1,
-    ):
-        return False
-    if program.has_late_relations and not are_gaps_free(program, values, window, match):
-        return False
-    return not program.has_late or late_hold(program, values, match)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def are_gaps_free(program: Program, values: Values, window: Window, match: Match) -> cython.bint:
-    """Return whether NOTs that are related to later events let all events of a match follow."""
-    step: cython.int
-    final: cython.int = match.depth + 1
-    for step in range(1, final):
-        edge: cython.int = match.frames[step].edge
-        row: cython.longlong = match.frames[step].row
-        previous: cython.longlong = match.frames[step - 1].row
-        if program.edges[edge].relations < program.edges[edge].relations_end and not is_gap_free(
-            program, values, window, match, edge, row, previous, step, final
-        ):
-            return False
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def late_hold(program: Program, values: Values, match: Match) -> cython.bint:
-    """Return whether the conditions of a match's events hold that read the whole match."""
-    step: cython.int
-    final: cython.int = match.depth + 1
-    for step in range(match.depth + 1):
-        edge: cython.int = match.frames[step].edge
-        late: cython.int = program.edges[edge].late
-        late_end: cython.int = program.edges[edge].late_end
-        previous: cython.longlong = match.frames[step - 1].row if step > 0 else -1
-        row: cython.longlong = match.frames[step].row
-        if not all_hold(
-            program.conditions, late, late_end, values, row, values, previous, match, step, final
-        ):
-            return False
-    return True

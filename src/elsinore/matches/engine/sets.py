@@ -18,12 +18,12 @@ from elsinore.matches.engine.due import BEGINS as _BEGINS
 from elsinore.matches.engine.due import ENDS as _ENDS
 from elsinore.matches.engine.due import KEY_FIRST as _KEY_FIRST
 from elsinore.matches.engine.due import WINDOW as _WINDOW
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.graph import (
-        gather,
+    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME
+    from cython.cimports.elsinore.matches.engine.graph import gather
+    from cython.cimports.elsinore.matches.engine.neighbours import (
+        far_hold,
         is_free,
         is_open,
         last_before,
@@ -33,19 +33,24 @@ if cython.compiled:
     from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
     from cython.cimports.elsinore.matches.engine.windows import first_at
     from cython.cimports.elsinore.operators.conditions.machine import (
-        all_hold,
         comparison_holds,
         value_of,
     )
 else:
-    from elsinore.matches.engine.graph import gather, is_free, is_open, last_before, may_follow
+    from elsinore.matches.engine.codes import MOMENT, TIME
+    from elsinore.matches.engine.graph import gather
+    from elsinore.matches.engine.neighbours import (
+        far_hold,
+        is_free,
+        is_open,
+        last_before,
+        may_follow,
+    )
     from elsinore.matches.engine.registers import begin_registers, step_aggregate
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
     from elsinore.matches.engine.windows import first_at
-    from elsinore.operators.conditions.machine import all_hold, comparison_holds, value_of
+    from elsinore.operators.conditions.machine import comparison_holds, value_of
 
-TIME = cython.declare(cython.int, _TIME)
-MOMENT = cython.declare(cython.int, _MOMENT)
 BEGINS = cython.declare(cython.int, _BEGINS)
 WINDOW = cython.declare(cython.int, _WINDOW)
 ENDS = cython.declare(cython.int, _ENDS)
@@ -106,18 +111,15 @@ def list_sets(
             nodes: cython.int = graph.events[last].node_end - graph.events[sets.event].node
             if sets.filled + nodes > sets.listed.shape[0]:
                 break
-            if find_first(program, graph, sets, state):
-                far: cython.int = program.edges[sets.first_edge].far
-                far_end: cython.int = program.edges[sets.first_edge].far_end
-                if all_hold(
-                    program.conditions, far, far_end, values, begin, values, -1, match, 0, 0
-                ):
-                    for register in range(match.held.shape[1]):
-                        match.held[FIRST_ONE, register] = begin
-                    mark_nodes(program, values, graph, window, match, sets, 1)
-                    mark_nodes(program, values, graph, window, match, sets, -1)
-                    if sets.marks[sets.first] == ON_PATH:
-                        put_down(graph, sets)
+            if find_first(program, graph, sets, state) and far_hold(
+                program, values, match, sets.first_edge, begin, -1, 0
+            ):
+                for register in range(match.held.shape[1]):
+                    match.held[FIRST_ONE, register] = begin
+                mark_nodes(program, values, graph, window, match, sets, 1)
+                mark_nodes(program, values, graph, window, match, sets, -1)
+                if sets.marks[sets.first] == ON_PATH:
+                    put_down(graph, sets)
             sets.next_row += 1
 
 

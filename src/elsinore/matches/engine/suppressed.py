@@ -11,13 +11,7 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import DEEP as _DEEP
-from elsinore.matches.engine.tables import DONE as _DONE
-from elsinore.matches.engine.tables import FAILED as _FAILED
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import LIMITED as _LIMITED
-from elsinore.matches.engine.tables import PAUSED as _PAUSED
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
     from cython.cimports.elsinore.matches.engine.candidates import (
@@ -26,12 +20,9 @@ if cython.compiled:
         node_at,
         reference_of,
     )
-    from cython.cimports.elsinore.matches.engine.graph import (
-        build,
-        gather,
-        is_open,
-        may_follow,
-    )
+    from cython.cimports.elsinore.matches.engine.codes import TIME, Status
+    from cython.cimports.elsinore.matches.engine.graph import build, gather
+    from cython.cimports.elsinore.matches.engine.neighbours import is_open, may_follow
     from cython.cimports.elsinore.matches.engine.registers import begin_registers, give_out, select
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
@@ -49,17 +40,13 @@ else:
         node_at,
         reference_of,
     )
-    from elsinore.matches.engine.graph import build, gather, is_open, may_follow
+    from elsinore.matches.engine.codes import TIME, Status
+    from elsinore.matches.engine.graph import build, gather
+    from elsinore.matches.engine.neighbours import is_open, may_follow
     from elsinore.matches.engine.registers import begin_registers, give_out, select
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
     from elsinore.matches.engine.windows import leave_key
 
-DONE = cython.declare(cython.int, _DONE)
-LIMITED = cython.declare(cython.int, _LIMITED)
-DEEP = cython.declare(cython.int, _DEEP)
-PAUSED = cython.declare(cython.int, _PAUSED)
-FAILED = cython.declare(cython.int, _FAILED)
-TIME = cython.declare(cython.int, _TIME)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 FIRST = cython.declare(cython.int, -1)  # in `Graph.came`: the match begins with the node
 
@@ -89,14 +76,14 @@ def scan_suppressed(
                     graph.began[node] = -1
             while window.from_event < graph.event_count:
                 act(program, values, graph, window, match, output)
-                if output.status != DONE:
+                if output.status != Status.DONE:
                     break
                 window.from_event += 1
                 output.steps += 1
                 if output.steps > output.pause:
-                    output.status = PAUSED
+                    output.status = Status.PAUSED
                     break
-            if output.status != DONE:
+            if output.status != Status.DONE:
                 break
             leave_key(window, graph)
 
@@ -132,7 +119,7 @@ def act(
             best = node
     if best >= 0:
         return_match(program, values, graph, window, match, output, best)
-        if output.status not in (DONE, LIMITED):
+        if output.status not in (Status.DONE, Status.LIMITED):
             return
         end: cython.longlong = graph.events[event].time
         is_far: cython.bint = end > FOREVER - program.suppress
@@ -208,7 +195,7 @@ def return_match(
         length += 1
         node = graph.came[node]
     if length + 1 >= match.frames.shape[0]:
-        output.status = DEEP
+        output.status = Status.DEEP
         return
     frame: cython.int = length
     node = last
@@ -221,7 +208,7 @@ def return_match(
         state: cython.int = graph.nodes[match.frames[frame].node].state
         select(program, values, match, state, match.frames[frame].row, frame + 1)
     if program.failed_row >= 0:
-        output.status = FAILED
+        output.status = Status.FAILED
         return
     match.depth = length - 1
     give_out(graph, match, output, window.number)

@@ -12,16 +12,13 @@ from typing import Any
 import cython
 import numpy as np
 
+from elsinore.matches.engine.codes import BOUND, Status
+
 if not cython.compiled:  # else `tables.pxd` has them
     from elsinore.operators.conditions.tables import Columns, Registers
 
 IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1
-ANY, NEXT, CONTIGUOUS = 0, 1, 2  # strategies
-ALL, NEXT_EVENT, LAST_EVENT = 0, 1, 2  # selections: AFTER MATCH
-TIME, CLASS, MOMENT = 0, 1, 2  # rows of `Values.integers`
-DONE, FULL, TOO_MANY, LIMITED, TOO_LONG, DEEP, PAUSED, FAILED = range(8)  # statuses
-FIRST_ROW, LAST_ROW, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Output.found`
 
 
 def _ints(*names: str) -> np.dtype[Any]:
@@ -255,7 +252,7 @@ class Output:
         self.count = 0
         self.filled = 0
         self.wants_paths = 0
-        self.status = DONE
+        self.status = int(Status.DONE)
         self.counts_exactly = 0
         self.limit = FOREVER
         self.guard = FOREVER

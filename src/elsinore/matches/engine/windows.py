@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.tables import ANY as _ANY
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-from elsinore.matches.engine.tables import MOMENT as _MOMENT
-from elsinore.matches.engine.tables import TIME as _TIME
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME, Strategy
     from cython.cimports.elsinore.matches.engine.graph import build, may_begin
     from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 else:
+    from elsinore.matches.engine.codes import MOMENT, TIME, Strategy
     from elsinore.matches.engine.graph import build, may_begin
     from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 
-ANY = cython.declare(cython.int, _ANY)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-TIME = cython.declare(cython.int, _TIME)
-MOMENT = cython.declare(cython.int, _MOMENT)
 
 
 @cython.cfunc
@@ -184,7 +180,7 @@ def next_slide(
             window.begin = first
             window.begin_end = last + 1
             window.last = last
-            if program.strategy == ANY:
+            if program.strategy == Strategy.ANY:
                 build(program, values, match, graph, window, first, last)
             return True
         number += 1

@@ -11,13 +11,10 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.confidence import FAR as _FAR
-from elsinore.matches.engine.tables import DEEP as _DEEP
-from elsinore.matches.engine.tables import DONE as _DONE
-from elsinore.matches.engine.tables import FAILED as _FAILED
-from elsinore.matches.engine.tables import PAUSED as _PAUSED
-from elsinore.matches.engine.tables import TOO_LONG as _TOO_LONG
 
 if cython.compiled:
+    from cython.cimports.elsinore.matches.engine.codes import Status
+    from cython.cimports.elsinore.matches.engine.completion import is_match
     from cython.cimports.elsinore.matches.engine.confidence import (
         Worlds,
         chance_of_match,
@@ -27,8 +24,9 @@ if cython.compiled:
         last_point,
     )
     from cython.cimports.elsinore.matches.engine.graph import gather
+    from cython.cimports.elsinore.matches.engine.neighbours import far_hold, near_hold
     from cython.cimports.elsinore.matches.engine.registers import begin_registers, give_out, select
-    from cython.cimports.elsinore.matches.engine.search import enter, is_match
+    from cython.cimports.elsinore.matches.engine.search import enter
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
         Match,
@@ -38,8 +36,9 @@ if cython.compiled:
         Window,
     )
     from cython.cimports.elsinore.matches.engine.windows import first_number, leave_key
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold
 else:
+    from elsinore.matches.engine.codes import Status
+    from elsinore.matches.engine.completion import is_match
     from elsinore.matches.engine.confidence import (
         Worlds,
         chance_of_match,
@@ -49,18 +48,13 @@ else:
         last_point,
     )
     from elsinore.matches.engine.graph import gather
+    from elsinore.matches.engine.neighbours import far_hold, near_hold
     from elsinore.matches.engine.registers import begin_registers, give_out, select
-    from elsinore.matches.engine.search import enter, is_match
+    from elsinore.matches.engine.search import enter
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
     from elsinore.matches.engine.windows import first_number, leave_key
-    from elsinore.operators.conditions.machine import all_hold
 
 FAR = cython.declare(cython.longlong, _FAR)
-DONE = cython.declare(cython.int, _DONE)
-DEEP = cython.declare(cython.int, _DEEP)
-FAILED = cython.declare(cython.int, _FAILED)
-PAUSED = cython.declare(cython.int, _PAUSED)
-TOO_LONG = cython.declare(cython.int, _TOO_LONG)
 
 
 def scan_worlds(
@@ -85,7 +79,7 @@ def scan_worlds(
                 leave_key(window, graph)
                 continue
             matches_from(program, values, graph, window, match, worlds, output)
-            if output.status != DONE:
+            if output.status != Status.DONE:
                 break
             window.begin += 1
             match.first_edge = 0
@@ -171,7 +165,7 @@ def matches_from(
             break
         if not match.is_made:
             make(program, values, graph, window, match, worlds, output)
-            if output.status != DONE:
+            if output.status != Status.DONE:
                 break
             match.is_made = 1
             look_ahead(graph, match, worlds)
@@ -205,9 +199,7 @@ def begins(
             worlds.steps[0].has_new = row >= window.keys[window.key].new_row
             if not is_probable(worlds, output, 0):
                 continue
-            far: cython.int = program.edges[edge].far
-            far_end: cython.int = program.edges[edge].far_end
-            if all_hold(program.conditions, far, far_end, values, row, values, -1, match, 0, 0):
+            if far_hold(program, values, match, edge, row, -1, 0):
                 match.depth = 0
                 enter(graph, match, node, edge)
                 return True
@@ -253,16 +245,16 @@ def make(
     state: cython.int = graph.nodes[node].state
     output.steps += 1
     if output.steps > output.budget:
-        output.status = TOO_LONG
+        output.status = Status.TOO_LONG
     elif output.steps > output.pause:
-        output.status = PAUSED
+        output.status = Status.PAUSED
     elif depth + 2 >= match.frames.shape[0]:
-        output.status = DEEP
-    if output.status != DONE:
+        output.status = Status.DEEP
+    if output.status != Status.DONE:
         return
     select(program, values, match, state, match.frames[depth].row, depth + 1)
     if program.failed_row >= 0:
-        output.status = FAILED
+        output.status = Status.FAILED
         return
     if not program.states[state].ends or not worlds.steps[depth].has_new:
         return
@@ -404,12 +396,6 @@ def conditions_hold(
     """Return whether the conditions of an edge let a row follow the match."""
     previous: cython.longlong = match.frames[match.depth].row
     step: cython.int = match.depth + 1
-    near: cython.int = program.edges[edge].near
-    near_end: cython.int = program.edges[edge].near_end
-    far: cython.int = program.edges[edge].far
-    far_end: cython.int = program.edges[edge].far_end
-    return all_hold(
-        program.conditions, near, near_end, values, row, values, previous, match, step, step
-    ) and all_hold(
-        program.conditions, far, far_end, values, row, values, previous, match, step, step
+    return near_hold(program, values, match, edge, row, previous, step) and far_hold(
+        program, values, match, edge, row, previous, step
     )

@@ -1,0 +1,37 @@
+"""The codes of the tables and of the search; `codes.pxd` has them for compiled code."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+TIME, CLASS, MOMENT = range(3)  # the first rows of the integers of events
+BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Output.found`
+
+
+class Strategy(IntEnum):
+    """Which events a match may skip."""
+
+    ANY = 0
+    NEXT = 1
+    CONTIGUOUS = 2
+
+
+class Selection(IntEnum):
+    """Which matches are returned: what AFTER MATCH asks for."""
+
+    ALL = 0
+    NEXT_EVENT = 1
+    LAST_EVENT = 2
+
+
+class Status(IntEnum):
+    """Why a search stopped."""
+
+    DONE = 0
+    FULL = 1  # there is no room for another match
+    TOO_MANY = 2  # more matches than may be returned
+    LIMITED = 3  # all matches that were requested are found
+    TOO_LONG = 4  # it has tried more than it may
+    DEEP = 5  # there is no room for a longer match
+    PAUSED = 6  # Python may look for Ctrl-C
+    FAILED = 7  # an aggregate of the user's failed
