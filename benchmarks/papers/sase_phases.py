@@ -18,7 +18,7 @@ import numpy as np
 
 from elsinore.local import driver
 from elsinore.matches import uncertain
-from elsinore.matches.engine.confidence import Worlds
+from elsinore.matches.engine.possible import Worlds
 
 REPEATS = (1, 3, 5)  # how often each confidence is computed
 RUNS = 3

@@ -17,7 +17,7 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Ints
 from elsinore.matches.clauses import MOST_CASES, Clauses, Times, TooManyCases
 from elsinore.matches.elimination import Chain, Frame, chance_of
-from elsinore.matches.engine.confidence import PossibleTimes
+from elsinore.matches.engine.possible import PossibleTimes
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import Layout, Operands

@@ -11,8 +11,8 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import Status
-from elsinore.matches.engine.confidence import PossibleTimes, Worlds
 from elsinore.matches.engine.pattern import structs
+from elsinore.matches.engine.possible import PossibleTimes, Worlds
 from elsinore.matches.engine.worlds import scan_worlds
 from elsinore.matches.found import Found
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands

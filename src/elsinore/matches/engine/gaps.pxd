@@ -1,7 +1,7 @@
 # cython: language_level=3
 """The structs of the gaps of matches; `gaps.py` has their NumPy types."""
 
-from elsinore.matches.engine.confidence cimport PossibleTimes
+from elsinore.matches.engine.possible cimport PossibleTimes
 from elsinore.matches.engine.tables cimport Key
 
 cdef struct Near:

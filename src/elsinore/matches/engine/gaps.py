@@ -20,19 +20,19 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.confidence import FAR as _FAR
+from elsinore.matches.engine.possible import FAR as _FAR
 from elsinore.matches.engine.tables import FOREVER, empty
 
 if cython.compiled:
     from cython.cimports.elsinore.matches.engine.codes import TIME
-    from cython.cimports.elsinore.matches.engine.confidence import (
+    from cython.cimports.elsinore.matches.engine.possible import (
         chance_between,
         first_point,
         last_point,
     )
 else:
     from elsinore.matches.engine.codes import TIME
-    from elsinore.matches.engine.confidence import chance_between, first_point, last_point
+    from elsinore.matches.engine.possible import chance_between, first_point, last_point
 
 NEAR = np.dtype([("row", "i8"), ("gap", "i4")], align=True)
 TIED = np.dtype([("row", "i8"), ("place", "i8"), ("time", "i8")])
