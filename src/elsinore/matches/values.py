@@ -113,7 +113,11 @@ def _column(
 ) -> pa.Array:
     """Return a register's numbers as a column of their type, null where they are NaN."""
     low, high = halves
+    if register.kind in {RegisterKind.COUNT, RegisterKind.PRESENT}:  # never null
+        return to_arrow(low.astype(np.int64)).cast(kind)
     nothing = np.isnan(low)
+    if not nothing.any() and kind == pa.float64():
+        return to_arrow(low.copy())  # the search writes its next matches there
     low = np.where(nothing, 0.0, low)
     if high is None or kind == pa.float64():
         return to_arrow(low, mask=nothing).cast(kind)

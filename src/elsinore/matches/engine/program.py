@@ -310,6 +310,9 @@ class _Updates:
                 continue
             if number in self._known:  # nothing reads it before the match is complete
                 continue
+            is_upper = register.kind is RegisterKind.SUM_HIGH
+            if is_upper and not self._layout.has_halves(register.attribute or ""):
+                continue  # it stays null: the other half has the whole sum
             is_first = register.kind is RegisterKind.FIRST and every <= {*register.variables}
             if is_first and state not in begins:  # the match's first event has been bound
                 continue

@@ -275,7 +275,8 @@ def begin_output(
     output.found[BEGINS_AT, number] = match.frames[0].row
     output.found[ENDS_AT, number] = last
     output.found[IN_WINDOW, number] = window
-    output.found[PATH, number] = output.filled
+    if output.wants_paths:
+        output.found[PATH, number] = output.filled
     register: cython.Py_ssize_t
     for register in range(match.held.shape[1]):
         output.found[BOUND + register, number] = match.held[match.depth + 1, register]
