@@ -46,7 +46,7 @@ class Entangled:
             for negative in template.negatives
         ]
         for search in self._searches:
-            search.wants_paths, search.threshold = True, 0.0
+            search.wants_paths, search.waits, search.threshold = True, False, 0.0
         names = list(template.sets)
         self._set_of = [
             names.index(s.variable) if s.variable in names else -1 for s in template.states

@@ -1,8 +1,8 @@
-"""Rows of COLLAPSED that are put together of the matches themselves, where sets cannot tell them.
+"""Rows in collapsed form that are made from single matches.
 
-Under SKIP TILL NEXT MATCH and CONTIGUOUS what may be skipped depends on other events, and where
-times are uncertain, on how probable the whole match is: the events that a row's sets have are those
-of the matches that begin with its first event, and no others.
+Under SKIP TILL NEXT MATCH and CONTIGUOUS an event may be skipped or not depending on other events;
+if times are uncertain, a match counts depending on its confidence. Then the sets of a row have the
+events of the matches that begin with its first event, and these matches are searched.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.template import MatchTemplate
-from elsinore.matches.waiting import WaitingSearch
+from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes
 
-FIRST, BEGINS_WITH, WINDOW, EVENT, VARIABLE, STATE = range(6)  # what is gathered, column by column
-ROW = 3  # so many of these columns, the first ones, tell rows apart
+FIRST, BEGINS_WITH, WINDOW, EVENT, VARIABLE, STATE = range(6)  # columns of the gathered events
+ROW = 3  # the first columns, which identify a row
 
 
 class GatheredSearch(CollapsedSearch):
-    """The rows of one query in collapsed form, made of its matches."""
+    """The rows of one query in collapsed form, made from its matches."""
 
     def __init__(
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
@@ -36,7 +36,7 @@ class GatheredSearch(CollapsedSearch):
         super().__init__(template, classes, layout, size)
         kind = QuerySearch
         if template.uncertain is not None:
-            kind = NegatedSearch if template.is_unsure else WaitingSearch
+            kind = NegatedSearch if template.is_unsure else UncertainSearch
         self._matches = kind(template, classes, layout, size)
         self._matches.wants_paths = True
         self.pattern = self._matches.pattern
@@ -78,7 +78,7 @@ class GatheredSearch(CollapsedSearch):
             yield self._found(rows, (of, mine[EVENT], mine[STATE]), operands)
 
     def _gathered(self, found: Found) -> Ints:
-        """Return what the rows of some matches have, each event once for a variable."""
+        """Return the events of the rows of some matches, each event once for a variable."""
         of = np.repeat(np.arange(len(found)), np.diff(found.starts))
         state = found.paths[:, 1].astype(np.int64)
         variable = self._variable[state]
@@ -88,7 +88,7 @@ class GatheredSearch(CollapsedSearch):
 
 
 def _distinct(columns: Ints, count: int) -> tuple[Ints, Ints]:
-    """Return columns in order, those alike in the first `count` rows once, and where they were."""
+    """Return columns sorted, each once by its first `count` rows, and their places."""
     columns = columns[:, np.lexsort(columns[::-1])]
     is_new = np.ones(columns.shape[1], dtype=np.bool_)
     is_new[1:] = np.any(np.diff(columns[:count], axis=1) != 0, axis=0)

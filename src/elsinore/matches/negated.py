@@ -1,8 +1,8 @@
-"""Matches of events with uncertain times under patterns with NOT, and how probable they are.
+"""Matches of events with uncertain times of patterns with NOT, and how probable they are.
 
-The matches of the pattern without its NOTs are found first: none of them is less probable than with
-them. What they take off is computed match by match: by a recurrence where they are of single events
-(`elsinore.matches.engine.gaps`), else case by case (`elsinore.matches.elimination`).
+The matches of the pattern without its NOTs are found first: each is at least as probable as with
+them. Then the confidence of each match is computed with them: by a recurrence if the NOTs are of
+single events (`elsinore.matches.engine.gaps`), else case by case (`elsinore.matches.entangled`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from elsinore.matches.keyed import FIRST_ROW
 from elsinore.matches.operands import CLASS, TIME, Layout, Operands
 from elsinore.matches.query import longest
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.matches.uncertain import MOST_SUMMED, at_most_one
-from elsinore.matches.waiting import WaitingSearch
+from elsinore.matches.uncertain import MOST_SUMMED, UncertainSearch, at_most_one
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 
 
-class NegatedSearch(WaitingSearch):
+class NegatedSearch(UncertainSearch):
     """The search of one query with NOT."""
 
     def __init__(
@@ -41,7 +40,7 @@ class NegatedSearch(WaitingSearch):
             negatives=(),
         )
         super().__init__(plain, classes, layout, size)
-        self.wants_paths = True
+        self.wants_paths = self.waits = True
         self._entangled = Entangled(template, classes, layout, size)
         self._forbidden = [ClassStates(n, classes, size) for n in template.negatives]
         sets: dict[Ways, int] = {FREE: -1}
@@ -70,8 +69,8 @@ class NegatedSearch(WaitingSearch):
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough whose windows have passed by now, in pieces.
 
-        See `elsinore.matches.query.QuerySearch`. Raises InputError where events that break a match
-        leave too many cases to look at.
+        See `elsinore.matches.query.QuerySearch`. Raises InputError if the events that may break a
+        match make too many cases.
         """
         chances_of = self._by_recurrence(operands, keys, window)
         by_elimination = self._entangled.begin(operands, keys, self.possible(operands), window)

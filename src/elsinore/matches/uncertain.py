@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Bools, Doubles, Ints
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import Status
 from elsinore.matches.engine.pattern import structs
 from elsinore.matches.engine.possible import PossibleTimes, Worlds
 from elsinore.matches.engine.worlds import scan_worlds
 from elsinore.matches.found import Found
+from elsinore.matches.keyed import FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.registers import RegisterKind, register_places
@@ -30,7 +31,11 @@ ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
 
 class UncertainSearch(QuerySearch):
-    """The search of one query over events with uncertain times."""
+    """The search of one query over events with uncertain times.
+
+    If it `waits`, matches are returned when their window has passed: until then an event may come
+    that belongs to their row in collapsed form, or that a NOT forbids.
+    """
 
     def __init__(
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
@@ -49,6 +54,7 @@ class UncertainSearch(QuerySearch):
             [names.index(s.variable) if s.variable in names else -1 for s in template.states],
             dtype=np.int32,
         )
+        self.waits = template.waits
         self._classes = classes
         self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
 
@@ -65,6 +71,40 @@ class UncertainSearch(QuerySearch):
 
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
+    ) -> Iterator[Found]:
+        """Yield the matches that are probable enough and due, in pieces (see `QuerySearch`).
+
+        They have a new event; or their window has passed by now, if they wait for its end.
+        """
+        if not self.waits:
+            yield from self._probable(operands, keys, window, limit)
+            return
+        if self.template.query.limit is not None:  # some are requested, however many there are
+            self.guard = ANY_NUMBER
+        every = keys.copy()
+        every[:, NEW_ROW] = every[:, FIRST_ROW]
+        for piece in self._probable(operands, every, window, ANY_NUMBER):
+            due = np.flatnonzero(self._is_due(piece, operands, keys, window))
+            if len(due):
+                yield piece.take(due)
+
+    def _is_due(
+        self, found: Found, operands: Operands, keys: Ints, window: tuple[int, int, int]
+    ) -> Bools:
+        """Return whether the windows of matches have passed by now, and had not before."""
+        within, slide, origin = window
+        key = keys[np.searchsorted(keys[:, FIRST_ROW], found.first, side="right") - 1]
+        passed, reached = key[:, PASSED], key[:, REACHED]
+        if slide > 0:
+            ends = origin + found.window * slide + within
+            return np.asarray((passed < ends) & (ends <= reached))
+        if within < 0:
+            return np.asarray(reached == FOREVER)
+        ends = operands.wholes[self.high][found.first] + within
+        return np.asarray((passed <= ends) & (ends < reached))
+
+    def _probable(
+        self, operands: Operands, keys: Ints, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:
         """Yield the matches that are probable enough and have a new event, in pieces."""
         search = self.pattern
