@@ -1,13 +1,14 @@
-"""How probable it is that none of some clauses comes true.
+"""The probability that none of several clauses is true.
 
-A *clause* is a sequence of events, each with the times between which it is to lie, that comes true
-where all do and their times ascend. Of some clauses none is to come true: this is told by giving
+A *clause* is a sequence of events, each with an interval of times. It is true if each event lies in
+its interval and their times ascend. The probability that no clause is true is computed by giving
 one event after the other each of its times. Clauses without a common event are independent, and
-what is known of some clauses is not computed again.
+results for sets of clauses are remembered.
 
-At worst that is every case by itself: whether one of any pairs of events comes true is as hard to
-tell as to count the independent sets of a bipartite graph. There is a limit therefore; where
-clauses are all sequences of one event of some and one of others, the cases are few.
+In the worst case every combination of times is a case of its own: whether one of several pairs of
+events is true is as hard as counting the independent sets of a bipartite graph. The number of cases
+is therefore limited. If all clauses are one event of one set followed by one of another, there are
+few cases.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from collections.abc import Callable, Iterable, Sequence
 Times = Sequence[tuple[int, float]]  # an event's possible times, ascending, and how probable
 Clause = tuple[tuple[int, int, int], ...]  # event, later than, earlier than
 
-MOST_CASES = 200_000  # clauses and times of an event, that are gone through for a match
+MOST_CASES = 200_000  # clauses and times of an event that are tried for a match
 MOST_KNOWN = 500_000  # sets of clauses that are remembered
 
 
 class TooManyCases(Exception):  # noqa: N818 - it is data for an error
-    """More than `MOST_CASES` cases would have to be gone through."""
+    """More than `MOST_CASES` cases would have to be tried."""
 
 
 class Clauses:
-    """Clauses of events whose times are known; `left` is how many cases may be gone through yet.
+    """Clauses of events whose times are known; `left` is how many cases may yet be tried.
 
     >>> half = [(1, 0.5), (3, 0.5)]
     >>> clauses = Clauses({1: half, 2: [(2, 1.0)]}.__getitem__)
@@ -41,13 +42,13 @@ class Clauses:
         self._known: dict[frozenset[Clause], float] = {}
 
     def count(self, cases: int) -> None:
-        """Count cases that are gone through; raise TooManyCases where they are too many."""
+        """Count cases; raise TooManyCases if there are too many."""
         self.left -= cases
         if self.left < 0:
             raise TooManyCases
 
     def chance_of_none(self, clauses: Iterable[Clause]) -> float:
-        """Return the probability that none of some clauses comes true."""
+        """Return the probability that none of some clauses is true."""
         chance = 1.0
         for part in connected(clauses):
             if chance > 0.0:
@@ -55,25 +56,25 @@ class Clauses:
         return chance
 
     def _chance(self, clauses: frozenset[Clause]) -> float:
-        """Return the same of clauses that are connected by their events."""
+        """Return the probability that no clause is true; they are connected by their events."""
         if clauses in self._known:
             return self._known[clauses]
         # events of the longest clauses first: what begins chains, not what ends them
         event = min(clauses, key=lambda clause: (-len(clause), clause))[0][0]
-        foreign, mine = [], []
+        others, affected = [], []
         for clause in clauses:
             place = next((n for n, part in enumerate(clause) if part[0] == event), -1)
             if place < 0:
-                foreign.append(clause)
+                others.append(clause)
             else:
-                mine.append((place, clause))
+                affected.append((place, clause))
         times = self.times(event)
         self.count(len(times) * len(clauses))
         chances: dict[frozenset[Clause], float] = {}
         for time, odds in times:
-            left = self._after(mine, time)
+            left = self._after(affected, time)
             if left is not None:
-                kept = widest(left.union(foreign))
+                kept = widest(left.union(others))
                 chances[kept] = chances.get(kept, 0.0) + odds
         chance = sum(odds * self.chance_of_none(kept) for kept, odds in chances.items())
         if len(self._known) >= MOST_KNOWN:
@@ -82,9 +83,9 @@ class Clauses:
         return chance
 
     def _after(self, clauses: list[tuple[int, Clause]], time: int) -> set[Clause] | None:
-        """Return what is left of clauses whose events at some places are put at a time.
+        """Return the rest of clauses whose events at some places have a time.
 
-        None where one has come true: nothing of it is left.
+        None if one of them is true.
         """
         left = set()
         for place, clause in clauses:
@@ -103,9 +104,9 @@ class Clauses:
         return left
 
     def snapped(self, parts: Iterable[tuple[int, int, int]]) -> Clause | None:
-        """Return a clause with bounds that are times of its events; None where it cannot be true.
+        """Return a clause whose bounds are times of its events; None if it cannot be true.
 
-        Clauses that ask for the same times of an event are alike then.
+        Clauses with the same times of an event are equal then.
         """
         made = []
         for event, after, before in parts:
@@ -117,7 +118,7 @@ class Clauses:
 
 
 def connected(clauses: Iterable[Clause]) -> list[list[Clause]]:
-    """Return clauses in parts that have no event in common.
+    """Return clauses in groups that have no event in common.
 
     >>> connected([((7, 0, 5),), ((8, 2, 5),), ((7, 2, 9), (9, 2, 9))])
     [[((7, 0, 5),), ((7, 2, 9), (9, 2, 9))], [((8, 2, 5),)]]
@@ -133,7 +134,7 @@ def connected(clauses: Iterable[Clause]) -> list[list[Clause]]:
 
 
 def widest(clauses: set[Clause]) -> frozenset[Clause]:
-    """Leave out clauses that come true only where another of the same events does.
+    """Remove clauses that are true only if another of the same events is.
 
     >>> sorted(widest({((7, 0, 5),), ((7, 2, 5),), ((8, 2, 5),)}))
     [((7, 0, 5),), ((8, 2, 5),)]
@@ -145,14 +146,14 @@ def widest(clauses: set[Clause]) -> frozenset[Clause]:
         return frozenset(clauses)
     return frozenset(
         clause
-        for alike in of_events.values()
-        for clause in alike
+        for equal in of_events.values()
+        for clause in equal
         if not any(
             wider != clause
             and all(
                 after <= a and b <= before
                 for (_, after, before), (_, a, b) in zip(wider, clause, strict=True)
             )
-            for wider in alike
+            for wider in equal
         )
     )

@@ -1,14 +1,13 @@
 """Matches in collapsed form: one row for all that begin with an event (SASE++, Section 5.2).
 
-All matches that begin with one event under SKIP TILL ANY MATCH are told by the events that each
-variable may be bound to: the main run of *postponing* keeps them all, and the matches are those of
-the ways to take events from these sets, in the order of the pattern, that satisfy the conditions.
+A row has for each variable the set of events that it may be bound to in the matches that begin with
+one event under SKIP TILL ANY MATCH. The matches are those choices from the sets, in the order of
+the pattern, that satisfy the conditions.
 
-Nothing is enumerated. Where conditions are about single events, the events that a state may take
-are those that it is reached by, from some event on, and that a match can be completed after, up to
-some event: a stretch of all events that fit the state. The first and the last are found for all
-rows at once, state by state. With conditions between events, and with NOT, the events on paths are
-listed row by row (`elsinore.matches.engine.sets`).
+Matches are not enumerated. If all conditions are about single events, the set of a state is a range
+of the events that fit it: from the first by which the state is reached to the last after which a
+match can be completed. Both are computed for all rows at once, state by state. With conditions
+between events or NOT, the events on paths are listed row by row (`elsinore.matches.engine.sets`).
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
 
 @dataclass(frozen=True, slots=True)
 class _Sets:
-    """The sets of some rows: those of a state are `events[low : high]` of all that fit it."""
+    """The sets of some rows: that of a state is `events[low : high]` of all that fit it."""
 
     rows: Ints  # as in `elsinore.matches.engine.due`
     state: int  # the state that the first event is in
-    events: list[Ints]  # [state]: all events that fit it, and a last one that is none
-    until: list[Ints]  # [state]: the same after a first one, -1, that is none
+    events: list[Ints]  # [state]: all events that fit it, then one that does not exist
+    until: list[Ints]  # [state]: -1, then all events that fit it
     low: list[Ints]  # [state][row]
     high: list[Ints]
 
@@ -64,7 +63,7 @@ class _Sets:
 
 
 class CollapsedSearch:
-    """The rows of one query in collapsed form; does what `QuerySearch` does for matches."""
+    """The search of one query in collapsed form, as `QuerySearch` is for matches."""
 
     def __init__(
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
@@ -81,7 +80,7 @@ class CollapsedSearch:
         )
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         self.pattern.learn(codes, numbers)
 
     def matches(
@@ -109,8 +108,8 @@ class CollapsedSearch:
             return
         reach = _Reach(operands, keys, fits)
         for state in starts:
-            mine = rows[fits[state][rows[:, BEGINS]]]
-            for some in _pieces(mine) if self._lists else _cut(mine):
+            begun = rows[fits[state][rows[:, BEGINS]]]
+            for some in _pieces(begun) if self._lists else _cut(begun):
                 sets = self._sets(reach, state, some)
                 if len(sets):
                     yield self._given(sets, operands)
@@ -122,22 +121,22 @@ class CollapsedSearch:
         operands: Operands,
         sets: RowSets,
     ) -> Iterator[Found]:
-        """Yield rows whose sets are what is on paths, one for each variable they begin with."""
+        """Yield rows whose sets are the events on paths, one for each variable they begin with."""
         begins: dict[str, list[int]] = {}
         for edge in self.template.edges:
             if edge.source == START:
                 name = self.template.states[edge.target].variable
                 begins.setdefault(name, []).append(edge.target)
         for states in begins.values():
-            mine = rows[fits[states[0]][rows[:, BEGINS]]]
+            begun = rows[fits[states[0]][rows[:, BEGINS]]]
             triples = np.concatenate(
-                [sets.listed(mine, known_conditions(self.template, s), s) for s in states]
+                [sets.listed(begun, known_conditions(self.template, s), s) for s in states]
             )
             listed = tuple(np.ascontiguousarray(triples[:, column]) for column in range(3))
             kept, listed_rows = np.unique(listed[0], return_inverse=True)
             if len(kept):
                 listed = self._each_once(listed_rows, listed[1], listed[2])
-                yield self._found(mine[kept], listed, operands)
+                yield self._found(begun[kept], listed, operands)
 
     def _fits(self, classes: Ints) -> NDArray[np.bool_]:
         """Return which events fit which states: [state, event]."""
@@ -145,7 +144,7 @@ class CollapsedSearch:
         return np.array([self.pattern.states.fits(classes, (state,)) for state in states])
 
     def _sets(self, reach: _Reach, state: int, rows: Ints) -> _Sets:
-        """Return the sets of all matches that begin with events in `state`; without any: no row."""
+        """Return the rows of all matches that begin with events in `state`, and their sets."""
         begins, ends = rows[:, BEGINS], rows[:, ENDS]
         moves = [(e.source, e.target) for e in self.template.edges if e.source != START]
         states = len(self.template.states)
@@ -172,10 +171,10 @@ class CollapsedSearch:
         high = [np.maximum(lowest, highest) for lowest, highest in zip(low, high, strict=True)]
         return _Sets(rows[kept], state, reach.events, reach.until, low, high)
 
-    # --- what is returned -----------------------------------------------------------------------
+    # --- results
 
     def _given(self, sets: _Sets, operands: Operands) -> Found:
-        """Return rows whose sets are stretches; events are listed only where they are asked for."""
+        """Return rows whose sets are ranges; events are listed only if they are needed."""
         direct = {RegisterKind.FIRST, RegisterKind.LATEST} | (
             {RegisterKind.COUNT} if self._is_simple else set()
         )
@@ -191,7 +190,7 @@ class CollapsedSearch:
         operands: Operands,
         sets: _Sets | None = None,
     ) -> Found:
-        """Return rows with their registers, and what is in their sets as paths."""
+        """Return rows with their registers, and the events of their sets as paths."""
         count = len(rows)
         events = np.full((count, self.pattern.event_registers), -1, dtype=np.int64)
         numbers: Doubles = np.zeros((count, self.pattern.number_registers))
@@ -216,7 +215,7 @@ class CollapsedSearch:
         return Found(rows[:, BEGINS], last, rows[:, WINDOW], events, numbers, starts, paths)
 
     def _direct(self, kind: RegisterKind, sets: _Sets, states: list[int]) -> Any:
-        """Return an aggregate that needs no list of events, None for others."""
+        """Return an aggregate that is computed from ranges, None for others."""
         if kind is RegisterKind.FIRST:
             return _first(sets, states)
         if kind is RegisterKind.LATEST:
@@ -229,7 +228,7 @@ class CollapsedSearch:
         return [n for n, s in enumerate(self.template.states) if s.variable in variables]
 
     def _listed(self, sets: _Sets) -> tuple[Ints, Ints, Ints]:
-        """Return row, event and state of all that is in the sets, row by row."""
+        """Return row, event and state of all events of the sets, row by row."""
         count = len(sets)
         lengths = [high - low for low, high in zip(sets.low, sets.high, strict=True)]
         starts = np.cumsum(1 + sum(lengths)) - 1 - sum(lengths)  # the first event comes first
@@ -247,7 +246,7 @@ class CollapsedSearch:
         return self._each_once(rows, events, states)
 
     def _each_once(self, rows: Ints, events: Ints, states: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return what is listed by row and time, each event once for a variable."""
+        """Return listed events by row and time, each event once for a variable."""
         if self._is_simple and not self._mixes:
             return rows, events, states
         names = list(dict.fromkeys(state.variable for state in self.template.states))
@@ -267,12 +266,12 @@ class CollapsedSearch:
         count: int,
         operands: Operands,
     ) -> Any:
-        """Return an aggregate of each row's set, as a register holds it."""
+        """Return an aggregate of each row's set, as a register has it."""
         rows, events, in_state = listed
         wanted = np.zeros(len(self.template.states), dtype=np.bool_)
         wanted[states] = True
-        mine = wanted[in_state]
-        rows, events = rows[mine], events[mine]
+        wanted_events = wanted[in_state]
+        rows, events = rows[wanted_events], events[wanted_events]
         if register.kind is RegisterKind.COUNT:
             return np.bincount(rows, minlength=count)
         if register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}:
@@ -374,7 +373,7 @@ class _Reach:
         wholes = operands.wholes
         count = wholes.shape[1]
         self.count = count
-        # the first event after all of its moment, and the last one before them; of none: none
+        # the first event after all of its moment, and the last one before them
         self.after = np.minimum(np.arange(1, count + 2), count)
         self.before = np.arange(-1, count)
         self.before[-1] = -1
@@ -386,7 +385,7 @@ class _Reach:
             moment = np.cumsum(is_first) - 1
             self.after[:-1] = np.append(begins[1:], count)[moment]
             self.before[:-1] = begins[moment] - 1
-        # the events of a state; one more, so that there is one for any place
+        # the events of a state, and one more, so that each place has one
         self.events = [np.append(np.flatnonzero(row), count) for row in fits]
         self.until = [np.concatenate([[-1], row[:-1]]) for row in self.events]
         self._places = np.zeros((len(fits), count + 1), dtype=np.int64)
@@ -394,15 +393,15 @@ class _Reach:
             np.cumsum(row, out=places[1:])
 
     def place(self, state: int, rows: Ints) -> Ints:
-        """Return how many events of a state stand before each of some rows."""
+        """Return the number of a state's events before each of some rows."""
         return np.asarray(self._places[state][rows])
 
     def first(self, state: int, rows: Ints) -> Ints:
-        """Return the first event of a state from each row on; `count` where there is none."""
+        """Return the first event of a state from each row on; `count` if there is none."""
         return np.asarray(self.events[state][self.place(state, rows)])
 
     def last(self, state: int, rows: Ints) -> Ints:
-        """Return the last event of a state up to each row, -1 where there is none."""
+        """Return the last event of a state up to each row, -1 if there is none."""
         return np.asarray(self.until[state][self.place(state, rows + 1)])
 
 

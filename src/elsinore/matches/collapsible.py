@@ -1,9 +1,9 @@
-"""Queries in collapsed form: which conditions rule events out of sets, and which are left.
+"""Which conditions remove events from the sets of rows in collapsed form, and which are postponed.
 
 All matches of a row begin with one event. Conditions on neighbours, NOT, and conditions that read
-no other event before than the first say which events are on a path to a match; any other condition
-depends on the events that a match selects, and is *postponed* (SASE++, Section 5.1): it is left to
-whoever expands the row.
+no earlier event but the first decide which events are on a path to a match. Any other condition
+depends on the events that a match selects, and is *postponed* (SASE++, Section 5.1): whoever
+expands the row has to check it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from elsinore.plan.guards import FREE
 
 
 def needs_paths(template: MatchTemplate) -> bool:
-    """Return whether anything but the events themselves says what is in the sets of a row.
+    """Return whether the sets of a row depend on more than conditions on single events.
 
-    What is asked only where a state follows itself, as `b[i].v > b[i-1].v` in `SEQ(A a, B+ b, C c)`
-    is, rules nothing out: what leads to the first of such events leads to each of them, and the
-    last one's way on is each one's. Where a match begins in the state, that is by one event.
+    A condition that is checked only where a state follows itself, such as `b[i].v > b[i-1].v` in
+    `SEQ(A a, B+ b, C c)`, removes nothing: what leads to the first of these events leads to each of
+    them, and what follows the last one may follow each. Unless a match begins in the state: then it
+    begins with one event.
     """
     begins = [edge.target for edge in template.edges if edge.source == START]
     variables = {template.states[state].variable for state in begins}
@@ -43,7 +44,7 @@ def needs_paths(template: MatchTemplate) -> bool:
 
 
 def postponed(template: MatchTemplate) -> frozenset[int]:
-    """Return the conditions that are left to whoever expands a row."""
+    """Return the conditions that whoever expands a row has to check."""
     begins = [edge.target for edge in template.edges if edge.source == START]
     known = np.min([known_conditions(template, state) for state in begins], axis=0)
     return frozenset(
@@ -54,9 +55,9 @@ def postponed(template: MatchTemplate) -> frozenset[int]:
 
 
 def known_conditions(template: MatchTemplate, begin: int) -> NDArray[np.uint8]:
-    """Return 1 for conditions that read the first event alone of those before, in state `begin`.
+    """Return 1 for conditions that read no earlier event but the first, in state `begin`.
 
-    Those that read neighbours alone are looked at anyway, and are 0.
+    Those that read neighbours alone are always checked, and are 0.
     """
     variable = template.states[begin].variable
     later = {template.states[e.target].variable for e in template.edges if e.source != START}

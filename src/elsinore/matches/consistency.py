@@ -1,14 +1,14 @@
 """Consistency classes of conditions on Kleene variables (SASE++, Section 5.2).
 
-A condition is looked at for an event against all events that were selected before it. It is
-*true-value consistent* if, where it is true of all of them, it is true of any of them; *false-value
-consistent* if, where it is false of all of them, it is false of any of them.
+A condition is evaluated for an event against all events that were selected before it. It is
+*true-value consistent* if it is true against any subset whenever it is true against all of them;
+*false-value consistent* if it is false against any subset whenever it is false against all.
 
-Decided by rules: the greatest of some events is never more than that of all, the least never less,
-and there are never more of them; an aggregate of the user's says by `monotone` whether its value
-only grows, or only shrinks, with the events. So a comparison is followed down to what grows or
-shrinks with the events; anything else that depends on which were selected is consistent in neither
-way.
+This is decided by rules: the maximum of a subset is never greater than that of all events, the
+minimum never less, the count never greater; an aggregate of the user's declares by `monotone`
+whether its value only grows, or only shrinks, with the events. Comparisons are traced to operands
+that grow or shrink with the events; any other condition that depends on which events were selected
+is consistent in neither way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elsinore.model.expression import Reference as At
 
 
 class Consistency(Enum):
-    """Whether what a condition says of all selected events holds of any of them."""
+    """Whether the value of a condition against all selected events holds against any subset."""
 
     BOTH = "true and false value consistent"
     TRUE = "true value consistent"
@@ -32,7 +32,7 @@ class Consistency(Enum):
 
 
 class Trend(Enum):
-    """What becomes of a value where fewer events are selected."""
+    """How a value changes if fewer events are selected."""
 
     SAME = 0
     DOWN = 1  # it may shrink, never grow
@@ -67,7 +67,7 @@ def consistency(predicate: Expression, aggregates: Aggregates | None = None) -> 
 
 
 def truth(node: Expression, leaf: Leaf) -> tuple[bool, bool]:
-    """Return whether a condition stays true, and stays false, where fewer events are selected."""
+    """Return whether a condition stays true, and stays false, if fewer events are selected."""
     match node:
         case ex.Not(operand):
             true, false = truth(operand, leaf)
@@ -92,7 +92,7 @@ def truth(node: Expression, leaf: Leaf) -> tuple[bool, bool]:
 
 
 def _of_query(node: Expression, users: Aggregates) -> Trend | None:
-    """Return the trend of an operand as a query has it; `users` are aggregates of the user's."""
+    """Return the trend of an operand of a query; `users` are the user's aggregates."""
     match node:
         case Attribute(_, _, reference):
             return Trend.ANY if reference in _SELECTED else Trend.SAME
@@ -135,7 +135,7 @@ def _sum(left: Trend, right: Trend) -> Trend:
 
 
 def _scaled(operator: Operator, left: Expression, right: Expression, leaf: Leaf) -> Trend:
-    """Return what a product or a quotient does: scaled by a constant, it keeps or turns."""
+    """Return the trend of a product or a quotient: scaled by a constant, it stays or turns."""
     of_left, of_right = _trend(left, leaf), _trend(right, leaf)
     if of_left is Trend.SAME and of_right is Trend.SAME:
         return Trend.SAME

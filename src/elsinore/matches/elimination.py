@@ -1,13 +1,13 @@
-"""How probable it is that a match's events follow one another and that its gaps stay free.
+"""The probability that a match's events follow one another and that no gap is broken.
 
-The general way, for what a recurrence over one event after another does not tell: NOT of several
-events, whose order is uncertain too, and NOT beside events that are a set.
+This is the general algorithm, for what a recurrence over single events cannot compute: NOT of
+several events, whose order is uncertain too, and NOT beside events that are a set.
 
 A match is a sequence of *stages*, sets of events, mostly of one. Its *gaps*, numbered from 0, lie
 before the first stage, between neighbours, after the last one. A *chain* is a sequence of events
-that a NOT forbids in a gap: it breaks it where all are in there, in this order. The stages are gone
-through with all times that they may have; where the bounds of a gap are known, its chains become
-clauses, none of which is to come true (`elsinore.matches.clauses`).
+that a NOT forbids in a gap: it breaks the gap if all its events lie there, in this order. The
+stages are processed one after the other with all their possible times; when the bounds of a gap are
+known, its chains become clauses, none of which may be true (`elsinore.matches.clauses`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from elsinore.matches.clauses import Clause, Clauses, connected, widest
 
 Chain = tuple[int, ...]  # events
-# The opening of the match where the window depends on it, the last time of the stage before, the
+# The first time of the match if the window depends on it, the last time of the stage before, the
 # first and the last time of the present stage, and clauses.
 Case = tuple[int, int, int, int, frozenset[Clause]]
 
-FAR = 2**62  # beyond all times
+FAR = 2**62  # later than all times
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The window of a match: its first and last times, and how long it is where it moves along."""
+    """The window of a match: its first and last time, or its length if it begins with the match."""
 
     first: int = -FAR
     last: int = FAR
@@ -41,9 +41,9 @@ def chance_of(
     frame: Frame,
     clauses: Clauses,
 ) -> float:
-    """Return the probability that stages follow one another in the window and gaps stay free.
+    """Return the probability that stages follow one another in the window and no gap is broken.
 
-    `chains` are those that would break a gap, by its number; none holds an event of `stages`.
+    `chains` are those that would break a gap, by its number; none has an event of `stages`.
     Raises TooManyCases.
 
     >>> half = [(1, 0.5), (3, 0.5)]
@@ -67,7 +67,7 @@ class _Elimination:
         self._frame = frame
         self._clauses = clauses
         final = len(stages) - 1
-        # a gap is closed when its bounds are known: after which stage
+        # the stage after which the bounds of a gap are known, and its chains
         self._closed: dict[int, list[tuple[int, Chain]]] = defaultdict(list)
         self._turns: dict[int, int] = {}  # the last stage that closes a gap for an event
         for gap, listed in chains.items():
@@ -102,9 +102,9 @@ class _Elimination:
         return following
 
     def _close(self, cases: dict[Case, float], stage: int) -> dict[Case, float]:
-        """End a stage: chains that would break gaps whose bounds are known become clauses.
+        """End a stage: chains of gaps whose bounds are known now become clauses.
 
-        Those that share no event with gaps to come are not to come true.
+        The probability that none is true is taken at once if they share no event with later gaps.
         """
         closed = dict[Case, float]()
         within = self._frame.within
@@ -136,7 +136,7 @@ class _Elimination:
                 else:
                     free *= self._clauses.chance_of_none(part)
             if free > 0.0:
-                is_over = stage == len(self._stages) - 1  # nothing asks for its times any more
+                is_over = stage == len(self._stages) - 1  # nothing reads its times any more
                 times = (0, 0) if is_over else (begin, last)
                 case = (*times, FAR, -FAR, frozenset(waiting))
                 closed[case] = closed.get(case, 0.0) + free

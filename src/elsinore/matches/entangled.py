@@ -1,8 +1,8 @@
-"""Confidences where NOT is of several events, stands beside sets, or may be met in several ways.
+"""Confidences of matches whose NOTs are of several events, beside sets, or met in several ways.
 
-Sequences of events that a NOT forbids, *chains*, are searched for as matches of its pattern, with
-any confidence. A match is there where one of its runs is free of all chains in its gaps; that some
-of several runs are is told by inclusion and exclusion.
+Sequences of events that a NOT forbids, *chains*, are searched as matches of its pattern, with any
+confidence. A match exists if one of its runs has no chain in its gaps; the probability that one of
+several runs has none is computed by inclusion and exclusion.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes
 from elsinore.plan.guards import Ways
 
-MOST_CHAINS = 100_000  # of a pattern under NOT, at one time or another
-MOST_RUNS = 12  # ways to be a match, none of which is free wherever another is: 2^12 sums
-LONGEST_CHAIN = 10  # of which every part is looked for among the others
+MOST_CHAINS = 100_000  # possible matches of a pattern under NOT
+MOST_RUNS = 12  # runs of a match, none of which is free whenever another is: 2^12 sums
+LONGEST_CHAIN = 10  # a chain of which all parts are compared with the others
 
-Run = frozenset[tuple[int, int]]  # gaps, and negative patterns that they are to be free of
+Run = frozenset[tuple[int, int]]  # gaps, and negative patterns that may not occur in them
 Bounds = tuple[tuple[int, int], tuple[int, int]]  # the first and last times of two moments
 
 
 class Entangled:
-    """How probable the matches of one query with NOT are."""
+    """The confidences of the matches of one query with NOT."""
 
     def __init__(
         self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
@@ -54,16 +54,16 @@ class Entangled:
         self._runs: dict[tuple[str, ...], list[Run]] = {}  # by the variables that events are of
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         for search in self._searches:
             search.learn(codes, numbers)
 
     def begin(
         self, operands: Operands, keys: Ints, possible: PossibleTimes, window: tuple[int, int, int]
     ) -> Callable[[Found, int], float]:
-        """Return what computes the confidence of a match, given as a number of those found.
+        """Return what computes the confidence of a match, by its number among those found.
 
-        Chains are searched for when they are first asked for. Raises InputError.
+        Chains are searched when they are first needed. Raises InputError.
         """
         within, slide, origin = window
         starts, points, odds = map(np.asarray, (possible.starts, possible.points, possible.odds))
@@ -118,7 +118,7 @@ class Entangled:
         return stages, gaps
 
     def _runs_of(self, variables: tuple[str, ...], gaps: Sequence[int]) -> list[Run]:
-        """Return what the runs that bind events to variables are to be free of, the least each."""
+        """Return the runs that bind events to variables, without those implied by another."""
         if variables in self._runs:
             return self._runs[variables]
         template = self._template
@@ -152,7 +152,7 @@ class Entangled:
         possible: PossibleTimes,
         window: tuple[int, int, int],
     ) -> _Chains:
-        """Search for what a NOT forbids, at one time or another."""
+        """Search the possible matches of a pattern under NOT."""
         every = keys.copy()
         every[:, NEW_ROW] = every[:, FIRST_ROW]
         chains: dict[Chain, None] = {}
@@ -197,9 +197,9 @@ class _Chains:
         )
 
     def between(self, key: int, bounds: Bounds, bound: set[int]) -> list[Chain] | None:
-        """Return the chains of a key that may lie in a gap; not with events that are `bound`.
+        """Return the chains of a key that may lie in a gap, without events that are `bound`.
 
-        None where one does whatever the times are.
+        None if one lies there whatever the times are.
         """
         (low_after, after), (before, high_before) = bounds
         near = (self._key == key) & (self._begins[1] > low_after) & (self._ends[0] < high_before)
@@ -214,7 +214,7 @@ class _Chains:
 
 
 def _shortened(negative: MatchTemplate, template: MatchTemplate) -> MatchTemplate:
-    """Return what a search for chains needs: repeating an event makes chains no more probable."""
+    """Return the template for chains: repeating an event makes none more probable."""
     edges = negative.edges
     if not negative.conditions:
         edges = tuple(edge for edge in edges if edge.source != edge.target)
@@ -224,7 +224,7 @@ def _shortened(negative: MatchTemplate, template: MatchTemplate) -> MatchTemplat
 def _bounds(
     stages: list[list[int]], gap: int, frame: Frame, times: Callable[[int], Times]
 ) -> Bounds:
-    """Return between which times a gap begins, and ends."""
+    """Return the first and last time at which a gap may begin, and may end."""
 
     def range_of(stage: list[int], choose: Callable[[Iterable[int]], int]) -> tuple[int, int]:
         of_events = [times(event) for event in stage]
@@ -255,7 +255,7 @@ def _chance_of_any(
     frame: Frame,
     clauses: Clauses,
 ) -> float:
-    """Return the probability that a match has at least one run whose gaps are free."""
+    """Return the probability that a match has at least one run whose gaps have no chain."""
     possible = [run for run in runs if all(breaking[part] is not None for part in run)]
     needs = _least({frozenset(part for part in run if breaking[part]) for run in possible})
     known: dict[Run, float] = {}
@@ -277,12 +277,12 @@ def _with(runs: set[Run], ways: Ways, gap: int) -> set[Run]:
 
 
 def _least(runs: set[Run]) -> set[Run]:
-    """Leave out runs that are free only where another is."""
+    """Remove runs that are free only if another one is."""
     return {run for run in runs if not any(smaller < run for smaller in runs)}
 
 
 def _holds_another(chain: Chain, chains: dict[Chain, None]) -> bool:
-    """Return whether a part of a chain is one: where it lies in a gap, that part does."""
+    """Return whether a part of a chain is a chain: it lies in each gap that the chain does."""
     if len(chain) > LONGEST_CHAIN:
         return False
     return any(

@@ -1,16 +1,16 @@
-"""Early filters: which conditions may be looked at before it is known what a match selects.
+"""Early filters: which conditions may be evaluated before it is known what a match selects.
 
-A main run looks at a condition against all events that it took, which is more than any match
-selects (SASE++, Section 5.2). Where a condition is *true-value consistent*, what is true then is
-true of every match; where it is *false-value consistent*, what is false then is false of every
-match. That depends on what the condition reads, and when:
+A main run evaluates a condition against all events that it took, more than any match selects
+(SASE++, Section 5.2). If a condition is *true-value consistent* and true there, it is true in every
+match; if it is *false-value consistent* and false there, it is false in every match. This depends
+on what the condition reads:
 
-- a count, the greatest or the least of some events moves one way as events are left out; a sum or a
-  mean either way; an aggregate of the user's as its `monotone` says;
-- the event itself, and the one that every match begins with, are the same in all of them; any other
-  single event, such as the one right before, is not;
-- a condition that is about no event without an earlier one holds where a match has selected none:
-  it rules nothing out unless that cannot be.
+- a count, a maximum or a minimum changes in one direction as events are left out; a sum or a mean
+  in either; an aggregate of the user's as its `monotone` declares;
+- the event itself and the first event are the same in all matches; any other single event, such as
+  the one right before, is not;
+- a condition that needs an earlier event holds if a match has selected none: it rules nothing out
+  unless a match always has one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from elsinore.model.expression import Attribute, Expression, attributes
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Moment
 
-STAYS_TRUE, STAYS_FALSE = 1, 2  # what the truth of a condition allows
+STAYS_TRUE, STAYS_FALSE = 1, 2  # values of a condition that hold in every match
 
 _TRENDS = {
     RegisterKind.LEAST: Trend.UP,
@@ -39,9 +39,9 @@ _TRENDS = {
 def filters_of(template: MatchTemplate) -> list[list[int]]:
     """Return the conditions that rule events out early, for each edge, then for each state.
 
-    Those of a state are about matches that end there. There are none if events of a match may not
-    be left out, nor for aggregates of the user's whose state is an object; nor if all of them are
-    limits of time, at which a search ends sooner than a main run.
+    Those of a state are about matches that end there. There are none if a match may not skip
+    events, nor for aggregates of the user's whose state is an object; nor if all of them are limits
+    of time, at which a search ends sooner than a main run.
     """
     rows: list[list[int]] = [[] for _ in (*template.edges, *template.states)]
     if (
@@ -60,10 +60,10 @@ def filters_of(template: MatchTemplate) -> list[list[int]]:
 
 
 def early_filters(template: MatchTemplate) -> list[list[int]]:
-    """Return what each condition's truth allows on each edge, then of matches that end in a state.
+    """Return which values of each condition hold in every match, by edge, then by state.
 
-    A list for each edge, then for each state, with a number for each condition: the sum of
-    `STAYS_TRUE` and `STAYS_FALSE`.
+    A list for each edge, then for each state (of matches that end there), with a number for each
+    condition: the sum of `STAYS_TRUE` and `STAYS_FALSE`.
     """
     beginning = _only_begin(template)
     registers = template.registers
@@ -113,10 +113,9 @@ def _flags(
     *,
     is_previous_same: bool,
 ) -> int:
-    """Return what the truth of a condition allows.
+    """Return which values of a condition hold in every match.
 
-    Of the registers, those in `bound` always hold an event, those in `same` one that is the same in
-    all matches.
+    Registers in `bound` always hold an event, those in `same` the same event in all matches.
     """
 
     def trend(node: Expression) -> Trend | None:
@@ -139,13 +138,13 @@ def _flags(
 
 
 def _only_begin(template: MatchTemplate) -> frozenset[int]:
-    """Return the states that nothing but the first event of a match can be in."""
+    """Return the states that only the first event of a match can be in."""
     entered = {edge.target for edge in template.edges if edge.source != START}
     return frozenset(range(len(template.states))) - entered
 
 
 def _is_first(template: MatchTemplate, register: Register, beginning: AbstractSet[int]) -> bool:
-    """Return whether a register of one event can hold nothing but the first event of a match."""
+    """Return whether a register of one event can only hold the first event of a match."""
     if register.kind not in {RegisterKind.FIRST, RegisterKind.LATEST}:
         return False
     states = {n for n, s in enumerate(template.states) if s.variable in register.variables}

@@ -1,4 +1,4 @@
-"""Matches as searches return them: by the rows of their events."""
+"""Matches as searches return them: the rows of their events."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from elsinore.matches.arrays import Doubles, Ints
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Matches: their first and last rows, windows and registers; `paths` their events, if asked.
+    """Matches: first and last rows, windows and registers; `paths` are their events, if requested.
 
-    `events` [match, register] are rows, below 0 where there is none; `numbers` [match, register].
-    `known`: registers that hold the first row (0) or the last (1), which `events` need not have.
-    The path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state.
-    They are what they are until the next ones are asked for.
+    `events` [match, register] are rows, below 0 if there is none; `numbers` [match, register].
+    `known`: registers that hold the first row (0) or the last (1), which `events` may lack. The
+    path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state. The
+    arrays are valid until the next piece is requested.
     """
 
     first: Ints
@@ -31,7 +31,7 @@ class Found:
     known: Mapping[int, int] = field(default_factory=dict)
 
     def event(self, place: int) -> Ints:
-        """Return the event of each match that a register holds."""
+        """Return the event in a register of each match."""
         if place in self.known:
             return self.last if self.known[place] else self.first
         return self.events[:, place]
@@ -40,14 +40,14 @@ class Found:
         return len(self.first)
 
     def kept(self) -> Found:
-        """Return the matches in arrays of their own: a search makes the next ones in its own."""
+        """Return a copy of the matches: the search overwrites its arrays."""
         return Found(
             self.first.copy(), self.last.copy(), self.window.copy(), self.events.copy("K"),
             self.numbers.copy("K"), self.starts, self.paths.copy(), self.known,
         )  # fmt: skip
 
     def take(self, kept: Ints) -> Found:
-        """Return some of the matches; their paths stay where they are."""
+        """Return some of the matches."""
         lengths = np.diff(self.starts)[kept]
         rows = np.repeat(self.starts[:-1][kept] - np.cumsum(lengths) + lengths, lengths)
         paths = self.paths[rows + np.arange(len(rows))] if len(self.paths) else self.paths

@@ -1,4 +1,4 @@
-"""Which Kleene variables are uncorrelated: nothing in the query asks for their events' order.
+"""Which Kleene variables are uncorrelated: nothing in the query reads their events' order.
 
 See SASE++, Section 4: "events can satisfy a Kleene+ independently, which is called the uncorrelated
 case".
