@@ -12,13 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from elsinore.matches.arrays import Ints
-from elsinore.matches.collapsed import ROWS, CollapsedSearch
+from elsinore.matches.collapsed import CollapsedSearch
 from elsinore.matches.engine.due import BEGINS, COLUMNS
 from elsinore.matches.engine.due import WINDOW as IN_WINDOW
 from elsinore.matches.found import Found
 from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
+from elsinore.matches.reach import ROWS
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
 from elsinore.plan.classes import Classes

@@ -26,12 +26,14 @@ if cython.compiled:
         MOMENT,
         TIME,
         Selection,
+        Status,
         Strategy,
     )
     from cython.cimports.elsinore.matches.engine.neighbours import is_open, may_follow
     from cython.cimports.elsinore.matches.engine.tables import (
         Graph,
         Match,
+        Output,
         Program,
         Values,
         Window,
@@ -45,9 +47,9 @@ else:
         node_at,
         reference_of,
     )
-    from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Strategy
+    from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
     from elsinore.matches.engine.neighbours import is_open, may_follow
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
     from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
@@ -315,3 +317,44 @@ def may_begin(program: Program, graph: Graph, event: cython.int) -> cython.bint:
             if program.edges[edge].target == graph.nodes[node].state:
                 return True
     return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_too_many(
+    program: Program, values: Values, match: Match, graph: Graph, window: Window, output: Output
+) -> cython.bint:
+    """Return whether more matches begin in a window than may be returned.
+
+    Counts are bounds if the graph goes beyond the window: if they are too many, it is built anew up
+    to the window's end.
+    """
+    if program.strategy != Strategy.ANY:
+        return False
+    if total_count(program, graph, window) <= output.guard:
+        return False
+    if graph.built != window.last:
+        build(program, values, match, graph, window, window.begin, window.last)
+        if total_count(program, graph, window) <= output.guard:
+            return False
+    output.too_many = total_count(program, graph, window)
+    output.status = Status.TOO_MANY
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def total_count(program: Program, graph: Graph, window: Window) -> cython.double:
+    """Return the number of matches that begin in a window, as the graph counts them."""
+    total: cython.double = 0.0
+    event: cython.int
+    node: cython.int
+    edge: cython.int
+    for event in range(window.begin, window.begin_end):
+        for node in range(graph.events[event].node, graph.events[event].node_end):
+            for edge in range(program.first_edges):
+                if program.edges[edge].target == graph.nodes[node].state:
+                    total += graph.nodes[node].count
+    return total

@@ -26,7 +26,7 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.matches.engine.completion import is_gap_free, is_match
     from cython.cimports.elsinore.matches.engine.filters import filter_early
-    from cython.cimports.elsinore.matches.engine.graph import build, gather, may_begin
+    from cython.cimports.elsinore.matches.engine.graph import build, gather, is_too_many, may_begin
     from cython.cimports.elsinore.matches.engine.longest import (
         give_best,
         keep_best,
@@ -64,7 +64,7 @@ else:
     from elsinore.matches.engine.codes import Selection, Status, Strategy
     from elsinore.matches.engine.completion import is_gap_free, is_match
     from elsinore.matches.engine.filters import filter_early
-    from elsinore.matches.engine.graph import build, gather, may_begin
+    from elsinore.matches.engine.graph import build, gather, is_too_many, may_begin
     from elsinore.matches.engine.longest import give_best, keep_best, note_best, was_seen
     from elsinore.matches.engine.neighbours import far_hold, is_open, may_follow
     from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
@@ -148,47 +148,6 @@ def search_window(
         if output.steps > output.pause:
             output.status = Status.PAUSED
             return
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_too_many(
-    program: Program, values: Values, match: Match, graph: Graph, window: Window, output: Output
-) -> cython.bint:
-    """Return whether more matches begin in a window than may be returned.
-
-    Counts are bounds if the graph goes beyond the window: if they are too many, it is built anew up
-    to the window's end.
-    """
-    if program.strategy != Strategy.ANY:
-        return False
-    if total_count(program, graph, window) <= output.guard:
-        return False
-    if graph.built != window.last:
-        build(program, values, match, graph, window, window.begin, window.last)
-        if total_count(program, graph, window) <= output.guard:
-            return False
-    output.too_many = total_count(program, graph, window)
-    output.status = Status.TOO_MANY
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def total_count(program: Program, graph: Graph, window: Window) -> cython.double:
-    """Return the number of matches that begin in a window, as the graph counts them."""
-    total: cython.double = 0.0
-    event: cython.int
-    node: cython.int
-    edge: cython.int
-    for event in range(window.begin, window.begin_end):
-        for node in range(graph.events[event].node, graph.events[event].node_end):
-            for edge in range(program.first_edges):
-                if program.edges[edge].target == graph.nodes[node].state:
-                    total += graph.nodes[node].count
-    return total
 
 
 @cython.cfunc
