@@ -34,7 +34,19 @@ class ClassStates:
 
     def fits(self, classes: Ints, states: Collection[int] | None = None) -> Bools:
         """Return which events fit some of `states`, None: of all; classes below 0 fit none."""
-        fitting = np.zeros(self.size + 1, dtype=np.bool_)  # the last one of no class
+        fitting = np.zeros(1 + self.size, dtype=np.bool_)  # the first one of no class
         for number, taken in self.taken.items():
-            fitting[number] = states is None or not set(taken).isdisjoint(states)
-        return np.take(fitting, np.where(classes < 0, self.size, classes))
+            fitting[1 + number] = states is None or not set(taken).isdisjoint(states)
+        return np.take(fitting, classes + 1, mode="clip")
+
+    def by_state(self, classes: Ints) -> Bools:
+        """Return which events fit which states: [state, event]."""
+        count = len(self._states)
+        fitting = np.zeros((count, 1 + self.size), dtype=np.bool_)
+        for number, taken in self.taken.items():
+            fitting[list(taken), 1 + number] = True
+        places = classes + 1
+        fits = np.empty((count, len(classes)), dtype=np.bool_)
+        for state in range(count):
+            np.take(fitting[state], places, out=fits[state], mode="clip")
+        return fits

@@ -92,7 +92,7 @@ class CollapsedSearch:
         See `elsinore.matches.query.QuerySearch`.
         """
         wholes = operands.wholes
-        fits = self._fits(wholes[CLASS])
+        fits = self.pattern.states.by_state(wholes[CLASS])
         starts = [edge.target for edge in self.template.edges if edge.source == START]
         rows = due_rows(keys, wholes, window, np.any(fits[starts], axis=0))
         if len(rows) == 0:
@@ -133,11 +133,6 @@ class CollapsedSearch:
             if len(kept):
                 listed = self._each_once(listed_rows, listed[1], listed[2])
                 yield self._found(begun[kept], listed, operands)
-
-    def _fits(self, classes: Ints) -> NDArray[np.bool_]:
-        """Return which events fit which states: [state, event]."""
-        states = range(len(self.template.states))
-        return np.array([self.pattern.states.fits(classes, (state,)) for state in states])
 
     def _sets(self, reach: Reach, state: int, rows: Ints) -> _Sets:
         """Return the rows of all matches that begin with events in `state`, and their sets."""
