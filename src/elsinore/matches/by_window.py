@@ -46,7 +46,7 @@ class WindowSearch:
         self.pattern = search.pattern
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         self._search.learn(codes, numbers)
 
     def matches(
@@ -133,7 +133,7 @@ def _sliding(
         if start + within > passed and begin < end:
             yield _Window(row + begin, row + end, start + within - 1, start + within)
         number += 1
-        if begin == end:  # go on to the first window that has the next event
+        if begin == end:  # continue with the first window that has the next event
             number = max(number, first_window(int(times[begin]), within, slide, origin))
 
 

@@ -1,4 +1,4 @@
-"""The Arrow types of RETURN's columns, and of what operators give out."""
+"""The Arrow types of RETURN's columns, and of partial outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def column_type(
 def types_with_computed(
     template: MatchTemplate, types: Mapping[str, pa.DataType]
 ) -> Mapping[str, pa.DataType]:
-    """Return the types of attributes, and of what is computed of single events."""
+    """Return the types of attributes, and of values computed from single events."""
     if not template.computed:
         return types
     unknown = ((name, how) for name, how in template.computed if name not in types)
@@ -49,7 +49,7 @@ def _listed_type(name: str, types: Mapping[str, pa.DataType]) -> pa.DataType:
 
 
 def partial_schema(template: MatchTemplate, types: Mapping[str, pa.DataType]) -> pa.Schema:
-    """Return the columns of what operators give out for a query: `c0`, ... are those of RETURN."""
+    """Return the schema of a query's partial outputs: columns `c0`, ... are those of RETURN."""
     fields = [pa.field("query", pa.int32()), pa.field("group", pa.int32())]
     if is_windowed(template.query):
         fields.append(pa.field("window", pa.int64()))

@@ -45,7 +45,7 @@ class GatheredSearch(CollapsedSearch):
         self._variable = np.array([names.index(s.variable) for s in template.states], np.int64)
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         self._matches.learn(codes, numbers)
 
     def matches(

@@ -57,11 +57,11 @@ def goes_back(template: MatchTemplate, search: PatternSearch) -> bool:
 
 
 class Query:
-    """A query's place in its unit, and what its entries are made of.
+    """A query's place in its unit, and what its entries are made from.
 
-    `registers` are those that slots have, events first: not those that a match's first or last row
-    tells. `columns` are all registers by their places, as numbers of a match, those
-    of `events` and then others. `pairs` are the comparisons on edges from state to state.
+    `registers` are those that slots have, events first: not those that hold a match's first or last
+    row. `columns` are the places of all registers in the numbers of a match, those of events first;
+    there are `events` of these. `pairs` are the comparisons on edges from state to state.
     """
 
     def __init__(self, place: int, search: PatternSearch) -> None:

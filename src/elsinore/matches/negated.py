@@ -58,7 +58,7 @@ class NegatedSearch(UncertainSearch):
             self._patterns = [sorted(*ways) for ways, number in sets.items() if number >= 0]
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         super().learn(codes, numbers)
         self._entangled.learn(codes, numbers)
         for states in self._forbidden:

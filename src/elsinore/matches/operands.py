@@ -51,12 +51,12 @@ def order_of(kind: pa.DataType) -> Order:
     return Order.NONE
 
 
-COUNTED = {Order.TIME, Order.LENGTH}  # what is counted in ticks
+COUNTED = {Order.TIME, Order.LENGTH}  # counted in ticks
 HALF = 32  # bits of the lower half of an integer
 
 
 class Layout:
-    """Which rows the attributes get, by their Arrow types; rows are given out as they are asked.
+    """Which rows the attributes have, by their Arrow types; rows are assigned on request.
 
     Times and lengths of time are counted in one unit: microseconds, or nanoseconds where some have
     them, or with `fine`.
@@ -155,7 +155,7 @@ class Layout:
         return False
 
     def time(self, text: str) -> int:
-        """Return a time written as text as an integer; InputError where it is none."""
+        """Return a time written as text as an integer; InputError if it is none."""
         try:
             return int(moment(text, pa.timestamp(self._unit)).value)
         except pa.ArrowInvalid:

@@ -23,10 +23,10 @@ from elsinore.plan.classes import Classes
 
 ANY_NUMBER = np.iinfo(np.int64).max
 NEVER = np.iinfo(np.int64).min
-HIGHEST = 9 * 10**18  # matches, beyond which no number is told
+HIGHEST = 9 * 10**18  # matches, beyond which no number is reported
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
-LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that all events of a match are read for
-NUMBERED = {ColumnKind.MATCH_NUMBER}  # and where it is uncertain which of them is the last
+LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that read all events of a match
+NUMBERED = {ColumnKind.MATCH_NUMBER}  # so does this one if times are uncertain
 _NOWHERE = np.int64(0)
 
 
@@ -46,7 +46,7 @@ class QuerySearch:
         self.work = Work()
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         self.pattern.learn(codes, numbers)
 
     def matches(
@@ -59,8 +59,8 @@ class QuerySearch:
     ) -> Iterator[Found]:
         """Yield the matches among the rows of `keys` (see `elsinore.matches.keyed`), in pieces.
 
-        `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError where
-        a window has more than `GUARD` matches, or they cannot be found in reasonable time.
+        `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError if a
+        window has more than `GUARD` matches, or they cannot be found in reasonable time.
         """
         search = self.pattern
         suppress = self.template.query.suppress
@@ -113,9 +113,9 @@ class QuerySearch:
         return self._once(result) if self.template.duplicates else result
 
     def _once(self, found: Found) -> Found:
-        """Leave out matches that bind the same events to the same variables as an earlier one.
+        """Remove matches that bind the same events to the same variables as an earlier one.
 
-        Such matches begin with one event, and matches of one event are never given out apart.
+        Such matches begin with one event, and matches of one event are returned in one piece.
         """
         seen: set[tuple[int, bytes]] = set()
         kept = []
@@ -126,7 +126,7 @@ class QuerySearch:
         return found.take(np.array(kept, dtype=np.int64))
 
     def marks(self, found: Found) -> Iterator[tuple[int, bytes]]:
-        """Yield what tells matches apart: windows, events and the variables they are bound to."""
+        """Yield the identity of each match: window, events and the variables they are bound to."""
         names = list(dict.fromkeys(state.variable for state in self.template.states))
         variable = np.array([names.index(s.variable) for s in self.template.states], np.int32)
         paths = found.paths.copy()
@@ -161,7 +161,7 @@ def new_events(keys: Ints) -> int:
 
 
 def longest(keys: Ints) -> int:
-    """Return how many events the key has that has most."""
+    """Return the number of events of the key that has most."""
     return int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
 
 

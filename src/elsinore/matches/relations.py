@@ -3,7 +3,7 @@
 An event between the two neighbours of the gap excludes the match if it fulfils the NOT's own
 conditions and all those that relate it to variables which the match binds. A repeated variable
 stands for its event right after the gap, or else for its latest one. Relations to events that come
-later than the gap are looked at when the match is complete.
+later than the gap are checked when the match is complete.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Relation:
     """The conditions that relate the event of a NOT, by its number, to a match.
 
     They read it as the current event, and the event after the gap as the previous one. `is_late`:
-    they are looked at when the match is complete.
+    they are checked when the match is complete.
     """
 
     negative: int

@@ -38,7 +38,7 @@ class Rows:
         events: Events,
         numbers: NDArray[np.int64] | None = None,
     ) -> list[pa.Array]:
-        """Return the columns; `numbers` are those of the matches, if they are asked for."""
+        """Return the columns; `numbers` are those of the matches, if requested."""
         columns = []
         for column, kind in zip(self._template.columns, self._kinds, strict=True):
             if column.kind is ColumnKind.MATCH_NUMBER:
@@ -67,7 +67,7 @@ class Rows:
     def _listed(self, column: Column, found: Found) -> tuple[NDArray[np.int64], pa.Array]:
         """Return the events of a column's lists, one list behind the other, and where each begins.
 
-        Raises InputError where lists of a piece hold more events than Arrow can number.
+        Raises InputError if the lists of a piece have more events than Arrow can number.
         """
         states = self._template.states
         wanted = np.array([state.variable in column.variables for state in states])

@@ -38,7 +38,7 @@ class MatchUnit:
         return str(self.kept["fingerprint"])
 
     def partials(self, types: Mapping[str, pa.DataType]) -> list[pa.Schema]:
-        """Return, query by query, the columns of what operators give out."""
+        """Return the schemas of partial outputs, query by query."""
         return [partial_schema(template, types) for template in self.templates]
 
 
@@ -86,7 +86,7 @@ def match_unit(
     numbers: Sequence[int],
     templates: Sequence[MatchTemplate],
 ) -> Unit:
-    """Return the unit of queries that take the stream apart alike."""
+    """Return the unit of queries that partition the stream equally."""
     local: dict[str, dict[Expression, None]] = {}
     wanted: dict[str, dict[frozenset[Expression], None]] = {}
     for template in templates:

@@ -41,7 +41,7 @@ class QueryStatistics:
         )
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return what there is to say."""
+        """Return the numbers that are not 0."""
         counted = {
             "runs": self.runs,
             "runs at once, at most": self.peak,

@@ -59,7 +59,7 @@ class UncertainSearch(QuerySearch):
         self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Take in classes that came for the first time."""
+        """Add classes that came for the first time."""
         super().learn(codes, numbers)
         names = [name for name, _ in self._uncertainty.by_type]
         if numbers and max(numbers) >= len(self._kinds) - 1:

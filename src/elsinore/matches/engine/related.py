@@ -103,7 +103,7 @@ def is_forbidden(
 ) -> cython.bint:
     """Return whether an event after `moment` up to a row fulfils a relation.
 
-    Rows are looked at in a bucket if there is one, and up to the relation's limits.
+    Rows are read from a bucket if there is one, and up to the relation's limits.
     """
     rows: cython.int = -1
     begin: cython.longlong = first_row
