@@ -27,12 +27,12 @@ from benchmarks.baselines.neighbour_loops import rising
 from benchmarks.baselines.plain_loop import plain_loop
 from benchmarks.graph import ALONE, MIXTURES, ON_ONE, keyed_events
 from benchmarks.graph import WITHIN as OF_RISING
-from benchmarks.measure import Row, assert_same
+from benchmarks.measure import Row, assert_same, cpu_seconds
 from benchmarks.papers.trend_cases import CASES
 from benchmarks.papers.trend_points import LARGE_BATCH
 from benchmarks.papers.trend_points import run as feed
 from benchmarks.papers.trend_systems import SYSTEMS, Elsinore
-from benchmarks.regimes import BASE, SLIDE, WITHIN, Regime, cpu_seconds
+from benchmarks.regimes import BASE, SLIDE, WITHIN, Regime
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan

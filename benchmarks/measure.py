@@ -38,6 +38,11 @@ def seconds(run: Callable[[], object], clock: Callable[[], float] = time.perf_co
     return taken
 
 
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """Return the processor time that one run takes."""
+    return seconds(run, time.process_time)
+
+
 def in_turn(
     runs: dict[str, Callable[[], object]],
     times: int,

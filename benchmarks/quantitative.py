@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import elsinore.quantitative as qre
 from benchmarks.baselines import compiled_loops, frames, loops, reactive
-from benchmarks.measure import Row, seconds
+from benchmarks.measure import Row, cpu_seconds
 from benchmarks.processes import peak_memory
 from benchmarks.streamqre import (
     LIMIT,
@@ -76,7 +76,7 @@ def main(quick: bool, parts: Sequence[str] = ()) -> list[Row]:
 
 def processor(run: Callable[[], Any], times: int = 1) -> float:
     """Return the least processor time of some runs, in seconds."""
-    return min(seconds(run, time.process_time) for _ in range(times))
+    return min(cpu_seconds(run) for _ in range(times))
 
 
 def is_compiled(query: Any) -> bool:
@@ -111,7 +111,7 @@ def speeds(
 
 def _per_second(run: Callable[[], Any], events: pa.Table, runs: int) -> list[float]:
     """Return the events per second of processor time of each run."""
-    return [events.num_rows / seconds(run, time.process_time) for _ in range(runs)]
+    return [events.num_rows / cpu_seconds(run) for _ in range(runs)]
 
 
 def throughput(case: Case, scale: int) -> list[Row]:

@@ -11,7 +11,6 @@ and last, times in whole seconds with 1,000 keys (`tied_keys.py`).
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.baselines.plain_loop import plain_loop
-from benchmarks.measure import Row, assert_same
+from benchmarks.measure import Row, assert_same, cpu_seconds
 from benchmarks.tied_keys import rows_of_tied_keys
 from elsinore.language import parse_workload
 from elsinore.local import run
@@ -132,13 +131,6 @@ REGIMES = (
         for queries in (1, 10, 50)
     ),
 )
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return the processor time that some work takes."""
-    began = time.process_time()
-    work()
-    return time.process_time() - began
 
 
 def measured(regime: Regime) -> dict[str, float]:
