@@ -53,7 +53,7 @@ def call(*arguments: str, given: bytes | None = None) -> Result:
 
 def outputs(*arguments: str, query: str = QUERY, form: str = "csv") -> list[str]:
     """Return the lines that a query's result is written as, the same from both engines."""
-    found = []
+    actual = []
     for engine in ENGINES:
         done = call(
             *["run", "-q", query, *arguments, "--engine", engine],
@@ -61,9 +61,9 @@ def outputs(*arguments: str, query: str = QUERY, form: str = "csv") -> list[str]
         )
         assert done.exit_code == 0, done.stderr
         (file,) = Path(engine).glob(f"*.{form}")
-        found.append(sorted(file.read_text().splitlines()))
-    assert found[0] == found[1]
-    return found[0]
+        actual.append(sorted(file.read_text().splitlines()))
+    assert actual[0] == actual[1]
+    return actual[0]
 
 
 def refusal(*arguments: str, query: str = QUERY, status: int = 2) -> str:
@@ -325,8 +325,8 @@ def test_queries_of_python_run_beside_others_where_their_module_is_named() -> No
                 *["--python", module, "--out", engine, "--format", "csv", "--overwrite"],
             )
             assert done.exit_code == 0, done.stderr
-            found = sorted(Path(engine, "totals.csv").read_text().splitlines())
-            assert found == ['"k","time","value"', '"x",1,0.1', '"y",4,5e+20']
+            actual = sorted(Path(engine, "totals.csv").read_text().splitlines())
+            assert actual == ['"k","time","value"', '"x",1,0.1', '"y",4,5e+20']
             assert Path(engine, "trends.csv").read_text().count("\n") > 1
     told = call("check", "-q", text, "--events", "e.parquet")
     assert told.exit_code == 2
@@ -374,8 +374,8 @@ def test_types_are_guessed_without_the_rows_that_are_rejected() -> None:
         "WHERE b.v > a.v AND b.day >= '2024-01-02'"
     )
     rejects = ["--rejects", "bad.csv", "--overwrite"]
-    found = outputs("--events", "events.csv", *rejects, query=query)
-    assert found == outputs("--events", "usable.csv", query=query)
+    actual = outputs("--events", "events.csv", *rejects, query=query)
+    assert actual == outputs("--events", "usable.csv", query=query)
     bad = pa.csv.read_csv("bad.csv").column("v").to_pylist()
     assert sorted(bad) == ["-", "v", "x"]
 
@@ -399,8 +399,8 @@ def test_extension_types_of_parquet_are_read_alike() -> None:
         ("RETURN b.j AS j, b.ok AS ok PATTERN SEQ(A a, B b) WHERE a.j = b.j OR b.ok = FALSE", 2),
         ("RETURN COUNT(*) AS n PATTERN SEQ(A a, B b) WHERE [j, ok]", 1),
     ):
-        found = outputs("--events", "events.parquet", query=query)
-        assert len(found) == rows + 1
+        actual = outputs("--events", "events.parquet", query=query)
+        assert len(actual) == rows + 1
 
 
 def test_a_column_that_spark_cannot_read_is_named() -> None:
@@ -419,8 +419,8 @@ def test_rows_with_too_few_or_too_many_cells_are_rejected() -> None:
     Path("events.csv").write_text("\n".join([header, rows[0], *odd, *rows[1:]]) + "\n")
     Path("usable.csv").write_text("\n".join([header, *rows]) + "\n")
     query = "RETURN SUM(b.v) AS s PATTERN SEQ(A a, B b) WHERE b.v > a.v"
-    found = outputs("--events", "events.csv", "--rejects", "bad.csv", "--overwrite", query=query)
-    assert found == outputs("--events", "usable.csv", query=query)
+    actual = outputs("--events", "events.csv", "--rejects", "bad.csv", "--overwrite", query=query)
+    assert actual == outputs("--events", "usable.csv", query=query)
     for engine in ENGINES:
         rejects = ["--rejects", f"{engine}.csv", "--engine", engine]
         done = call("run", "-q", query, "--events", "events.csv", *rejects)
@@ -452,8 +452,8 @@ def test_a_second_header_in_one_of_several_files_is_rejected() -> None:
         "WHERE b.v > a.v AND b.day >= '2024-01-02'"
     )
     rejects = ["--rejects", "bad.csv", "--overwrite"]
-    found = outputs("--events", "1.csv", "--events", "2.csv", *rejects, query=query)
-    assert found == outputs("--events", "1.csv", "--events", "usable.csv", query=query)
+    actual = outputs("--events", "1.csv", "--events", "2.csv", *rejects, query=query)
+    assert actual == outputs("--events", "1.csv", "--events", "usable.csv", query=query)
     assert pa.csv.read_csv("bad.csv").column("v").to_pylist() == ["v"]
 
 

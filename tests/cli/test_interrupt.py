@@ -65,8 +65,8 @@ def commands_below(process: subprocess.Popen[str]) -> dict[int, str]:
         text=True,
         check=False,
     )
-    found = (line.split(None, 1) for line in shown.stdout.splitlines())
-    return {int(pid): args for pid, args in found if int(pid) in below}
+    actual = (line.split(None, 1) for line in shown.stdout.splitlines())
+    return {int(pid): args for pid, args in actual if int(pid) in below}
 
 
 def interrupted(process: subprocess.Popen[str]) -> None:

@@ -61,9 +61,9 @@ def asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[pa.Table,
 
     def run(workload: Workload, data: pa.Table, **options: Any) -> Results[pa.Table]:
         calls.append((data, options))
-        found = TrendStatistics(state_bytes=4096, sharing=[SHARED])
+        actual = TrendStatistics(state_bytes=4096, sharing=[SHARED])
         tables = {query.name: pa.table({"count(*)": [1.0]}) for query in workload}
-        return Results(tables, find_statistics=lambda: (found,))
+        return Results(tables, find_statistics=lambda: (actual,))
 
     def batches(
         workload: Workload, data: pa.Table, **options: Any

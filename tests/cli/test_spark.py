@@ -120,8 +120,8 @@ def test_the_demo_agrees_with_this_process(
     workload = el.Workload.parse(demo_text())
     expected = workload.run(sample, type=TYPE)
     for name, table in expected.items():
-        found = pq.read_table(tmp_path / f"{name}.parquet").to_pylist()
-        assert sorted(found, key=repr) == sorted(table.to_pylist(), key=repr)
+        actual = pq.read_table(tmp_path / f"{name}.parquet").to_pylist()
+        assert sorted(actual, key=repr) == sorted(table.to_pylist(), key=repr)
         assert f"{table.num_rows:,} row" in told
     assert len(expected) >= 4
 

@@ -99,8 +99,8 @@ def test_any_micro_batches_read_each_row_once_and_replay_the_same(tmp_path_facto
     end = source.advance(offset)
     batches.append((offset, end, read(source, offset, end)))
     assert source.lag(end) == {"0": 0}
-    found = sorted((row for *_, rows in batches for row in rows), key=lambda row: row["id"])
-    assert found == written
+    actual = sorted((row for *_, rows in batches for row in rows), key=lambda row: row["id"])
+    assert actual == written
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -220,8 +220,8 @@ def test_a_bad_row_is_rejected_with_its_place_and_the_others_are_read(
     (split,) = source.splits(source.first(), source.available())
     part = source.reader.read(split)
     assert part.events.column("id").to_pylist() == events
-    found = [(row["offset"], row["reject_reason"]) for row in part.rejects.to_pylist()]
-    assert found == rejects
+    actual = [(row["offset"], row["reject_reason"]) for row in part.rejects.to_pylist()]
+    assert actual == rejects
     source = opened(tmp_path / "in", tmp_path / "log")
     with pytest.raises(InputError, match="2 records of the stream cannot be used"):
         source.reader.read(split)

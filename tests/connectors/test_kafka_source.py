@@ -100,12 +100,12 @@ def test_any_micro_batches_read_each_message_once_and_replay_the_same(topics, se
         end = source.advance(offset)
         batches.append((offset, end, read(source, offset, end)))
         offset = end
-    found: dict[str, list[int]] = {}
+    actual: dict[str, list[int]] = {}
     for _, _, parts in batches:
         for name, events, *_ in parts:
-            found.setdefault(name, []).extend(row["id"] for row in events)
+            actual.setdefault(name, []).extend(row["id"] for row in events)
             assert {str(row["kafka_partition"]) for row in events} <= {name}
-    assert {name: values for name, values in found.items() if values} == {
+    assert {name: values for name, values in actual.items() if values} == {
         name: values for name, values in good.items() if values
     }
     rejected = [row for *_, parts in batches for _, _, rows, _ in parts for row in rows]
@@ -149,8 +149,8 @@ def test_metadata_are_columns_where_asked_for(topics):
         {"id": 3, "s": "x3", "kafka_partition": 0, "kafka_offset": 3, "kafka_key": None},
     ]
     assert part.events.column("kafka_timestamp").null_count == 0
-    found = [(row["offset"], row["reject_reason"]) for row in part.rejects.to_pylist()]
-    assert found == [(1, "not one JSON object"), (2, "a key that is not UTF-8")]
+    actual = [(row["offset"], row["reject_reason"]) for row in part.rejects.to_pylist()]
+    assert actual == [(1, "not one JSON object"), (2, "a key that is not UTF-8")]
     without = opened(topics, topic)
     assert ids(without.reader.read(split)) == [0, 2, 3]
     for metadata, message in ((["kafka_ofset"], "Did you mean 'kafka_offset'"),):
@@ -319,8 +319,8 @@ def test_a_sample_has_the_last_messages_of_each_partition(topics):
     topics.fill(topic, [(0, None, event(n)) for n in range(50)])
     topics.fill(topic, [(1, None, event(7)), (1, None, None)])
     address = KafkaAddress.parse(topics.broker.address(topic))
-    found = sorted(json.loads(value)["id"] for value in sample_messages(address, 20, timeout=20))
-    assert found == [7, *range(40, 50)]
+    actual = sorted(json.loads(value)["id"] for value in sample_messages(address, 20, timeout=20))
+    assert actual == [7, *range(40, 50)]
     empty = KafkaAddress.parse(topics.broker.address(topics.make()))
     assert sample_messages(empty, timeout=20) == []
 

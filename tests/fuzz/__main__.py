@@ -1,4 +1,4 @@
-"""Run a campaign and say what was compared; exit with 1 where a result is not brute force's."""
+"""Run a campaign and print its comparisons; exit with 1 if a result differs from brute force."""
 
 from __future__ import annotations
 

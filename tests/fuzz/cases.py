@@ -1,4 +1,4 @@
-"""What a campaign draws: a workload, a stream, and every trend of it built."""
+"""The cases of a campaign: a workload, a stream, and all of its trends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workload that can be run, a stream, and what brute force gives.
+    """A workload that can be run, a stream, and the results of brute force.
 
     `name` says how to draw it again; `ordered`: simultaneous events follow each other as they
     stand.
@@ -63,7 +63,7 @@ class Case:
 
 
 def cases(seed: int, first: int = 0) -> Iterator[Case | str]:
-    """Draw cases without end; in the place of one that cannot be compared give out why not."""
+    """Draw cases without end; yield the reason for cases that cannot be compared."""
     number = first
     while True:
         name = f"{seed}:{number}"

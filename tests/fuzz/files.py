@@ -106,7 +106,7 @@ def damaged(random: Random, content: bytes) -> bytes:
 
 
 def read_one(seed: int, number: int, folder: Path) -> str:
-    """Read the file of a case; return what came of it. Other errors than InputError pass."""
+    """Read the file of a case; return the outcome. Raises errors other than InputError."""
     random = Random(f"{seed}:files:{number}")
     name, content = valid(random, folder)
     packed = name.endswith(".gz") and random.random() < 0.7
@@ -144,7 +144,7 @@ def read_some(seed: int, begin: int, end: int) -> int:
 
 
 def campaign(wanted: int, seed: int, tell: Callable[[str], None] = print) -> int:
-    """Read files in processes of their own; return how many failed or ended their process."""
+    """Read files in separate processes; return the number of failures and crashes."""
     counts: Counter[str] = Counter()
     failures = 0
     for begin in range(0, wanted, A_PROCESS):

@@ -32,7 +32,7 @@ OPEN = "as an open stream"  # its first events: what is final then
 
 
 def compared(case: Case, random: Random) -> list[tuple[Sharing, Granularity, str]]:
-    """Run a case in each mode, in both granularities among them; return what was compared.
+    """Run a case in each mode and granularity; return the names of the comparisons.
 
     Raises AssertionError with the mode, granularity and way where a result is not brute force's.
     """
@@ -125,7 +125,7 @@ def _driven(case: Case, ready: Plan, sharing: Sharing, way: str, random: Random)
 def _in_pieces(
     given: UnitInput, case: Case, sharing: Sharing, random: Random
 ) -> Sequence[pa.RecordBatch]:
-    """Cut the stream anywhere; close early and go on from what was saved, here and there."""
+    """Divide the stream anywhere; at some places close early, and continue from a saved state."""
     size = len(case.events)
     edges = [0, *sorted(random.choices(range(size + 1), k=random.randint(0, 4))), size]
     times = [event.time for event in case.events] if random.random() < 0.5 else []
@@ -145,6 +145,6 @@ def _interleaved(
 def _key_after_key(
     given: UnitInput, case: Case, sharing: Sharing, random: Random
 ) -> Sequence[pa.RecordBatch]:
-    """Hand over the keys one after another, as Spark does, in two pieces."""
+    """Process the keys one after another, as Spark does, in two pieces."""
     cut = random.randint(0, len(case.events))
     return given.key_after_key(cut, stop=random.random() < 0.5, sharing=sharing)

@@ -1,4 +1,4 @@
-"""Many cases in one Spark job: their queries side by side, each stream in a group of its own."""
+"""Many cases in one Spark job: their queries together, each stream in a separate group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short campaign compares what it says, and finds a wrong result."""
+"""A short campaign makes the comparisons it reports, and detects a wrong result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fuzzer of files reads damaged files, and tells of what is neither a table nor InputError."""
+"""The fuzzer of files reads damaged files, and reports outcomes except tables and InputError."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pieces_together_are_the_results() -> None:
     workload = el.Workload.parse(QUERIES)
     expected = workload.run(EVENTS)
-    found: dict[str, list[pa.Table]] = {}
+    actual: dict[str, list[pa.Table]] = {}
     for name, rows in workload.batches(EVENTS):
-        found.setdefault(name, []).append(rows)
-    assert len(found["pairs"]) > 3
-    assert max(rows.num_rows for rows in found["pairs"]) <= 50
-    assert found.keys() == set(expected) - {"none"}
-    for name, pieces in found.items():
+        actual.setdefault(name, []).append(rows)
+    assert len(actual["pairs"]) > 3
+    assert max(rows.num_rows for rows in actual["pairs"]) <= 50
+    assert actual.keys() == set(expected) - {"none"}
+    for name, pieces in actual.items():
         assert pa.concat_tables(pieces).equals(expected.tables[name])
 
 

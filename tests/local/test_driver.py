@@ -50,9 +50,9 @@ def test_numbers_and_texts_may_have_a_dictionary() -> None:
         {"time": [0, 1, 2, 3], "type": list("ABBB"), "k": ["x"] * 4, "v": pa.array([1, 2, 3, 4])}
     )
     coded = pa.table({name: plain[name].dictionary_encode() for name in plain.column_names[1:]})
-    found = rows(query, coded.append_column("time", plain["time"]))
-    assert found == rows(query, plain)
-    assert found[0] | {"lo": 2, "sum": 36, "n": 7} == found[0]
+    actual = rows(query, coded.append_column("time", plain["time"]))
+    assert actual == rows(query, plain)
+    assert actual[0] | {"lo": 2, "sum": 36, "n": 7} == actual[0]
 
 
 @pytest.mark.parametrize("query", [PATTERN, f"{PATTERN} WHERE B[i].v > B[i-1].v"])
@@ -147,11 +147,11 @@ def test_timestamps_in_are_timestamps_out(unit: str, zone: str | None) -> None:
     start = datetime(2024, 5, 1, 12, tzinfo=None if zone is None else UTC)
     times = [start + timedelta(seconds=second) for second in EVENTS["time"]]
     table = pa.table(EVENTS).set_column(0, "time", pa.array(times, pa.timestamp(unit, zone)))
-    found = results(f"{PATTERN} WITHIN 10 s", table)["q"]
-    kind = found.schema.field("window_start").type
+    actual = results(f"{PATTERN} WITHIN 10 s", table)["q"]
+    kind = actual.schema.field("window_start").type
     assert pa.types.is_timestamp(kind)
     assert kind.tz == zone
-    (row,) = found.to_pylist()
+    (row,) = actual.to_pylist()
     assert row["window_start"] == start
     assert row["window_end"] == start + timedelta(seconds=10)
 
@@ -184,27 +184,27 @@ def test_unusable_events_stop_a_run() -> None:
 
 
 def test_unusable_events_are_handed_out_where_that_is_allowed() -> None:
-    found = results(PATTERN, UNUSABLE, allow_rejects=True)
-    assert found["q"].to_pylist()[0]["n"] == 1
-    assert found.rejected is not None
-    assert [row["reject_reason"] for row in found.rejected.to_pylist()] == [
+    actual = results(PATTERN, UNUSABLE, allow_rejects=True)
+    assert actual["q"].to_pylist()[0]["n"] == 1
+    assert actual.rejected is not None
+    assert [row["reject_reason"] for row in actual.rejected.to_pylist()] == [
         "null time",
         "null type",
     ]
 
 
 def test_a_run_without_unusable_events_rejects_nothing() -> None:
-    found = results(PATTERN, EVENTS, allow_rejects=True)
-    assert found.rejected is None or found.rejected.num_rows == 0
+    actual = results(PATTERN, EVENTS, allow_rejects=True)
+    assert actual.rejected is None or actual.rejected.num_rows == 0
 
 
 def test_no_events_give_a_table_without_rows() -> None:
     empty = pa.table(EVENTS).slice(0, 0)
     text = "QUERY q RETURN COUNT(*) AS n, SUM(A.v), MIN(A.v) PATTERN A+ GROUP BY g WITHIN 10 s"
     table = empty.append_column("v", pa.array([], pa.float64()))
-    found = results(text, table)
-    assert found["q"].num_rows == 0
-    assert found["q"].column_names == [
+    actual = results(text, table)
+    assert actual["q"].num_rows == 0
+    assert actual["q"].column_names == [
         "g",
         "window_start",
         "window_end",
@@ -212,7 +212,7 @@ def test_no_events_give_a_table_without_rows() -> None:
         "sum(A.v)",
         "min(A.v)",
     ]
-    assert found["q"].schema.field("g").type == pa.string()
+    assert actual["q"].schema.field("g").type == pa.string()
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def test_unknown_attributes_are_told_before_events_are_read() -> None:
 
 
 def test_types_that_never_occur_are_warned_of_with_those_that_do() -> None:
-    found = results(f"{PATTERN}; QUERY other RETURN COUNT(*) PATTERN SEQ(Aa, D, C)", EVENTS)
-    assert found.warnings == (
+    actual = results(f"{PATTERN}; QUERY other RETURN COUNT(*) PATTERN SEQ(Aa, D, C)", EVENTS)
+    assert actual.warnings == (
         "query other: no event has type Aa or D. Did you mean 'A' for Aa? Types seen: B, A, C.",
     )
     assert results(PATTERN, EVENTS).warnings == ()
@@ -297,8 +297,8 @@ def test_group_attributes_come_first_under_their_aliases() -> None:
 
 def test_rows_are_sorted_by_group_and_window() -> None:
     events = {"time": [25, 5, 15, 6], "type": ["A"] * 4, "g": ["b", "b", "a", None]}
-    found = rows("QUERY q RETURN COUNT(*) AS n PATTERN A GROUP BY g WITHIN 10 s", events)
-    assert [(row["g"], row["window_start"]) for row in found] == [
+    actual = rows("QUERY q RETURN COUNT(*) AS n PATTERN A GROUP BY g WITHIN 10 s", events)
+    assert [(row["g"], row["window_start"]) for row in actual] == [
         ("a", 10), ("b", 0), ("b", 20), (None, 0),
     ]  # fmt: skip
 
@@ -311,8 +311,8 @@ def test_a_null_in_an_equivalence_matches_nothing() -> None:
 
 def test_a_null_in_group_by_is_a_group() -> None:
     events = {"time": [1, 2, 3, 4], "type": ["A", "B", "A", "B"], "k": [None, None, 1, 1]}
-    found = rows(f"{PATTERN} GROUP BY k", events)
-    assert {row["k"]: row["n"] for row in found} == {None: 1, 1: 1}
+    actual = rows(f"{PATTERN} GROUP BY k", events)
+    assert {row["k"]: row["n"] for row in actual} == {None: 1, 1: 1}
 
 
 def test_parts_of_an_equivalence_are_summed_up_in_their_group() -> None:
@@ -322,8 +322,8 @@ def test_parts_of_an_equivalence_are_summed_up_in_their_group() -> None:
         "k": [1, 2, 1, 2, 3, 3],
         "g": ["x", "x", "x", "x", "y", "y"],
     }
-    found = rows(f"{PATTERN} WHERE [k] GROUP BY g", events)
-    assert {row["g"]: row["n"] for row in found} == {"x": 2, "y": 1}
+    actual = rows(f"{PATTERN} WHERE [k] GROUP BY g", events)
+    assert {row["g"]: row["n"] for row in actual} == {"x": 2, "y": 1}
 
 
 @settings(max_examples=20)
@@ -342,11 +342,11 @@ def test_taking_keys_one_after_another_to_save_memory_changes_nothing(
 
 
 def test_results_are_a_mapping_that_names_its_queries() -> None:
-    found = results(PATTERN, EVENTS)
-    assert list(found) == ["q"]
-    assert len(found.statistics) == 1
+    actual = results(PATTERN, EVENTS)
+    assert list(actual) == ["q"]
+    assert len(actual.statistics) == 1
     with pytest.raises(KeyError, match="No query 'p'"):
-        found["p"]
+        actual["p"]
 
 
 def test_a_workload_is_planned_once_for_clocks_by_which_its_windows_are_the_same() -> None:

@@ -12,11 +12,11 @@ EVENTS = [{"time": n, "type": "ABC"[n % 3]} for n in range(6)]
 
 def run(*queries: str) -> list[str]:
     """Return what a run warns of."""
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as actual:
         warnings.simplefilter("always")
         el.Workload.parse(" ".join(queries)).run(EVENTS)
-    assert all(warning.filename == __file__ for warning in found)
-    return [str(warning.message) for warning in found]
+    assert all(warning.filename == __file__ for warning in actual)
+    return [str(warning.message) for warning in actual]
 
 
 @pytest.mark.parametrize("returned", ["COUNT(*)", "a.time"])
@@ -29,9 +29,9 @@ def test_a_misspelt_type_is_told_where_there_are_no_rows(returned: str) -> None:
 
 def test_blanks_at_the_ends_of_types_are_shown_and_each_missing_type_has_its_hint() -> None:
     events = [{"time": n, "type": (" login", " error")[n % 2]} for n in range(4)]
-    with pytest.warns(el.NoRowsWarning) as found:
+    with pytest.warns(el.NoRowsWarning) as actual:
         el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(login, eror)").run(events)
-    assert str(found[0].message) == (
+    assert str(actual[0].message) == (
         "No rows: query q: no event has type eror or login. Did you mean ' error' for eror, "
         "' login' for login? Types seen: ' login', ' error'."
     )
@@ -55,11 +55,11 @@ def test_conditions_that_nothing_satisfies_and_odd_times_are_told() -> None:
 def test_keys_that_are_always_null_are_told() -> None:
     events = [event | {"user": None, "card": 7} for event in EVENTS]
     for where, told in (("[user]", True), ("[card]", False), ("A.user = 1", False)):
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as actual:
             warnings.simplefilter("always")
             query = f"QUERY q RETURN COUNT(*) PATTERN SEQ(A, B) WHERE {where} AND B.time < 0;"
             el.Workload.parse(query).run(events)
-        assert [str(warning.message) for warning in found] == told * [
+        assert [str(warning.message) for warning in actual] == told * [
             "No rows: query q: 'user' is null in every event, and [user] matches no null."
         ]
 

@@ -111,8 +111,8 @@ def test_fields_of_a_record_are_attributes_of_the_next_querys_items() -> None:
 
 def test_events_without_times_keep_their_positions_in_a_chain() -> None:
     events = TABLE.drop_columns("time")
-    found = (TOTAL.by("p") >> running("value")).run(events)
-    assert found.to_pylist() == [{"position": 2, "value": 2}, {"position": 4, "value": 9}]
+    actual = (TOTAL.by("p") >> running("value")).run(events)
+    assert actual.to_pylist() == [{"position": 2, "value": 2}, {"position": 4, "value": 9}]
 
 
 def test_a_field_called_like_a_key_is_refused_in_a_chain() -> None:
@@ -147,7 +147,7 @@ def test_a_table_is_run_in_slices_as_in_one_piece(
     )
     query = qre.iter_last(total)
     expected = [each.run(table, compiled=False) for each in (query, query.by("key"))]
-    assert all(found.num_rows for found in expected)
+    assert all(actual.num_rows for actual in expected)
     monkeypatch.setattr(predicate_bits, "SLICE", 7)
     monkeypatch.setattr(predicate_bits, "SHARE", 1)
     for each, values in zip((query, query.by("key")), expected, strict=True):

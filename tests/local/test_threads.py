@@ -104,8 +104,8 @@ def test_many_keys_and_queries_are_spread_and_give_the_same() -> None:
         for name in one:
             assert several[name].num_rows == one[name].num_rows > 0
             for column in one[name].column_names:
-                found, expected = several[name][column], one[name][column]
-                assert found.to_pylist() == pytest.approx(expected.to_pylist(), rel=1e-9)
+                actual, expected = several[name][column], one[name][column]
+                assert actual.to_pylist() == pytest.approx(expected.to_pylist(), rel=1e-9)
         events = [statistics.events for statistics in several.statistics]
         assert events == [statistics.events for statistics in one.statistics]
 
@@ -254,8 +254,8 @@ def test_every_thread_is_given_its_part_of_each_range_in_turn(
     with mock.patch.object(parting_module, "SPARE", spare):
         parting = Parting(part, [(row, row + 1) for row in range(ranges)], number)
         with ThreadPoolExecutor(number) as pool:
-            found = list(pool.map(take, range(number)))
-    for thread, batches in enumerate(found):
+            actual = list(pool.map(take, range(number)))
+    for thread, batches in enumerate(actual):
         assert batches == [{"row": [row], "thread": [thread]} for row in range(ranges)]
     assert most <= number + spare + 1  # a thread may have taken one that it has not counted yet
 

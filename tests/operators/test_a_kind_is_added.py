@@ -55,18 +55,18 @@ def toy() -> Iterator[Kind]:
 
 
 def rows(results: el.Results[Any]) -> dict[str, list[dict[str, Any]]]:
-    tables = {name: found.to_arrow() for name, found in results.items()}
+    tables = {name: actual.to_arrow() for name, actual in results.items()}
     return {name: table.to_pylist() for name, table in tables.items()}
 
 
 def test_a_new_kind_runs_in_process_beside_another(toy: Kind) -> None:
     workload = el.Workload.parse(WORKLOAD)
     results = workload.run(EVENTS)
-    found = rows(results)
-    assert found["toy"] == COUNTED
-    assert found["toy_alone"] == [{"n": 8}]  # of twelve, those whose condition is true
+    actual = rows(results)
+    assert actual["toy"] == COUNTED
+    assert actual["toy_alone"] == [{"n": 8}]  # of twelve, those whose condition is true
     with_trends_alone = el.Workload(workload["ab"], workload["rising"]).run(EVENTS)
-    assert {name: found[name] for name in ("ab", "rising")} == rows(with_trends_alone)
+    assert {name: actual[name] for name in ("ab", "rising")} == rows(with_trends_alone)
     by_unit = dict(
         zip((unit.names for unit in workload.plan.units), results.statistics, strict=True)
     )
@@ -78,16 +78,16 @@ def test_a_new_kind_runs_live_beside_another(toy: Kind, monkeypatch: pytest.Monk
     text = "QUERY ab RETURN g, COUNT(*) PATTERN SEQ(A, B+) WHERE [k] GROUP BY g WITHIN 9;"
     workload = el.Workload(el.Workload.parse(WORKLOAD)["toy"], *el.Workload.parse(text))
     live = workload.live(EVENTS.schema, lateness=4, buckets=3)
-    found = dict[str, list[Any]](toy=[], ab=[])
+    actual = dict[str, list[Any]](toy=[], ab=[])
     for first in range(0, 36, 5):
         for name, table in live.push(EVENTS.slice(first, 5)):
-            found[name] += table.to_pylist()
+            actual[name] += table.to_pylist()
         live = workload.resume(live.save())
-    assert not found["toy"]
+    assert not actual["toy"]
     for name, table in live.end():
-        found[name] += table.to_pylist()
-    assert found["toy"] == COUNTED
-    assert sorted(map(str, found["ab"])) == sorted(map(str, rows(workload.run(EVENTS))["ab"]))
+        actual[name] += table.to_pylist()
+    assert actual["toy"] == COUNTED
+    assert sorted(map(str, actual["ab"])) == sorted(map(str, rows(workload.run(EVENTS))["ab"]))
 
 
 def test_units_of_several_kinds_go_over_the_events_together_where_keys_agree(toy: Kind) -> None:

@@ -151,8 +151,8 @@ def test_an_open_stream_returns_windows_that_are_full() -> None:
     events = [{"time": n, "type": "A", "k": n % 2} for n in range(7)]
     query = "QUERY q RETURN k, COUNT(*) AS n PATTERN A a GROUP BY k WITHIN 2 EVENTS"
     rows = el.Workload.parse(query).run(events, end="open")["q"].to_pylist()
-    found = [(row["k"], row["window_start"], row["n"]) for row in rows]
-    assert found == [(0, 0, 2.0), (1, 0, 2.0)]  # of key 0 the second window may get a tied event
+    actual = [(row["k"], row["window_start"], row["n"]) for row in rows]
+    assert actual == [(0, 0, 2.0), (1, 0, 2.0)]  # of key 0 the second window may get a tied event
     absent = "QUERY q RETURN a.time AS t PATTERN SEQ(A a, NOT B b) WHERE [k] WITHIN 2 EVENTS"
     rows = el.Workload.parse(absent).run(events, end="open")["q"].to_pylist()
     assert sorted(row["t"] for row in rows) == [0, 1, 2]
@@ -209,8 +209,8 @@ def test_windows_of_calendar_days(
     assert {(row["window_start"], row["window_end"]): row["n"] for row in rows} == expected
     live = el.Workload(query).live(events.schema)
     pieces = [*live.push(events[:7]), *live.push(events[7:]), *live.end()]
-    found = [row for _, rows in pieces for row in rows.to_pylist()]
-    assert Counter(map(str, found)) == Counter(map(str, rows))
+    actual = [row for _, rows in pieces for row in rows.to_pylist()]
+    assert Counter(map(str, actual)) == Counter(map(str, rows))
 
 
 @given(st.sampled_from(ZONES), st.lists(st.integers(-(10**15), 2 * 10**15), min_size=1))

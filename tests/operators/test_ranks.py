@@ -35,9 +35,9 @@ def test_ranks_are_in_order_and_give_the_values_back(name: str, data: st.DataObj
     drawn = [None, *data.draw(st.lists(st.none() | values, max_size=8))]
     column = pa.array(drawn, kind).slice(1)
     ranks = to_ranks(column)
-    found = ranks.to_pylist()
-    assert [rank is None for rank in found] == [value is None for value in drawn[1:]]
-    pairs = [pair for pair in zip(drawn[1:], found, strict=True) if pair[0] is not None]
+    actual = ranks.to_pylist()
+    assert [rank is None for rank in actual] == [value is None for value in drawn[1:]]
+    pairs = [pair for pair in zip(drawn[1:], actual, strict=True) if pair[0] is not None]
     for value, rank in pairs:
         assert [value < other for other, _ in pairs] == [rank < other for _, other in pairs]
     missing = column.is_null().to_numpy(zero_copy_only=False)

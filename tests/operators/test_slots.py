@@ -28,8 +28,8 @@ def test_every_key_keeps_its_slot_until_its_windows_are_over(
     slots, model, last = KeySlots(), {}, {}
     window = Window(within)
     for time, batch in enumerate(drawn):
-        found = slots.slots_of(np.array(batch, np.int32), np.full(len(batch), time)).tolist()
-        for key, slot in zip(batch, found, strict=True):
+        actual = slots.slots_of(np.array(batch, np.int32), np.full(len(batch), time)).tolist()
+        for key, slot in zip(batch, actual, strict=True):
             assert model.setdefault(key, slot) == slot
             last[key] = time
         assert len(set(model.values())) == len(model)  # no two keys have one slot
@@ -49,11 +49,11 @@ def test_keys_that_meet_in_the_table_are_found_when_others_have_gone(
     order: list[int], gone: set[int]
 ) -> None:
     slots = KeySlots()
-    found = slots.slots_of(np.array(order, np.int32), np.zeros(6, np.int64))
-    slots.give_back(found[sorted(gone)].astype(np.int64))
+    actual = slots.slots_of(np.array(order, np.int32), np.zeros(6, np.int64))
+    slots.give_back(actual[sorted(gone)].astype(np.int64))
     kept = [place for place in range(6) if place not in gone]
     again = slots.slots_of(np.array(order, np.int32)[kept], np.ones(len(kept), np.int64))
-    assert again.tolist() == found[kept].tolist()
+    assert again.tolist() == actual[kept].tolist()
 
 
 def test_a_window_without_an_end_leaves_all_keys_their_slots() -> None:

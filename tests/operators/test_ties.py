@@ -36,12 +36,12 @@ EVENTS = st.lists(
 def tied(events: list[Any]) -> int:
     """Return the number of tied events, pair by pair."""
     taken = [event for event in events if event[2] != "A" or event[3] > 0]
-    found = set()
+    actual = set()
     for (n, one), (m, other) in itertools.combinations(enumerate(taken), 2):
         together = any(one[2] in types and other[2] in types for types in PATTERNS)
         if one[:2] == other[:2] and together:
-            found |= {n, m}
-    return len(found)
+            actual |= {n, m}
+    return len(actual)
 
 
 def table_of(events: list[Any]) -> pa.Table:

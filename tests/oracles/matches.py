@@ -68,7 +68,7 @@ def brute_force(
     ordered: bool = False,
     users: Mapping[str, type] | None = None,
 ) -> list[Match]:
-    """Return all matches of a query among events in the order of time; `users`: own aggregates."""
+    """Return all matches of a query in events ordered by time; `users`: user-defined aggregates."""
     parts: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[int]] = {}
     for number, event in enumerate(events):
         group = tuple(event.attributes.get(name) for name in query.group_by)
@@ -126,7 +126,7 @@ def _empties(pattern: pt.Pattern) -> list[tuple[pt.Pattern, ...]]:
 def _firsts(
     pattern: pt.Pattern, site: Site
 ) -> Iterator[tuple[pt.Event, Site, tuple[pt.Pattern, ...], tuple[tuple[pt.Pattern, Site], ...]]]:
-    """Yield the events a pattern may begin with: site, NOTs before it, what is left."""
+    """Yield the events a pattern may begin with: site, NOTs before it, the remaining pattern."""
     match pattern:
         case pt.Event():
             yield pattern, site, (), ()
@@ -161,7 +161,7 @@ def _endings(state) -> list[tuple[pt.Pattern, ...]]:  # type: ignore[no-untyped-
 
 
 class _Part:
-    """The events of one partition, and of one window where it slides."""
+    """The events of a partition, and of a window if windows slide."""
 
     def __init__(
         self,
@@ -286,7 +286,7 @@ class _Part:
         *,
         extending: bool = False,
     ) -> bool:
-        """Return whether no match of a NOT lies where none may.
+        """Return whether there is no match of a NOT in its gap.
 
         While a run is `extending`, a NOT at its beginning is not looked at: it makes no event
         skippable.
@@ -535,7 +535,7 @@ class _Part:
         return self.events[step.event].attributes.get(name or "")
 
     def _filled(self, whole, predicate, steps, place, late, several):  # type: ignore[no-untyped-def]
-        """Return a condition with values for attributes; None where it is not about the event."""
+        """Return a condition with values for attributes; None if it is not about the event."""
         current = steps[place] if place < len(steps) else None
         read = ex.attributes(predicate)
         missing = object()

@@ -1,4 +1,4 @@
-"""The reference engine: every trend built, one after another, as the definitions say.
+"""The reference engine: every trend is built separately, according to the definitions.
 
 Small, slow and made to be read; the tests measure the real engine by it. It knows patterns and
 expressions, and none of the templates, classes and sums that make the engine fast.
@@ -123,7 +123,7 @@ def _partitions(
 def _windows(
     query: Query, events: Sequence[ReferenceEvent]
 ) -> Iterator[tuple[tuple[int, int] | None, list[ReferenceEvent]]]:
-    """Yield every window that holds an event, with all events it holds."""
+    """Yield every window with events, and its events."""
     window = query.window
     if window is None:
         yield None, list(events)
@@ -251,7 +251,7 @@ class _Part:
         )
 
     def _negated(self, assignment: Assignment) -> bool:
-        """Return whether a match of a NOT lies where none may: between the events around it."""
+        """Return whether there is a match of a NOT between the events around it."""
         for place, item in enumerate(assignment):
             if isinstance(item, pt.Negation):
                 before = _end(assignment[:place], None)
@@ -366,7 +366,7 @@ class _Part:
         )
 
     def _beginnings(self, pattern: Pattern, after: int | None) -> Iterator[Assignment]:
-        """Yield what assignments of a pattern begin with, whether or not events complete it."""
+        """Yield the beginnings of assignments of a pattern, whether or not they are completed."""
         yield ()
         match pattern:
             case pt.Event():
@@ -453,7 +453,7 @@ def _branched(assignment: Assignment, number: int) -> Assignment:
 
 
 def _end(assignment: Assignment, otherwise: int | None) -> int | None:
-    """Return the last event of an assignment, or another where it has none."""
+    """Return the last event of an assignment, or a default for empty assignments."""
     last = otherwise
     for step in _steps(assignment):
         last = step.event
@@ -461,7 +461,7 @@ def _end(assignment: Assignment, otherwise: int | None) -> int | None:
 
 
 def _wholes(pattern: Pattern) -> list[Pattern]:
-    """Return the patterns that have trends of their own: the query's, and those under NOT."""
+    """Return the patterns with separate trends: the query's, and those under NOT."""
     wholes = [node.pattern for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
     return wholes + (list(pattern.parts) if isinstance(pattern, pt.Conjunction) else [pattern])
 
@@ -500,7 +500,7 @@ def _binds(query: Query, predicate: Expression, variable: str) -> bool:
 
 
 def _values(query: Query, parts: Sequence[_Part]) -> dict[str, Any] | None:
-    """Return the aggregates over all trends of the parts of a group; None where there is none."""
+    """Return the aggregates over all trends of the parts of a group; None if there is no trend."""
     if isinstance(query.pattern, pt.Conjunction):
         return _pair_values(query, query.pattern, parts)
     trends = [(part, part.trends(query.pattern, query.strategy)) for part in parts]

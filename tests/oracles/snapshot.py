@@ -50,7 +50,7 @@ class SnapshotTable:
         return Form({name: 1})
 
     def value(self, form: Form, query: str) -> int:
-        """Return what a form is worth for a query."""
+        """Return the value of a form for a query."""
         return sum(
             number * self.values[name].get(query, 0) for name, number in form.coefficients.items()
         )

@@ -38,7 +38,7 @@ Word = tuple[Any, ...]
 
 
 def values(query: qre.Query, word: Sequence[Any]) -> list[Any]:
-    """Return the values of a query on a sequence, one for each way to cut it."""
+    """Return the values of a query on a sequence, one for each way to divide it."""
     return _values(query.node, tuple(word))
 
 

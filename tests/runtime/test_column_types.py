@@ -44,18 +44,18 @@ def test_values_stay_the_same_in_the_type_that_is_stored(name: str) -> None:
     for array in [column, *(make(column) for make in NESTED.values())]:
         for begin in range(len(array) + 1):
             part = array.slice(begin)
-            found = stored(pa.table({"v": part}))["v"]
-            found.validate(full=True)
-            assert found.type == stored_type(array.type) == stored_type(found.type)
-            assert found.to_pylist() == plain(part.to_pylist())
+            actual = stored(pa.table({"v": part}))["v"]
+            actual.validate(full=True)
+            assert actual.type == stored_type(array.type) == stored_type(actual.type)
+            assert actual.to_pylist() == plain(part.to_pylist())
 
 
 def test_maps_of_extension_types_are_stored_with_their_nulls() -> None:
     keys = pa.array(["a", "b", "c"], pa.string_view())
     maps = pa.MapArray.from_arrays([0, 2, None, 3], keys, ARROW["uuid"].slice(0, 3))
-    found = stored(pa.table({"v": maps.slice(1)}))["v"]
-    assert found.type == pa.map_(pa.large_string(), pa.large_string())
-    assert found.to_pylist() == plain(maps.slice(1).to_pylist())
+    actual = stored(pa.table({"v": maps.slice(1)}))["v"]
+    assert actual.type == pa.map_(pa.large_string(), pa.large_string())
+    assert actual.to_pylist() == plain(maps.slice(1).to_pylist())
 
 
 def test_extension_types_of_a_parquet_file_are_keys_and_compared(tmp_path: Path) -> None:

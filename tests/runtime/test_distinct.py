@@ -43,5 +43,5 @@ def test_the_first_of_equal_rows_is_kept(rows):
     kept = {}
     for row in table.to_pylist():
         kept.setdefault(mark(row), row)
-    found = distinct_rows(table).to_pylist()
-    assert [mark(row) for row in found] == list(kept)
+    actual = distinct_rows(table).to_pylist()
+    assert [mark(row) for row in actual] == list(kept)

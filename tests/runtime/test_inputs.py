@@ -55,9 +55,9 @@ def test_views_dictionaries_and_runs_of_all_libraries_are_plain():
     table = as_table(frame)
     plain = table.set_column(table.column_names.index("g"), "g", runs)
     for events in (frame, frame.lazy(), plain):
-        (found,) = el.Workload.parse(text).run(events, type="kind")["query"].to_pylist()
+        (actual,) = el.Workload.parse(text).run(events, type="kind")["query"].to_pylist()
         row = {"time": 1, "kind": "A", "b": b"x", "l": ["p"], "g": "u"}
-        assert found == {"a.g": "u", "a.b": b"x", "b.l": [], "all": [row]}
+        assert actual == {"a.g": "u", "a.b": b"x", "b.l": [], "all": [row]}
         grouped = el.Workload.parse("RETURN g, COUNT(*) AS n PATTERN A+ GROUP BY g")
         assert grouped.run(events, type="kind")["query"].to_pylist()[0]["g"] == "u"
 
@@ -101,9 +101,9 @@ def test_of_a_pandas_frame_the_columns_that_a_run_reads_are_converted():
     query = "QUERY q RETURN g, COUNT(*), SUM(b.v) PATTERN SEQ(A, B b+) GROUP BY g;"
     plain = frame.drop(columns=["other", 7])
     workload = el.Workload.parse(query)
-    found = workload.run(frame, time="at * 2", type="kind")["q"]
+    actual = workload.run(frame, time="at * 2", type="kind")["q"]
     expected = workload.run(plain.to_dict("list"), time="at * 2", type="kind")["q"]
-    assert found.to_pylist() == expected.to_pylist()
+    assert actual.to_pylist() == expected.to_pylist()
     assert workload.run(frame.set_index("g"), time="at", type="kind")["q"].num_rows == 2
     with pytest.raises(InputError, match="Column 'other', row 1"):  # those are shown whole
         workload.run(frame, time="at", type="kind", rejects=True)
@@ -172,8 +172,8 @@ def test_dictionaries_with_null_or_a_value_twice_are_read_as_their_values(many: 
     table = pa.Table.from_batches([batch.slice(0, 4 // many), batch.slice(4 // many)])
     assert as_table(table).schema.field("type").type == types.type
     workload = el.Workload.parse("RETURN k, COUNT(*) AS n PATTERN SEQ(A, B) GROUP BY k")
-    (found,) = workload.run(table).values()
-    assert [(row["k"], row["n"]) for row in found.to_pylist()] == [("x", 1), (None, 1)]
+    (actual,) = workload.run(table).values()
+    assert [(row["k"], row["n"]) for row in actual.to_pylist()] == [("x", 1), (None, 1)]
     nulls = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["A", None]))
     with pytest.raises(InputError, match="1 with null type"):
         workload.run({"time": [1, 2], "type": nulls, "k": [1, 1]})

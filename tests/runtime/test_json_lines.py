@@ -130,13 +130,13 @@ def test_what_is_no_array_of_objects_is_no_array_line_by_line_either(
     try:
         pieces = in_pieces(text.encode(), cuts)
         result = b"".join(lines_of_pieces(Path("e"), pieces, is_array=True))
-        found = [json.loads(line) for line in result.split(b"\n") if line.strip()]
-        is_read = all(isinstance(row, dict) for row in found)
+        actual = [json.loads(line) for line in result.split(b"\n") if line.strip()]
+        is_read = all(isinstance(row, dict) for row in actual)
     except (InputError, json.JSONDecodeError):
         is_read = False
     assert is_read == is_valid
     if is_read:
-        assert found == expected
+        assert actual == expected
 
 
 @pytest.mark.parametrize(

@@ -69,36 +69,36 @@ def test_codes_are_equal_just_where_tuples_are(
     with table, mock.patch.object(ranges, "MOST_ROWS", data.draw(st.sampled_from([3, 100]))):
         numbered = number_keys(*parts, rows, threads)
         kept = numbered.materialized(threads)
-    found = numbered.codes_of(0, rows)
+    actual = numbered.codes_of(0, rows)
     begin = data.draw(st.integers(0, rows))
     for part in (numbered.codes_of(begin, rows), kept.codes_of(begin, rows)):
-        assert part.key.tolist() == found.key[begin:].tolist()
-        assert part.group.tolist() == found.group[begin:].tolist()
+        assert part.key.tolist() == actual.key[begin:].tolist()
+        assert part.group.tolist() == actual.group[begin:].tolist()
     group_of = [tuple(column[1][row] for column in groups) for row in range(rows)]
     key_of = [tuple(column[1][row] for column in groups + others) for row in range(rows)]
     lacking = [any(column[1][row] is None for column in required) for row in range(rows)]
-    assert found.incomplete is any(lacking)
-    assert [code == -1 for code in found.key.tolist()] == lacking
+    assert actual.incomplete is any(lacking)
+    assert [code == -1 for code in actual.key.tolist()] == lacking
     for one in range(rows):
-        assert found.key[one] < found.count
+        assert actual.key[one] < actual.count
         for other in range(rows):
             same = group_of[one] == group_of[other]
-            assert (found.group[one] == found.group[other]) == same
+            assert (actual.group[one] == actual.group[other]) == same
             if not lacking[one] and not lacking[other]:
-                assert (found.key[one] == found.key[other]) == (key_of[one] == key_of[other])
-    for code, row in enumerate(found.example.tolist()):
+                assert (actual.key[one] == actual.key[other]) == (key_of[one] == key_of[other])
+    for code, row in enumerate(actual.example.tolist()):
         if row < 0:
-            assert code not in found.group
+            assert code not in actual.group
         else:
-            assert found.group[row] == code
-            assert code not in found.group[:row]  # the first such row
+            assert actual.group[row] == code
+            assert code not in actual.group[:row]  # the first such row
 
 
 def test_without_attributes_all_events_have_one_key() -> None:
-    found = encode_keys([], [], [], 3)
-    assert found.key.tolist() == found.group.tolist() == [0, 0, 0]
-    assert found.count == 1
-    assert found.example.tolist() == [0]
+    actual = encode_keys([], [], [], 3)
+    assert actual.key.tolist() == actual.group.tolist() == [0, 0, 0]
+    assert actual.count == 1
+    assert actual.example.tolist() == [0]
 
 
 def test_without_attributes_and_events_no_row_is_an_example() -> None:
@@ -114,9 +114,9 @@ def test_whole_numbers_of_every_width_are_numbered() -> None:
 
 def test_a_range_wider_than_its_own_type_is_numbered() -> None:
     column = pa.array([-128, 127, 0], pa.int8())  # the difference of 255 is no int8
-    found = encode_keys([column], [], [], 3)
-    assert found.key.tolist() == [0, 255, 128]
-    assert found.count == 256
+    actual = encode_keys([column], [], [], 3)
+    assert actual.key.tolist() == [0, 255, 128]
+    assert actual.count == 256
 
 
 def test_a_dictionary_may_be_as_long_as_its_indices_can_tell() -> None:

@@ -22,8 +22,8 @@ def test_ranges_are_worked_on_once_each_and_come_in_their_order(rows: int, threa
         taken.append((begin, end))
         return list(range(begin, end))
 
-    found = by_ranges(work, rows, threads)
-    assert [row for some in found for row in some] == list(range(rows))
+    actual = by_ranges(work, rows, threads)
+    assert [row for some in actual for row in some] == list(range(rows))
     assert sorted(taken) == ranges_of(rows, threads)
 
 

@@ -92,8 +92,8 @@ def test_a_notebook_shows_what_explain_tells() -> None:
 
 def test_a_result_can_be_run_over_again() -> None:
     events = Result("q", pa.table({"time": [1, 2], "type": ["A", "B"]}))
-    found = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B)").run(events)
-    assert found["q"].to_pylist() == [{"window_start": None, "window_end": None, "count(*)": 1.0}]
+    actual = el.Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(A, B)").run(events)
+    assert actual["q"].to_pylist() == [{"window_start": None, "window_end": None, "count(*)": 1.0}]
 
 
 def test_an_unknown_query_is_named_with_the_nearest() -> None:

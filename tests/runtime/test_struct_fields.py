@@ -59,13 +59,13 @@ def test_on_spark(spark: SparkSession) -> None:
 
 def test_live() -> None:
     live = el.Workload.parse(QUERY).live(EVENTS.schema, lateness="0 seconds")
-    found: dict[str, list[dict[str, object]]] = {"pairs": [], "counts": []}
+    actual: dict[str, list[dict[str, object]]] = {"pairs": [], "counts": []}
     for begin in range(0, len(EVENTS), 3):
         for name, table in live.push(EVENTS.slice(begin, 3)):
-            found[name] += table.to_pylist()
+            actual[name] += table.to_pylist()
     for name, table in live.end():
-        found[name] += table.to_pylist()
-    check(found["pairs"], found["counts"])
+        actual[name] += table.to_pylist()
+    check(actual["pairs"], actual["counts"])
 
 
 def test_a_column_with_a_dot_in_its_name_comes_first() -> None:

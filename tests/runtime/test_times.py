@@ -49,10 +49,10 @@ def test_timestamps_of_any_unit_come_back_as_they_were(values, unit, zone):
 @given(st.lists(I64, max_size=20).map(sorted), I64.map(abs), st.integers(1, 3))
 def test_of_ticks_that_never_fall_the_first_and_the_last_are_the_furthest(values, largest, threads):
     ticks = pa.array(values, pa.int64())
-    found = within(ticks, largest, threads, ascending=True)
-    assert found.equals(within(ticks, largest, threads))
-    assert found.to_pylist() == [v if abs(v) <= largest else None for v in values]
-    assert found is ticks or found.null_count
+    actual = within(ticks, largest, threads, ascending=True)
+    assert actual.equals(within(ticks, largest, threads))
+    assert actual.to_pylist() == [v if abs(v) <= largest else None for v in values]
+    assert actual is ticks or actual.null_count
 
 
 @given(optional(I64), st.sampled_from(["s", "ms", "us"]))

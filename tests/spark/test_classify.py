@@ -72,7 +72,7 @@ def test_predicates_are_true_of_the_same_events(spark: SparkSession) -> None:
     frame = spark.createDataFrame(events)
     columns = Columns(frame)
     predicates = [part for parts in conditions for part in parts]
-    found = frame.select(
+    actual = frame.select(
         *(
             columns.evaluate(part).cast("boolean").alias(f"c{n}")
             for n, part in enumerate(predicates)
@@ -83,7 +83,7 @@ def test_predicates_are_true_of_the_same_events(spark: SparkSession) -> None:
         expected = evaluate(predicate, arrays)
         if isinstance(expected, pa.Scalar):
             expected = pa.array([expected.as_py()] * events.num_rows)
-        assert found.column(number).to_pylist() == expected.to_pylist(), predicate
+        assert actual.column(number).to_pylist() == expected.to_pylist(), predicate
 
 
 def test_classes_are_the_same_and_events_that_no_state_takes_have_none(
@@ -97,10 +97,10 @@ def test_classes_are_the_same_and_events_that_no_state_takes_have_none(
     arrays = {name: events.column(name).combine_chunks() for name in events.column_names}
     expected = classify(unit.classes, type_numbers(arrays["type"], names), names, arrays).tolist()
     column = class_column(unit, F.col("type"), Columns(frame)).alias("class")
-    found = frame.select(column).toArrow().column("class").to_pylist()
+    actual = frame.select(column).toArrow().column("class").to_pylist()
     edges = [edge for node in spec_of(unit).merged.nodes for edge in node.edges]
     seen = set()
-    for code, wanted in zip(found, expected, strict=True):
+    for code, wanted in zip(actual, expected, strict=True):
         taken = wanted >= 0 and any(edge.takes(*unit.classes.decode(wanted)) for edge in edges)
         assert code == (wanted if taken else None)
         seen.add(taken)
@@ -121,7 +121,7 @@ def test_times_in_texts_are_told_apart_in_any_zone(spark: SparkSession) -> None:
     try:
         frame = spark.createDataFrame(events)
         column = class_column(unit, F.col("type"), Columns(frame)).alias("class")
-        found = frame.select(column).toArrow().column("class").to_pylist()
+        actual = frame.select(column).toArrow().column("class").to_pylist()
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
     classes = unit.classes
@@ -131,4 +131,4 @@ def test_times_in_texts_are_told_apart_in_any_zone(spark: SparkSession) -> None:
     times = events.column("t").combine_chunks()
     expected = classify(classes, np.zeros(len(times), np.int32), ["A"], {"t": times}).tolist()
     assert len(set(expected)) == 4  # three of the times, and none of them
-    assert found == [code if told.true(code) else None for code in expected]
+    assert actual == [code if told.true(code) else None for code in expected]

@@ -85,9 +85,9 @@ def results(
     parts = splits(in_time_order(selection.groups), tasks)
     combine = None
     if options.combine is Combine.ALWAYS:
-        found = combining(units, parts, options)
-        assert isinstance(found, CombineEvents)
-        combine = found
+        actual = combining(units, parts, options)
+        assert isinstance(actual, CombineEvents)
+        combine = actual
     keys = [(f"g{n}", schema.field(name).type) for n, name in enumerate(units[0].group_by)]
     keys += [(f"k{n}", schema.field(name).type) for n, name in enumerate(units[0].equivalence)]
     orders = tuple(f"o{n}" for n in range(len(options.order_by)))
@@ -212,11 +212,11 @@ def test_combined_events_give_what_others_give(
                     patched.setattr(tasks, "PIECE_ROWS", 2)
                     patched.setattr(tasks, "MOST_ROWS", 2)
                 every, some = results(pass_, path, options, count)
-            found = every[pass_.index(unit)]
-            if mode is Combine.ALWAYS and apart and any(found.values()):
+            actual = every[pass_.index(unit)]
+            if mode is Combine.ALWAYS and apart and any(actual.values()):
                 assert some > 0
-            for found in every:
-                check(found, expected)
+            for actual in every:
+                check(actual, expected)
 
 
 def with_another(workload: Workload, unit: Unit, chance: np.random.Generator) -> tuple[Unit, ...]:
@@ -307,9 +307,9 @@ def test_variances_are_combined_without_loss(tmp_path: Path, rise: float) -> Non
     rows = {}
     for mode in (Combine.ALWAYS, Combine.NEVER):
         options = RunOptions(combine=mode, time_unit="us")
-        (found,), combined = results((unit,), tmp_path / "events.parquet", options, 4)
+        (actual,), combined = results((unit,), tmp_path / "events.parquet", options, 4)
         assert (combined > 300) is (mode is Combine.ALWAYS)
-        rows[mode] = sorted(comparable(found["q"]), key=lambda r: (r["g"], r["window_start"]))
+        rows[mode] = sorted(comparable(actual["q"]), key=lambda r: (r["g"], r["window_start"]))
     assert len(rows[Combine.NEVER]) > 20
     assert any(row["variance"] for row in rows[Combine.NEVER])
     for row, same in zip(*rows.values(), strict=True):
@@ -360,9 +360,9 @@ def test_a_large_keys_events_are_combined_by_the_tasks_that_read_them(
     rising = pc.sum(pc.is_in(table.column("type"), pa.array(["B", "C"]))).as_py()
     combined = {}
     for mode in ("auto", "always", "never"):
-        with workload.run(str(tmp_path / "events.parquet"), spark=spark, combine=mode) as found:
-            check_rows(found, expected)
-            counted, kept = found.statistics
+        with workload.run(str(tmp_path / "events.parquet"), spark=spark, combine=mode) as actual:
+            check_rows(actual, expected)
+            counted, kept = actual.statistics
             assert (counted.events, kept.events, kept.combined) == (len(table), rising, 0)
             assert counted.totals == len(expected["q"].to_arrow())
             combined[mode] = counted.combined
@@ -379,10 +379,10 @@ def test_events_in_no_order_of_time_are_not_combined(
     shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
     pq.write_table(shuffled, tmp_path / "events.parquet", row_group_size=500)
     workload = el.Workload.parse(QUERY)
-    with workload.run(str(tmp_path / "events.parquet"), spark=spark) as found:
-        for row, same in zip(rows_of(found["q"]), rows_of(workload.run(table)["q"]), strict=True):
+    with workload.run(str(tmp_path / "events.parquet"), spark=spark) as actual:
+        for row, same in zip(rows_of(actual["q"]), rows_of(workload.run(table)["q"]), strict=True):
             assert row == pytest.approx(same)
-        assert found.statistics[0].combined == 0
+        assert actual.statistics[0].combined == 0
 
 
 def test_a_large_keys_events_are_spread_over_partitions_where_none_are_combined(
@@ -397,8 +397,8 @@ def test_a_large_keys_events_are_spread_over_partitions_where_none_are_combined(
         # twice as many partitions as there are cores, however little there is to do
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(shuffle, "PARTITION_BYTES", 1 << 10)
-            found = workload.run(spark.createDataFrame(shuffled.to_pandas()))
-            rows = found["q"].frame.withColumn("partition", F.spark_partition_id()).toArrow()
+            actual = workload.run(spark.createDataFrame(shuffled.to_pandas()))
+            rows = actual["q"].frame.withColumn("partition", F.spark_partition_id()).toArrow()
         by = [(name, "ascending") for name in [*names, "window_start"]]
         rows, expected = rows.sort_by(by), workload.run(table)["q"].sort_by(by)
         large = rows.filter(pc.equal(rows.column("g"), 0)) if names else rows
@@ -407,7 +407,7 @@ def test_a_large_keys_events_are_spread_over_partitions_where_none_are_combined(
             rows.drop_columns("partition").to_pylist(), expected.to_pylist(), strict=True
         ):
             assert row == pytest.approx(same)
-        (counted,) = found.statistics
+        (counted,) = actual.statistics
         assert counted.events == len(table) if names else counted.events < len(table)
         assert counted.totals == len(rows)
 
@@ -418,11 +418,11 @@ def test_events_are_read_again_where_what_was_combined_overlaps(
     table, path = skewed(), tmp_path / "events.parquet"
     pq.write_table(table, path, row_group_size=500)
     workload = el.Workload.parse(RISING + QUERY)
-    found = workload.run(str(path), spark=spark, combine="always")
+    actual = workload.run(str(path), spark=spark, combine="always")
     shuffled = table.take(pa.array(np.random.default_rng(1).permutation(len(table))))
     pq.write_table(shuffled, path, row_group_size=500)
-    check_rows(found, workload.run(table))
-    kept, counted = found.statistics
+    check_rows(actual, workload.run(table))
+    kept, counted = actual.statistics
     rising = pc.sum(pc.is_in(table.column("type"), pa.array(["B", "C"]))).as_py()
     assert (kept.events, kept.combined) == (rising, 0)
     assert (counted.events, counted.matched) == (len(table), len(table))
@@ -454,9 +454,9 @@ def test_why_no_events_are_combined_is_told() -> None:
     ]
     assert len({why for why in told if isinstance(why, str) and why}) == len(told)
     for units in ([unit], [unit, beside], [beside, unit], [fine, dear]):
-        found = combining(units, apart, RunOptions())
-        assert isinstance(found, CombineEvents)
-        assert found.unit in {unit, dear}
+        actual = combining(units, apart, RunOptions())
+        assert isinstance(actual, CombineEvents)
+        assert actual.unit in {unit, dear}
     assert (spared(unit, []), spared(unit, [fine]), spared(unit, [beside])) == (1.0, 0.5, 0.0)
 
 
@@ -506,15 +506,15 @@ def test_statistics_tell_the_times_of_row_groups(
         pq.read_schema(tmp_path / "t.parquet"),
     )
     options = RunOptions(time_unit=unit)
-    found = ranges.ranges_of(metadata, schema.field("t"), FileColumn("t", kind), options)
-    assert found == [span]
+    actual = ranges.ranges_of(metadata, schema.field("t"), FileColumn("t", kind), options)
+    assert actual == [span]
     pq.write_table(
         pa.table({"t": times.cast(kind)}), tmp_path / "t.parquet", write_statistics=False
     )
-    found = ranges.ranges_of(
+    actual = ranges.ranges_of(
         pq.read_metadata(tmp_path / "t.parquet"), schema.field("t"), FileColumn("t", kind), options
     )
-    assert found == [None]
+    assert actual == [None]
 
 
 @pytest.mark.parametrize("files", [DAYS, ("all.parquet",)], ids=["a file a day", "one file"])
@@ -533,9 +533,9 @@ def test_daily_files_are_combined_whatever_their_names(
     plan_of_run = workload.planned(clock=options.clock)
     predicted = row_groups_of(plan_of_run, paths, options)
     assert predicted is not None
-    with workload.run(str(tmp_path), spark=spark) as found:
-        check_rows(found, workload.run(table))
-        (counted,) = found.statistics
+    with workload.run(str(tmp_path), spark=spark) as actual:
+        check_rows(actual, workload.run(table))
+        (counted,) = actual.statistics
     assert [selection.not_combined for selection in predicted] == [counted.not_combined] == [""]
     assert counted.combined > 0.6 * len(table)
 
@@ -553,9 +553,9 @@ def test_files_that_overlap_are_not_combined_and_explain_says_the_same(
     paths = sorted(map(str, tmp_path.iterdir()))
     predicted = row_groups_of(workload.planned(clock=options.clock), paths, options)
     assert predicted is not None
-    with workload.run(str(tmp_path), spark=spark) as found:
-        check_rows(found, workload.run(table))
-        (counted,) = found.statistics
+    with workload.run(str(tmp_path), spark=spark) as actual:
+        check_rows(actual, workload.run(table))
+        (counted,) = actual.statistics
     assert counted.combined == 0
     assert counted.not_combined == predicted[0].not_combined
     assert counted.not_combined.startswith("the row groups of several tasks overlap in time: 0%")

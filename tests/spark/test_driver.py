@@ -142,10 +142,10 @@ def test_results_are_those_of_the_driver_in_this_process(spark: SparkSession, na
     workload = Workload.parse(WORKLOADS[name])
     table = events(150 if workload.exact else 400)
     expected = workload.run(table)
-    found = workload.run(frame_of(spark, table))
-    assert list(found) == list(expected)
+    actual = workload.run(frame_of(spark, table))
+    assert list(actual) == list(expected)
     for query in expected:
-        assert_same(found[query], expected[query])
+        assert_same(actual[query], expected[query])
     if name != "no match":
         assert any(result.num_rows for result in expected.values())
 
@@ -174,9 +174,9 @@ def test_batches_may_end_anywhere(spark: SparkSession) -> None:
     try:
         for rows in ("1", "3"):
             spark.conf.set(name, rows)
-            found = workload.run(frame_of(spark, table))
+            actual = workload.run(frame_of(spark, table))
             for query in expected:
-                assert_same(found[query], expected[query])
+                assert_same(actual[query], expected[query])
     finally:
         spark.conf.set(name, before)
 
@@ -196,9 +196,9 @@ def test_a_stream_is_refused_as_each_micro_batch_would_be_answered_by_itself(
 def test_no_events_give_empty_results_with_the_same_columns(spark: SparkSession) -> None:
     workload = Workload.parse(WORKLOADS["groups and equivalence"])
     table = events()
-    found = workload.run(frame_of(spark, table.slice(0, 0)))["q"]
-    assert rows_of(found) == []
-    assert found.schema == workload.run(frame_of(spark, table))["q"].schema
+    actual = workload.run(frame_of(spark, table.slice(0, 0)))["q"]
+    assert rows_of(actual) == []
+    assert actual.schema == workload.run(frame_of(spark, table))["q"].schema
 
 
 MOMENT = dt.datetime(2024, 2, 29, 12, 0, 1)
@@ -221,19 +221,19 @@ def test_windows_are_told_in_the_inputs_own_kind_of_time(
         workload = Workload.parse(f"QUERY q RETURN COUNT(*) PATTERN B+ WITHIN {window};")
     times = TIMES[kind]
     table = pa.table({"time": times, "type": ["A", "B", "B"]})
-    found, expected = workload.run(frame_of(spark, table))["q"], workload.run(table)["q"]
-    assert found.columns == expected.column_names
+    actual, expected = workload.run(frame_of(spark, table))["q"], workload.run(table)["q"]
+    assert actual.columns == expected.column_names
     if kind == "timestamps":  # Spark hands out timestamps without a zone, in this machine's
-        found = found.select(
-            *(F.to_timestamp_ntz(name) if "window" in name else name for name in found.columns)
+        actual = actual.select(
+            *(F.to_timestamp_ntz(name) if "window" in name else name for name in actual.columns)
         )
         wanted = [
             tuple(v.replace(tzinfo=None) if isinstance(v, dt.datetime) else v for v in row)
             for row in rows_of(expected)
         ]
-        assert rows_of(found) == wanted
+        assert rows_of(actual) == wanted
     else:
-        assert rows_of(found) == rows_of(expected)
+        assert rows_of(actual) == rows_of(expected)
 
 
 def test_text_in_iso_8601_is_a_time(spark: SparkSession) -> None:
@@ -241,8 +241,8 @@ def test_text_in_iso_8601_is_a_time(spark: SparkSession) -> None:
     table = pa.table(
         {"time": ["2024-02-29T12:00:01Z", "2024-02-29T13:00:02+01:00"], "type": ["A", "B"]}
     )
-    found = workload.run(frame_of(spark, table))["q"].select("count(*)")
-    assert rows_of(found) == [(1.0,)]
+    actual = workload.run(frame_of(spark, table))["q"].select("count(*)")
+    assert rows_of(actual) == [(1.0,)]
 
 
 def test_time_and_type_may_be_sql(spark: SparkSession) -> None:
@@ -381,8 +381,8 @@ def test_a_run_starts_no_job_and_one_query_keeps_nothing(spark: SparkSession) ->
 def test_rows_are_in_order_where_that_is_asked_for(spark: SparkSession) -> None:
     workload = Workload.parse(WORKLOADS["groups"])
     table = events()
-    found = rows_of(workload.run(frame_of(spark, table), ordered=True)["q"])
-    assert found == rows_of(workload.run(table)["q"])
+    actual = rows_of(workload.run(frame_of(spark, table), ordered=True)["q"])
+    assert actual == rows_of(workload.run(table)["q"])
 
 
 def test_spark_may_refuse_to_keep_anything(

@@ -34,7 +34,7 @@ Case = tuple[Workload, list[ReferenceEvent]]
 
 def cases() -> list[Case]:
     """Return the same few workloads every time, unlike one another, each with trends to find."""
-    found: dict[Any, Case] = {}
+    actual: dict[Any, Case] = {}
 
     @settings(
         max_examples=DRAWN,
@@ -61,11 +61,11 @@ def cases() -> list[Case]:
         if all(result.num_rows for result in results.values()):
             strategies = frozenset(query.strategy for query in workload)
             paths = frozenset(spec_of(unit).path for unit in ready.units)
-            found.setdefault((paths, len(workload), strategies), case)
+            actual.setdefault((paths, len(workload), strategies), case)
 
     draw()
-    other_paths = {paths: case for (paths, *_), case in reversed(found.items())}
-    rest = [case for case in found.values() if case not in other_paths.values()]
+    other_paths = {paths: case for (paths, *_), case in reversed(actual.items())}
+    rest = [case for case in actual.values() if case not in other_paths.values()]
     return [*other_paths.values(), *rest][:WORKLOADS]
 
 
@@ -103,7 +103,7 @@ def test_workloads_drawn_at_random_give_the_same_results(spark: SparkSession) ->
         ).items():
             frames[number, name] = frame
     assert len(paths) > 2
-    found = rows_of_all(frames)
+    actual = rows_of_all(frames)
     for (number, name), rows in expected.items():
         wanted = [{key: comparable(value) for key, value in row.items()} for row in rows]
-        assert found[number, name] == wanted, str(drawn[number][0])
+        assert actual[number, name] == wanted, str(drawn[number][0])

@@ -73,6 +73,6 @@ def test_on_spark_the_last_event_of_all_keys_counts(
             part = EVENTS.slice(30 * number, 30)
             pq.write_table(part, tmp_path / f"{number}.parquet", row_group_size=10)
         frame = spark.read.parquet(str(tmp_path))
-    with workload.run(frame, end="open", combine="always") as found:
-        assert rows_of(found) == rows_of(expected)
-        assert dict(found.open_windows) == dict(expected.open_windows)
+    with workload.run(frame, end="open", combine="always") as actual:
+        assert rows_of(actual) == rows_of(expected)
+        assert dict(actual.open_windows) == dict(expected.open_windows)

@@ -49,7 +49,7 @@ def test_batches_may_be_cut_anywhere_with_simultaneous_events_and_without(tie: i
     )
     keys, travelling = ([batch.schema.field(n) for n in names] for names in (KEYS, TRAVELLING))
     layout = Layout(pa.schema(keys), pa.schema(travelling))
-    found = []
+    actual = []
     for size in (72, 1, 5, 6, 7, 12, 24):
         packing = Packing(layout=layout, partitions=1, chunk_rows=size)
         run = RunOperators(
@@ -61,12 +61,12 @@ def test_batches_may_be_cut_anywhere_with_simultaneous_events_and_without(tie: i
         )
         totals = run(packing([batch]))
         rows_out = [tuple(row.values()) for one in totals for row in one.to_pylist()]
-        found.append(sorted(rows_out, key=repr))
-    assert len(found[0]) == 6
-    assert all(one == found[0] for one in found)
+        actual.append(sorted(rows_out, key=repr))
+    assert len(actual[0]) == 6
+    assert all(one == actual[0] for one in actual)
     operator = unit.operator(one_slot=True, sharing=Sharing.NEVER)
     whole = [operator.process(rows), operator.close()]
-    assert found[0] == sorted(
+    assert actual[0] == sorted(
         (
             (unit.groups[0][row.pop("group")].as_py(), *row.values())
             for one in whole

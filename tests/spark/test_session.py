@@ -70,9 +70,9 @@ def path_without_java(directory: Path) -> str:
     tools = directory / "tools"
     tools.mkdir()
     for tool in TOOLS:
-        found = shutil.which(tool)
-        if found:
-            (tools / tool).symlink_to(found)
+        actual = shutil.which(tool)
+        if actual:
+            (tools / tool).symlink_to(actual)
     return str(tools)
 
 

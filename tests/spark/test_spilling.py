@@ -101,9 +101,9 @@ def test_runs_that_follow_one_another_in_time_are_read_one_after_another() -> No
     table = pa.table({"k": np.zeros(len(times), np.int64), "time": times, "v": times / 2})
     for batch in Packing(layout=LAYOUT, partitions=1, chunk_rows=2_000)(table.to_batches()):
         merging.add(batch.column("blob"))
-    found = list(merging.batches())
-    assert np.concatenate([batch.times for batch in found]).tolist() == times.tolist()
-    assert len(found) < 80  # blocks of a quarter of the memory each, not of a share of every run
+    actual = list(merging.batches())
+    assert np.concatenate([batch.times for batch in actual]).tolist() == times.tolist()
+    assert len(actual) < 80  # blocks of a quarter of the memory each, not of a share of every run
 
 
 def test_rows_that_a_task_is_given_at_once_hold_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

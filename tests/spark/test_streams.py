@@ -44,8 +44,8 @@ def longest() -> qre.Query:
 
 
 def rows(table: Any) -> list[Any]:
-    found = [(row["patient"], row["time"], row["value"]) for row in table.to_pylist()]
-    return sorted(found, key=lambda row: row[:2])
+    actual = [(row["patient"], row["time"], row["value"]) for row in table.to_pylist()]
+    return sorted(actual, key=lambda row: row[:2])
 
 
 def test_each_key_is_one_stream_compiled_or_not(spark: "SparkSession") -> None:
@@ -56,10 +56,10 @@ def test_each_key_is_one_stream_compiled_or_not(spark: "SparkSession") -> None:
     try:
         for query, value in ((episodes(), None), (longest(), "array<bigint>")):
             expected = query.by("patient").run(events, compiled=False)
-            found = query.by("patient").run(frame, value=value).toArrow()
+            actual = query.by("patient").run(frame, value=value).toArrow()
             assert expected.num_rows > 200
-            assert [row[2] for row in rows(found)] == [row[2] for row in rows(expected)]
-            assert [row[0] for row in rows(found)] == [row[0] for row in rows(expected)]
+            assert [row[2] for row in rows(actual)] == [row[2] for row in rows(expected)]
+            assert [row[0] for row in rows(actual)] == [row[0] for row in rows(expected)]
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
@@ -70,12 +70,12 @@ def test_keys_with_more_events_than_memory_are_sorted_on_disk(spark: "SparkSessi
     frame = spark.createDataFrame(events.to_pandas().astype({"patient": int})).repartition(4)
     spark.conf.set(TASK_MEMORY, "8k")  # of the 50 KB or more of a key: each blob is a run on disk
     try:
-        found = episodes().by("patient").run(frame).toArrow()
+        actual = episodes().by("patient").run(frame).toArrow()
     finally:
         spark.conf.unset(TASK_MEMORY)
     expected = episodes().by("patient").run(events)
     assert expected.num_rows > 200
-    assert [(r[0], r[2]) for r in rows(found)] == [(r[0], r[2]) for r in rows(expected)]
+    assert [(r[0], r[2]) for r in rows(actual)] == [(r[0], r[2]) for r in rows(expected)]
 
 
 def test_events_that_cannot_be_used_are_refused(spark: "SparkSession") -> None:
@@ -137,15 +137,15 @@ def test_order_is_that_of_exact_times_of_any_kind_and_types_need_not_be_there(
     ordered = qre.iterate1(
         qre.atom(qre.any, lambda item: item.v), 7, lambda a, v: (31 * a + v) % 997
     )
-    found = ordered.by("time").run(frame, time="at")
-    assert found.columns == ["time", "at", "value"]
-    assert found.schema["at"].dataType == frame.schema["at"].dataType
+    actual = ordered.by("time").run(frame, time="at")
+    assert actual.columns == ["time", "at", "value"]
+    assert actual.schema["at"].dataType == frame.schema["at"].dataType
     by_time = sorted(rows, key=lambda row: row[0])
     expected, last = {}, {}
     for at, key, v in by_time:
         last[key] = (31 * last.get(key, 7) + v) % 997
         expected[at] = key, last[key]
-    shown = {row["at"]: (row["time"], row["value"]) for row in found.collect()}
+    shown = {row["at"]: (row["time"], row["value"]) for row in actual.collect()}
     if kind == "timestamp":  # which Spark shows in the zone of this machine
         shown = {at.astimezone(UTC): told for at, told in shown.items()}
     assert len(shown) == 100

@@ -52,12 +52,12 @@ def test_ties_on_spark_are_those_in_process(
         warnings.simplefilter("always")
         with workload.run(frame, combine=combine) as results:
             rows = {name: result.to_arrow().num_rows for name, result in results.items()}
-            found = {text for text in results.warnings if "same time" in text}
+            actual = {text for text in results.warnings if "same time" in text}
             counts = [statistics.tied for statistics in results.statistics]
             combined = [statistics.combined for statistics in results.statistics]
     assert rows == {name: result.num_rows for name, result in in_process.items()}
     assert counts == [statistics.tied for statistics in in_process.statistics]
-    assert found == expected
+    assert actual == expected
     assert sum(w.category is SimultaneousEventsWarning for w in warned) == 1
     assert any(combined) == (files and combine == "always")
 

@@ -1,4 +1,4 @@
-"""Small patterns with predicates, the words over them, and slow answers to what is asked of them.
+"""Small patterns with predicates, the words over them, and slow decisions about them.
 
 Everything here is written from the meaning of patterns alone: events are concrete, and no
 automaton is used.
@@ -32,7 +32,7 @@ def compare(type_name: str, operator: Operator, constant: Any, name: str = "v") 
 
 
 def predicates_on(type_name: str) -> tuple[frozenset[Expression], ...]:
-    """What variables of a type may ask: nothing, low, high, both, null or what cannot be."""
+    """The predicates on a variable: none, low, high, both, null or contradictory ones."""
     low, high = compare(type_name, Operator.LT, 4), compare(type_name, Operator.GT, 2)
     null = IsNull(Attribute(type_name, "v"))
     return tuple(map(frozenset, ([], [low], [high], [low, high], [null], [low, null])))
@@ -40,7 +40,7 @@ def predicates_on(type_name: str) -> tuple[frozenset[Expression], ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A pattern and what each of its variables asks for."""
+    """A pattern and the predicate on each of its variables."""
 
     pattern: pt.Pattern
     asked: Mapping[str, frozenset[Expression]]
@@ -98,7 +98,7 @@ class Happening:
 
 
 def happenings(*automata: Case) -> list[Happening]:
-    """One concrete event of every kind there is: of each type, and A with each value."""
+    """An event of each type, and of A with each value."""
     types = {event.type for case in automata for event in pt.events(case.pattern)}
     return [Happening(t, v) for t in sorted(types) for v in (VALUES if t == "A" else (1,))]
 
@@ -121,7 +121,7 @@ def alphabet(*automata: Case) -> list[Letter]:
 
 
 def words(letters: list[Letter], longest: int = 6) -> Iterator[Word]:
-    """All words, shortest first, as far as there are not too many."""
+    """All words, shortest first, up to a limit."""
     count = 0
     for length in range(longest + 1):
         count += len(letters) ** length
@@ -136,7 +136,7 @@ def longest_of(letters: list[Letter]) -> int:
 
 
 def ends(case: Case, node: pt.Pattern, word: Word, starts: frozenset[int]) -> frozenset[int]:
-    """Where a part of the pattern may end in a word, given where it may begin."""
+    """The positions where a part of the pattern may end, from those where it may begin."""
     match node:
         case pt.Event(name, variable):
             return frozenset(

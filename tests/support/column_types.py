@@ -31,7 +31,7 @@ NUMBERS = [Decimal("-1.50"), Decimal("0.00"), Decimal("2.25")]
 
 
 class Weight(pa.ExtensionType):
-    """An extension type of a user's own, which nobody registered."""
+    """A user's extension type that is not registered."""
 
     def __init__(self) -> None:
         super().__init__(pa.int64(), "tests.weight")
@@ -193,7 +193,7 @@ AGGREGATES = {  # of other values than the column's own: accepted or rejected, v
 
 
 def constant(kind: Kind, value: Any) -> str | None:
-    """Return a value as a constant of the language; None for kinds that have none."""
+    """Return a value as a constant of the language; None for kinds without constants."""
     match kind:
         case Kind.BOOLEAN:
             return "TRUE" if value else "FALSE"

@@ -26,12 +26,12 @@ class Drawn:
         return f"Drawn({self.seed})"
 
     def one(self, values: Iterable[T]) -> T:
-        """Draw one of some values."""
+        """Draw a value from a list."""
         among = values if isinstance(values, Sequence) else list(values)
         return among[int(self._random.integers(len(among)))]
 
     def some(self, values: Iterable[T], most: int | None = None, least: int = 0) -> list[T]:
-        """Draw several different ones of some values, in a drawn order."""
+        """Draw several different values from a list, in a drawn order."""
         among = list(values)
         count = self.number(least, min(len(among), most if most is not None else len(among)))
         return [among[place] for place in self._random.permutation(len(among))[:count]]
@@ -45,7 +45,7 @@ class Drawn:
         return bool(self._random.integers(2))
 
     def cuts(self, size: int, most: int) -> list[int]:
-        """Draw at most so many places to cut a sequence at."""
+        """Draw at most so many places at which a sequence is divided."""
         return [self.number(0, size) for _ in range(self.number(0, most))]
 
 

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 
 def run_without(packages: Sequence[str], code: str, folder: Path) -> str:
-    """Run code in a process that finds all installed packages but some; return what it prints.
+    """Run code in a process without some of the installed packages; return its output.
 
     Packages are found through links in `folder`. Raises AssertionError with its standard error
     where the process fails.

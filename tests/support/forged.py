@@ -1,4 +1,4 @@
-"""Forged states: bytes that look like a saved state and are none."""
+"""Forged states: bytes that look like a saved state but are invalid."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def damaged(blob: bytes, seed: int) -> Iterator[bytes]:
 
 
 def executing(blob: bytes) -> Iterator[bytes]:
-    """Yield states that hold a pickle which runs a command, with right checksums."""
+    """Yield states with a pickle that runs a command, and correct checksums."""
     (length,) = struct.unpack("<I", blob[HEADER : HEADER + 4])
     head = blob[HEADER : HEADER + 4 + length]
     for protocol in (0, 2, 5):
@@ -97,7 +97,7 @@ def check_forgeries(
 
 @contextmanager
 def allocating_little() -> Iterator[None]:
-    """Check that what is done takes little memory."""
+    """Check that the block takes little memory."""
     tracemalloc.start()
     try:
         yield

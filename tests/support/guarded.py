@@ -1,4 +1,4 @@
-"""A slow reading of guarded templates: every run built, every guard looked at where it stands.
+"""A slow evaluation of guarded templates: every run is built, every guard is evaluated.
 
 It knows nothing of patterns; what it finds must be what `oracles.reference` finds, which
 knows nothing of templates.
@@ -22,7 +22,7 @@ Bound = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run so far: its steps, the state it stands in, the event of each anchor it has."""
+    """A partial run: its steps, its current state, the event of each of its anchors."""
 
     steps: Bound
     state: int

@@ -24,7 +24,7 @@ Pieces = Iterable[tuple[str, pa.Table]]
 
 
 def setup_for(workload: Workload, schema: pa.Schema, **options: Any) -> LiveSetup:
-    """Return what a live run of a workload needs, as it comes to another process."""
+    """Return the setup of a workload's live run, pickled and unpickled as for another process."""
     setup = runtime_live.setup_for(workload, schema, RunRequest(**options))
     shipped: LiveSetup = pickle.loads(pickle.dumps(setup))
     return shipped
@@ -48,7 +48,7 @@ def batches_of(table: pa.Table, drawn: Drawn, most: int = 8) -> Iterator[pa.Tabl
 def live_pieces(
     workload: Workload, table: pa.Table, drawn: Drawn, *, lateness: int, **options: Any
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Yield what a live run yields; batches, buckets and when it is saved are drawn.
+    """Yield the outputs of a live run with drawn batches, buckets and times of saving.
 
     So is from how many keys on codes are released, which else takes a thousand.
     """

@@ -159,7 +159,7 @@ def _arithmetic(drawn: Drawn, scope: Scope) -> str:
 
 
 def _event(drawn: Drawn, scope: Scope) -> str:
-    """Draw a way to name one event of a variable."""
+    """Draw a reference to one event of a variable."""
     name = drawn.one(scope.names)
     if name not in scope.repeated:
         return name
@@ -240,7 +240,7 @@ def _count(drawn: Drawn, scope: Scope) -> str:
 
 
 def columns(drawn: Drawn, scope: Scope) -> list[str]:
-    """Return what RETURN may ask of the variables."""
+    """Return the possible columns of RETURN for the variables."""
     items = ["EVENT_IDS(n) AS ids"]
     for name in scope.names:
         if name not in scope.repeated:

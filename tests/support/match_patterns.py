@@ -1,4 +1,4 @@
-"""Patterns of match queries drawn recursively, and streams that have what a pattern looks for.
+"""Patterns of match queries drawn recursively, and streams with matches of a pattern.
 
 NOT stands in every position and inside NOT, quantifiers on events and on groups, OR anywhere.
 """
@@ -22,7 +22,7 @@ def patterns(drawn: Drawn) -> pt.Pattern:
 
 
 class _Patterns:
-    """Draws the parts of one pattern: each event has a variable of its own."""
+    """Draws the parts of a pattern, each event with a different variable."""
 
     def __init__(self, drawn: Drawn) -> None:
         self._drawn = drawn
@@ -31,7 +31,7 @@ class _Patterns:
         self._negations = drawn.one((0, 1, 1, 2, 2, 3))
 
     def sequence(self, depth: int) -> pt.Pattern:
-        """Draw a SEQ, or the one part that it has."""
+        """Draw a SEQ, or its only part."""
         parts: list[pt.Pattern] = []
         for _ in range(self._drawn.number(1, 3)):
             if self._is(0.3) and self._negations > 0:
@@ -79,7 +79,7 @@ class _Patterns:
         return pt.Negation(negated)
 
     def event(self) -> pt.Event:
-        """Draw an event, with a variable of its own."""
+        """Draw an event, with a new variable."""
         self._left -= 1
         return pt.Event(self._drawn.one(TYPES), next(self._names))
 
@@ -99,7 +99,7 @@ class _Patterns:
 
 
 def word(drawn: Drawn, pattern: pt.Pattern) -> list[str]:
-    """Draw the types of events that match a pattern; some have what a NOT forbids."""
+    """Draw the types of events that match a pattern; some include events that a NOT forbids."""
     match pattern:
         case pt.Event():
             return [pattern.type]

@@ -107,7 +107,7 @@ def cases(
 def _follow(
     draw: st.DrawFn, rate: Regex, items: list[tuple[Any, Any]], longest: int, word: list[Any]
 ) -> None:
-    """Lengthen a word by a sequence of a rate, cut where the word is long enough."""
+    """Extend a word by a sequence of a rate, truncated if the word is long enough."""
     match rate:
         case _ if len(word) >= longest:
             return

@@ -126,7 +126,7 @@ def patterns(draw: Any, *, conjunction: bool = True) -> Pattern:
 
 
 def _grown(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    """Join leaves by every operator there is, without regard to what makes sense."""
+    """Combine leaves by any operators, without regard to types."""
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
@@ -164,7 +164,7 @@ def _numbers(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Express
 
 
 def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    """Join attributes and constants to conditions: what stands in them is of the wanted kind."""
+    """Combine attributes and constants to conditions of correct types."""
     value = _numbers(leaves) | literals | lengths
     plain = st.one_of(
         leaves.filter(lambda leaf: isinstance(leaf, Attribute)),
@@ -216,7 +216,7 @@ def _aggregates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[Call]:
 
 
 def expressions() -> st.SearchStrategy[Expression]:
-    """Draw any expression, whether or not a query could hold it."""
+    """Draw any expression, whether or not a query may contain it."""
     return EXPRESSIONS
 
 
@@ -376,6 +376,6 @@ def queries() -> st.SearchStrategy[Query]:
 
 
 def workloads() -> st.SearchStrategy[Workload]:
-    """Draw queries with names of their own."""
+    """Draw queries with different names."""
     several = st.lists(queries(), min_size=1, max_size=3, unique_by=lambda query: query.name)
     return st.builds(Workload, several.map(tuple), st.booleans())

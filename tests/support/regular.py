@@ -1,4 +1,4 @@
-"""Random patterns of three types, and what regular expressions have to say of them."""
+"""Random patterns of three types, and their equivalent regular expressions."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Sampler:
         self._random = random
 
     def draw(self, strategy: st.SearchStrategy[Any]) -> Any:
-        """Return a value of a strategy; raises UnsatisfiedAssumption where `assume` fails."""
+        """Return a value of a strategy; raises UnsatisfiedAssumption if `assume` fails."""
         inner: Any = getattr(strategy, "wrapped_strategy", strategy)
         match type(inner).__name__:
             case "SampledFromStrategy":

@@ -1,4 +1,4 @@
-"""What tests of the Spark driver share: results of several queries or runs, read by one job."""
+"""Helpers for tests of the Spark driver: results of several queries or runs, read by one job."""
 
 from __future__ import annotations
 

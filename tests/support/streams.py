@@ -151,7 +151,7 @@ class Stream:
 
 @contextmanager
 def running(arguments: Sequence[str], log: Path, **settings: str) -> Iterator[Stream]:
-    """Run `elsinore` in a process group of its own, with variables of the environment."""
+    """Run `elsinore` in a new process group, with variables of the environment."""
     stream = Stream(arguments, log, settings)
     try:
         yield stream
@@ -162,7 +162,7 @@ def running(arguments: Sequence[str], log: Path, **settings: str) -> Iterator[St
 def crash(
     arguments: Sequence[str], folder: Path, *, kills: int, seed: int, batch: float, least: int = 0
 ) -> None:
-    """Run a stream, which must be long enough, to its end in spite of so many kills.
+    """Run a stream, which must be long enough, to its end, killing it so many times.
 
     Each kill comes after a drawn number of micro-batches, two at most, and a drawn part of the
     seconds that one takes.
@@ -180,7 +180,7 @@ def crash(
 
 
 def _context() -> Any:
-    """Return what starts processes from one that has loaded Elsinore: each start is quick."""
+    """Return a starter of processes forked from one that has loaded Elsinore, which is fast."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     return context

@@ -1,4 +1,4 @@
-"""The strategies draw what tests need: cases in which something is found, and all features."""
+"""The strategies draw useful cases: with trends, and with all features."""
 
 from __future__ import annotations
 

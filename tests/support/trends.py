@@ -99,7 +99,7 @@ SCHEMA = pa.schema(
 
 
 def _shapes(draw: st.DrawFn, leaves: int, types: Several[str]) -> Pattern:
-    """Draw a pattern of about so many events, all bound to one variable still."""
+    """Draw a pattern of about so many events, all with the same preliminary variable."""
     if leaves <= 1:
         shape: Pattern = Event(draw(st.sampled_from(types)), "")
         return _repeated(shape, draw(HALF_REPEATED))
@@ -114,7 +114,7 @@ def _repeated(shape: Pattern, repetition: tuple[int, int | None] | None) -> Patt
 
 
 def _named(shape: Pattern, used: dict[str, int], shared: bool) -> Pattern:
-    """Give every event a variable of its own; `shared`: branches of OR have theirs in common."""
+    """Give every event a different variable; `shared`: branches of OR share variables."""
     match shape:
         case Event(type_name, _):
             used[type_name] = used.get(type_name, 0) + 1
@@ -176,7 +176,7 @@ def _at_edge(parts: Several[Pattern], place: int) -> bool:
 
 
 def _negatives(draw: st.DrawFn, types: Several[str], used: list[str]) -> Pattern:
-    """Draw what must not occur: one event mostly, or a pattern of two."""
+    """Draw a pattern for NOT: mostly one event, or a pattern of two."""
 
     def event() -> Event:
         used.append(f"n{len(used) + 1}")
@@ -286,7 +286,7 @@ def _conditions(draw: st.DrawFn, variable: str, reference: Reference, depth: int
 
 
 def _predicates(draw: st.DrawFn, pattern: Pattern) -> tuple[Expression, ...]:
-    """Draw local predicates, most of them on types or variables one by one."""
+    """Draw local predicates, most of them on single types or variables."""
     found = pt.events(pattern)
     names = sorted({event.variable for event in found} | {event.type for event in found})
     kleene = pt.kleene_variables(pattern)
@@ -463,7 +463,7 @@ def trend_workloads(
     exact: bool | None = False,
     features: Collection[Feature] = NO_FEATURES,
 ) -> Workload:
-    """Draw one to four queries over common types; `exact` None: either way."""
+    """Draw one to four queries over common types; `exact` None: drawn, too."""
     types = draw(st.sampled_from((TYPES, ("A", "B"), ("A", "B"), ("A",))))
     count = draw(st.sampled_from((1, 1, 2, 3, 4)))
     queries = tuple(
@@ -474,7 +474,7 @@ def trend_workloads(
 
 
 def column_names(query: Query) -> dict[str, str]:
-    """Return what a result's columns of group attributes are called, by attribute."""
+    """Return the names of a result's columns of group attributes, by attribute."""
     found = {name: name for name in query.group_by}
     for item in query.returns:
         if isinstance(item.expression, Column):
@@ -560,7 +560,7 @@ def streams_for(draw: st.DrawFn, query: Query, most: int = 9) -> list[ReferenceE
 
 
 def _words(draw: st.DrawFn, pattern: Pattern) -> list[Event]:
-    """Draw what a trend of a pattern may consist of."""
+    """Draw the types of events of a trend of a pattern."""
     match pattern:
         case Event():
             return [pattern]
@@ -579,7 +579,7 @@ def _words(draw: st.DrawFn, pattern: Pattern) -> list[Event]:
 def _fitting(
     draw: st.DrawFn, query: Query, variable: str, common: dict[str, Any]
 ) -> dict[str, Any]:
-    """Draw attributes, by preference such that the variable's local predicates hold."""
+    """Draw attributes that mostly fulfil the variable's local predicates."""
     local = [
         predicate
         for predicate in query.where

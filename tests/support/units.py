@@ -27,7 +27,7 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class UnitInput:
-    """What a unit's operator reads, row by row as in a table, and what makes results of totals.
+    """The rows that a unit's operator reads, and the groups for finishing its results.
 
     `planned` is the unit as drivers see it, `unit` what the engine reads of it.
     """
@@ -40,7 +40,7 @@ class UnitInput:
 
     @property
     def keys(self) -> list[int]:
-        """The key of each row, -1 for rows of none."""
+        """The key of each row, -1 for rows without a key."""
         found: list[int] = self.batch.column("key").to_pylist()
         return found
 
@@ -56,7 +56,7 @@ class UnitInput:
         return self.in_order(sorted(rows, key=lambda row: (groups[row], keys[row])))
 
     def interleaved(self, order: Sequence[int]) -> pa.RecordBatch:
-        """Return the rows in another order, those of each key in their own."""
+        """Return the rows in another order, which keeps the order of each key's rows."""
         keys = self.keys
         waiting: dict[int, list[int]] = {}
         for row in reversed(range(len(keys))):
@@ -70,7 +70,7 @@ class UnitInput:
         return operator_of(self.unit, one_slot=one_slot, sharing=sharing)
 
     def stopped(self, operator: TrendsOperator) -> TrendsOperator:
-        """Return an operator that goes on from what another one saved."""
+        """Return an operator that continues from another's saved state."""
         return load_operator(self.unit, operator.save())
 
     def in_pieces(
@@ -80,7 +80,7 @@ class UnitInput:
         times: Sequence[int] = (),
         sharing: Sharing = Sharing.DYNAMIC,
     ) -> list[pa.RecordBatch]:
-        """Return what an operator gives out for rows in pieces, stopped after some of them.
+        """Return the outputs of an operator for rows in pieces, saved and loaded after some.
 
         edges: where pieces begin, and the end. times: of all rows, if what is over by the next
         piece is closed before it.
@@ -98,7 +98,7 @@ class UnitInput:
     def key_after_key(
         self, cut: int, *, stop: bool, sharing: Sharing = Sharing.DYNAMIC
     ) -> list[pa.RecordBatch]:
-        """Return what an operator gives out for keys one after another, as Spark hands them over.
+        """Return the outputs of an operator for keys one after another, as on Spark.
 
         They come in two pieces, and it may be stopped between them.
         """

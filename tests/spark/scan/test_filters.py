@@ -85,12 +85,12 @@ def some_conditions(count: int) -> list[str]:
                     f"{name} {['<', '<=', '=', '!=', '>=', '>'][chance.integers(0, 6)]} {constant}"
                 )
 
-    found = []
+    actual = []
     for _ in range(count):
         form = ["{}", "{}", "not ({})", "{} and {}", "{} or {}", "not ({} and {})"]
-        found.append(form[chance.integers(0, len(form))].format(one(), one()))
+        actual.append(form[chance.integers(0, len(form))].format(one(), one()))
     many = ", ".join(str(n) for n in range(100, 130))
-    return [*found, "truth", "not truth", f"byte in ({many})", f"long not in ({many}, 0)"]
+    return [*actual, "truth", "not truth", f"byte in ({many})", f"long not in ({many}, 0)"]
 
 
 def kept(frame: DataFrame) -> tuple[list[int], int]:
@@ -137,10 +137,10 @@ def test_filters_keep_what_spark_keeps(spark: SparkSession, tmp_path: Path, writ
         total = read_by_tasks = 0
         for number, condition in enumerate(conditions):
             try:
-                found, skipped = kept(frame.filter(condition))
+                actual, skipped = kept(frame.filter(condition))
             except NotSimpleError:
                 continue
-            assert found == sorted(expected[number]), condition
+            assert actual == sorted(expected[number]), condition
             read_by_tasks += 1
             total += skipped
     finally:

@@ -100,7 +100,7 @@ def travelling(
     assert planned is None or types_of(planned) == types_of(layout)
     task, _ = task_of(frame, units, options, layout)
     schema = pa.schema([*layout.keys, *layout.events])
-    found = [
+    actual = [
         pa.Table.from_batches([batch]).select(schema.names)
         for number in range(len(task.splits))
         for batch in task.selected(task.splits[number])
@@ -112,7 +112,7 @@ def travelling(
                 for name in schema.names
             }
         )
-        for table in found
+        for table in actual
     ]
     read = pa.concat_tables(plain) if plain else schema.empty_table()
     return comparable(selected.toArrow().cast(schema)), comparable(read)
@@ -162,9 +162,9 @@ def test_events_travel_alike_whatever_the_types_of_keys_and_attributes(
         READS + "".join(KEYED.format(name).replace("QUERY q", f"QUERY {name}_key") for name in keys)
     )
     for unit in units:
-        expected, found = travelling(frame, (unit,), RunOptions())
-        assert found == expected, unit.names
-        assert found
+        expected, actual = travelling(frame, (unit,), RunOptions())
+        assert actual == expected, unit.names
+        assert actual
 
 
 @pytest.mark.parametrize("name", ["moment", "local", "day", "whole", "single", "millis"])
@@ -175,10 +175,10 @@ def test_times_are_the_same_in_any_time_zone(spark: SparkSession, file: str, nam
         frame = spark.read.parquet(file)
         units = unit_of("QUERY q RETURN local, COUNT(*) PATTERN SEQ(A, B+) GROUP BY local;")
         options = RunOptions(time=name, time_unit="ms", allow_rejects=True, order_by=("text",))
-        expected, found = travelling(frame, units, options)
+        expected, actual = travelling(frame, units, options)
     finally:
         spark.conf.set("spark.sql.session.timeZone", before or "UTC")
-    assert found == expected != []
+    assert actual == expected != []
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_encodings_make_no_difference(
     path = str(tmp_path / "written.parquet")
     pq.write_table(every_type(), path, row_group_size=100, **written)
     units = unit_of(KEYED.format("text"))
-    expected, found = travelling(spark.read.parquet(path), units, RunOptions())
-    assert found == expected != []
+    expected, actual = travelling(spark.read.parquet(path), units, RunOptions())
+    assert actual == expected != []
 
 
 NARROWED: dict[str, Callable[[DataFrame], DataFrame]] = {
@@ -221,8 +221,8 @@ def test_projections_and_simple_filters_are_read_too(
 ) -> None:
     frame = NARROWED[name](spark.read.parquet(file))
     units = unit_of(KEYED.format("text"))
-    expected, found = travelling(frame, units, RunOptions())
-    assert found == expected != []
+    expected, actual = travelling(frame, units, RunOptions())
+    assert actual == expected != []
 
 
 LEFT_TO_SPARK: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
@@ -275,11 +275,11 @@ def test_folders_keep_their_partition_columns_and_files_may_be_empty(
     units = unit_of(
         "QUERY q RETURN region, day, COUNT(*), MAX(B.day) PATTERN SEQ(A, B+) GROUP BY region, day;"
     )
-    expected, found = travelling(frame, units, RunOptions())
-    assert found == expected != []
+    expected, actual = travelling(frame, units, RunOptions())
+    assert actual == expected != []
     frame = spark.read.parquet(str(root)).filter("day = date'2024-03-01'")
-    expected, found = travelling(frame, units, RunOptions())
-    assert found == expected != []
+    expected, actual = travelling(frame, units, RunOptions())
+    assert actual == expected != []
     layout = layout_of(selected_events(units, Events(frame, RunOptions())).schema)
     assert task_of(frame, units, RunOptions(), layout)[1].unopened == 3  # of four files
 
@@ -294,8 +294,8 @@ def test_a_column_of_another_type_is_refused_with_the_files_name(
         str(tmp_path)
     )
     units = unit_of(KEYED.format("text"))
-    expected, found = travelling(frame, units, RunOptions())
-    assert found == expected != []  # a column that a file lacks is null, as Spark has it
+    expected, actual = travelling(frame, units, RunOptions())
+    assert actual == expected != []  # a column that a file lacks is null, as Spark has it
     changed = table.set_column(2, "text", pa.array(range(ROWS)))
     pq.write_table(changed, tmp_path / "b.parquet")
     layout = layout_of(selected_events(units, Events(frame, RunOptions())).schema)

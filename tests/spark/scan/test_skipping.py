@@ -92,7 +92,7 @@ def conditions(draw: st.DrawFn, values: list[Any], kind: pa.DataType) -> Conditi
         leaves += [st.builds(Compared, st.just("x"), ordered, constants)] * 3
     if pa.types.is_string(kind):
         leaves.append(st.builds(Begins, st.just("x"), st.sampled_from(["", "a", "aa", "ä", "c"])))
-    found: Condition = draw(
+    actual: Condition = draw(
         st.recursive(
             st.one_of(leaves),
             lambda parts: st.one_of(
@@ -103,7 +103,7 @@ def conditions(draw: st.DrawFn, values: list[Any], kind: pa.DataType) -> Conditi
             max_leaves=4,
         )
     )
-    return found
+    return actual
 
 
 @often
@@ -135,10 +135,10 @@ def test_a_row_group_is_skipped_only_if_the_condition_keeps_nothing_of_it(
     drawn = data.draw(conditions(values, wanted))
     assert columns_of(drawn) == {"x"}
     for number in range(opened.metadata.num_row_groups):
-        found = opened.read_row_group(number).column("x")
-        if pa.types.is_dictionary(found.type):
-            found = found.cast(found.type.value_type)
-        table = pa.table({"x": found.cast(wanted)})
+        actual = opened.read_row_group(number).column("x")
+        if pa.types.is_dictionary(actual.type):
+            actual = actual.cast(actual.type.value_type)
+        table = pa.table({"x": actual.cast(wanted)})
         for condition in (drawn, *simple(table.column("x"))):
             possible = outcome(condition, lambda name: statistics(number, name))  # noqa: B023
             true = table.filter(as_arrow(condition)).num_rows
@@ -151,11 +151,11 @@ def test_a_row_group_is_skipped_only_if_the_condition_keeps_nothing_of_it(
 def simple(column: pa.ChunkedArray) -> list[Condition]:
     """Return the comparisons with each of a column's own values, where mistakes show."""
     values = [one for one in column.unique() if one.is_valid and not _is_nan(one)]
-    found: list[Condition] = [OneOf("x", (value,)) for value in values]
+    actual: list[Condition] = [OneOf("x", (value,)) for value in values]
     if not pa.types.is_boolean(column.type):
         ordered = (Operator.LT, Operator.LE, Operator.GT, Operator.GE)
-        found += [Compared("x", operator, value) for operator in ordered for value in values]
-    return found
+        actual += [Compared("x", operator, value) for operator in ordered for value in values]
+    return actual
 
 
 def _is_nan(value: pa.Scalar) -> bool:
@@ -174,11 +174,11 @@ class Written:
 
 def test_shortened_bounds_of_texts_enclose_them_and_strange_ones_say_nothing() -> None:
     text, real = pa.string(), pa.float64()
-    found = bounds_of(Written(b"ab", b"ac"), 5, text, text)  # of "abacus" and "abyss"
+    actual = bounds_of(Written(b"ab", b"ac"), 5, text, text)  # of "abacus" and "abyss"
     word = OneOf("x", (pa.scalar("abacus"),))
-    assert outcome(word, lambda _: found) == Outcome.TRUE | Outcome.FALSE
-    assert outcome(Begins("x", "abacus"), lambda _: found) == Outcome.TRUE | Outcome.FALSE
-    assert outcome(Begins("x", "ad"), lambda _: found) == Outcome.FALSE
+    assert outcome(word, lambda _: actual) == Outcome.TRUE | Outcome.FALSE
+    assert outcome(Begins("x", "abacus"), lambda _: actual) == Outcome.TRUE | Outcome.FALSE
+    assert outcome(Begins("x", "ad"), lambda _: actual) == Outcome.FALSE
     assert bounds_of(Written(b"b", b"a"), 5, text, text).least is None
     for least, greatest in ((math.nan, 1.0), (0.0, math.nan)):
         strange = Written(least, greatest)

@@ -51,9 +51,9 @@ def store() -> Iterator[str]:
         said = ""
         for line in server.stderr:
             said += line
-            found = re.search(r"Running on (http://[\d.:]+)", line)
-            if found:
-                yield found[1]
+            actual = re.search(r"Running on (http://[\d.:]+)", line)
+            if actual:
+                yield actual[1]
                 break
         else:
             pytest.fail(said)
@@ -111,12 +111,12 @@ def test_tasks_read_what_lies_in_an_object_store(
         splits=tuple(tuple(replace(group, file=URI) for group in part) for part in here.splits),
     )
     numbers = spark.range(0, len(here.splits), 1, 1)
-    found = [
+    actual = [
         numbers.mapInArrow(shipped(task), from_arrow_schema(TRAVELS)).toArrow()
         for task in (here, there)
     ]
-    assert found[0] == found[1]
-    assert found[0].num_rows > 0
+    assert actual[0] == actual[1]
+    assert actual[0].num_rows > 0
 
     missing = URI.replace("one", "two")
     told = numbers.limit(1).mapInArrow(shipped(Opens(missing, storage)), "reason string").collect()
@@ -151,16 +151,16 @@ def test_stores_that_arrow_lacks_are_left_to_spark_and_missing_files_are_named()
 def test_stores_are_opened_as_hadoops_configuration_says() -> None:
     key = "c2VjcmV0"
     china = "it.dfs.core.chinacloudapi.cn"
-    found = Storage({f"fs.azure.account.key.{china}": key}).located(f"abfss://box@{china}/x")[0]
-    assert found == pa_fs.AzureFileSystem(
+    actual = Storage({f"fs.azure.account.key.{china}": key}).located(f"abfss://box@{china}/x")[0]
+    assert actual == pa_fs.AzureFileSystem(
         "it",
         account_key=key,
         blob_storage_authority=".blob.core.chinacloudapi.cn",
         dfs_storage_authority=".dfs.core.chinacloudapi.cn",
     )
     settings = {"fs.azure.account.key": key, "fs.azure.abfs.endpoint": "127.0.0.1:10000"}
-    found = Storage(settings).located("abfs://box@it.dfs.core.windows.net/x")[0]
-    assert found == pa_fs.AzureFileSystem(
+    actual = Storage(settings).located("abfs://box@it.dfs.core.windows.net/x")[0]
+    assert actual == pa_fs.AzureFileSystem(
         "it",
         account_key=key,
         **{f"{service}_storage_authority": "127.0.0.1:10000" for service in ("blob", "dfs")},
@@ -170,10 +170,10 @@ def test_stores_are_opened_as_hadoops_configuration_says() -> None:
         "fs.gs.storage.root.url": "http://127.0.0.1:9",
         "fs.gs.auth.type": "Unauthenticated",
     }
-    found, path = Storage(settings).located("gs://box/a/x.parquet")
+    actual, path = Storage(settings).located("gs://box/a/x.parquet")
     assert path == "box/a/x.parquet"
     limit = timedelta(minutes=1)
-    assert found == pa_fs.GcsFileSystem(
+    assert actual == pa_fs.GcsFileSystem(
         anonymous=True, scheme="http", endpoint_override="127.0.0.1:9", retry_time_limit=limit
     )
-    assert found != pa_fs.GcsFileSystem(anonymous=True, retry_time_limit=limit)
+    assert actual != pa_fs.GcsFileSystem(anonymous=True, retry_time_limit=limit)
