@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from elsinore.model.expression import Expression
+from elsinore.model.kinds import Strategy
 from elsinore.model.query import Form, Query
 from elsinore.plan.aggregates import Aggregation, Field
 from elsinore.plan.guarded import GuardedState, GuardedTemplate
@@ -47,10 +48,14 @@ class Routes:
 
 
 def _can_be_renamed(routed: Routed) -> bool:
-    """Return whether the order of states is independent of names, and only states have any."""
-    guarded, template = routed.guarded, routed.template
-    has_names = not guarded.is_plain or guarded.sides > 1 or bool(guarded.warnings)
-    return template is not None and not (guarded.ambiguous or has_names)
+    """Return whether the order of states is independent of names, and only states have any.
+
+    Conditions between two events read them as the earlier and the later one.
+    """
+    guarded = routed.guarded
+    has_names = guarded.negatives or guarded.anchors or guarded.warnings or guarded.sides > 1
+    is_any = guarded.query.strategy is Strategy.ANY
+    return routed.template is not None and is_any and not (guarded.ambiguous or has_names)
 
 
 def _guarded(template: GuardedTemplate, query: Query, names: Mapping[str, str]) -> GuardedTemplate:
@@ -68,7 +73,7 @@ def renamed(template: Template, query: Query, names: Mapping[str, str]) -> Templ
     """Return the template of a query that is like a template's but for names.
 
     names: by the types and variables of the template's query those of the other; what is left out
-    has one name in both. The template is of a plain pattern that is not ambiguous.
+    has one name in both. Nothing but the template's states has names (`_can_be_renamed`).
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template

@@ -246,7 +246,8 @@ def trend_unit(routed: Sequence[Routed], *, exact: bool = False) -> TrendUnit:
         merged=merge_templates(templates),
         exact=exact,
     )
-    return stored_unit(unit) if unit.path is Path.GRAPH else unit
+    has_negatives = any(template.negatives for template in unit.members)
+    return stored_unit(unit) if unit.path is Path.GRAPH and has_negatives else unit
 
 
 def stored_unit(unit: TrendUnit, is_range: Callable[[Cut], bool] = lambda _: True) -> TrendUnit:
