@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=float, help="also feed streams at their target rates for so long (stream)"
     )
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()  # as in: results --quick matches
     words: list[str] = arguments.names
     if words[:1] == ["results"]:
         names, parts = chosen(parser, words[1:])

@@ -131,3 +131,11 @@ def test_systems_are_compared_at_the_points_that_both_have() -> None:
     assert of["bursts that were shared"] == [80.0]
     assert claims.beside("latency, ms", "Elsinore", "always", keys, more=False)(rows) == [3.0]
     assert claims.beside("events/s", "Elsinore", "GRETA", keys, more=True)(rows) == []
+
+
+def test_options_may_stand_between_names(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(command, "write_results", lambda *words: asked.append(words) or 0)
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "results", "--quick", "many", "qre-fig5"])
+    assert command.main() == 0
+    assert asked == [(["many", "qre-fig5"], True)]
