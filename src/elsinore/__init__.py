@@ -106,7 +106,7 @@ if os.environ.get("ELSINORE_PURE") == "1" or os.path.exists(_WORKING_COPY):
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: Spark's workers import this package too, and need none of these.
+    # On first use: Spark's workers import this package, too, without needing these.
     if name not in __all__:
         raise AttributeError(f"module 'elsinore' has no attribute '{name}'")
     home = "elsinore.errors" if name in _ERRORS else _HOMES.get(name, "elsinore.language")

@@ -1,4 +1,4 @@
-"""`python -m elsinore`: the command line, where the command itself is not on the path."""
+"""`python -m elsinore`: the command line, if the command is not on the path."""
 
 from elsinore.cli import main
 

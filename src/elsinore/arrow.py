@@ -21,7 +21,7 @@ _DTYPES = frozenset(
 )
 # Arrow's kinds of numbers, which it lays out as NumPy does; truths, of which it keeps bits
 _NUMBERS = frozenset(pa.from_numpy_dtype(dtype).id for dtype in _DTYPES)
-_ZEROS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: ""}  # what stands under a null
+_ZEROS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: ""}  # values under a null
 _TIMES: tuple[set[type], ...] = ({dt.datetime}, {dt.date})
 _ZONES = (None, dt.UTC)  # of times; Arrow knows how it calls others
 _MOST_BYTES = 2**31 - 1  # of all texts of a column
@@ -33,7 +33,7 @@ def to_arrow(
     *,
     mask: NDArray[np.bool_] | None = None,
 ) -> Any:
-    """Return what `pa.array` returns; `mask` says where an array of NumPy is null.
+    """Return the result of `pa.array`; `mask` marks nulls in an array of NumPy.
 
     Numbers of NumPy's are not copied: whoever writes to them writes to the array.
 
@@ -53,7 +53,7 @@ def to_arrow(
 
 
 def to_scalar(value: object, kind: pa.DataType | None = None) -> pa.Scalar:
-    """Return what `pa.scalar` returns.
+    """Return the result of `pa.scalar`.
 
     >>> to_scalar(1.5), to_scalar(None, pa.int64())
     (<pyarrow.DoubleScalar: 1.5>, <pyarrow.Int64Scalar: None>)
@@ -113,7 +113,7 @@ def no_table(schema: pa.Schema) -> pa.Table:
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array, copied only where it is in pieces."""
+    """Return a column as one array, copied only if it has several chunks."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
@@ -122,7 +122,7 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _of_values(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | None:
-    """Return an array of numbers, truths, texts, times or dates; None where values are others."""
+    """Return an array of numbers, truths, texts, times or dates; None for other values."""
     kinds = set(map(type, values))
     holes = type(None) in kinds
     kinds.discard(type(None))
@@ -167,7 +167,7 @@ def _of_times(values: Sequence[Any]) -> pa.Array | None:
 
 
 def _of_numbers(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> pa.Array | None:
-    """Return an array over the memory of `values`; None where Arrow lays them out differently."""
+    """Return an array over the memory of `values`; None if Arrow's layout differs."""
     if values.ndim != 1 or not values.flags.c_contiguous or values.dtype not in _DTYPES:
         return None
     if mask is not None and mask.shape != values.shape:
@@ -179,10 +179,10 @@ def _of_numbers(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> pa.Arra
 
 
 def _casts(given: pa.DataType, kind: pa.DataType) -> bool:
-    """Return whether numbers cast to another kind are what Arrow makes of them at once."""
+    """Return whether casting numbers has the same result as Arrow's direct conversion."""
     return pa.types.is_integer(given) and kind != _BOOL and kind.id in _NUMBERS
 
 
 def _valid(mask: NDArray[np.bool_] | None) -> pa.Buffer | None:
-    """Return the bits that say which values are not null."""
+    """Return the validity bitmap of values."""
     return None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))

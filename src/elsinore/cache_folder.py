@@ -1,4 +1,4 @@
-"""The folder that compiled kernels and the grammar's tables are kept in, and who may write there.
+"""The cache folder of compiled kernels and the grammar's tables, and its permissions.
 
 What is kept is code, and loading it is running it. So the folder is made for its user
 alone; one that others can write to, or that belongs to somebody else, is not used. One of the
@@ -19,11 +19,11 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnusableError(Exception):
-    """A folder or a file that nothing is read from or written to; the message says why."""
+    """A folder or file that must not be read or written; the message has the reason."""
 
 
 def folder_path() -> Path:
-    """Return where things are kept: ELSINORE_CACHE_DIR, else in the user's cache folder.
+    """Return the cache folder: ELSINORE_CACHE_DIR, or elsinore in the user's cache folder.
 
     The user's is ~/.cache/elsinore (or below XDG_CACHE_HOME), ~/Library/Caches/elsinore on macOS.
     Raises UnusableError where there is none.
@@ -40,7 +40,7 @@ def folder_path() -> Path:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder for its user alone, where there is none. Raises UnusableError where it can't.
+    """Create a folder that only its user can access. Raises UnusableError if that fails.
 
     A folder that is there stays as it is.
     """
@@ -53,7 +53,7 @@ def make_private(folder: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UnusableError where a folder is not its user's (or the administrator's) alone."""
+    """Raise UnusableError if others than the user or the administrator can write a folder."""
     try:
         status = folder.stat()
     except OSError as error:
@@ -64,7 +64,7 @@ def check_folder(folder: Path) -> None:
 
 
 def read_file(path: Path) -> bytes | None:
-    """Return what a file holds, None where there is none.
+    """Return the content of a file; None if it does not exist.
 
     Raises UnusableError where somebody else could have written it, or it cannot be read.
     """

@@ -1,4 +1,4 @@
-"""How modules that import `cython` are loaded where a wheel's binaries are not what is wanted.
+"""Loading modules that import `cython` other than from a wheel's binaries.
 
 In a working copy, they are compiled into its folder `build`, and compiled again when they are
 imported after a change. With ELSINORE_BOUNDSCHECK=1 in the environment, that is done with checks of
@@ -29,7 +29,7 @@ COMPILING = ROOT / "building" / "compiling.py"  # in a working copy
 
 
 def install() -> None:
-    """Let modules be imported as the environment asks for; once a process."""
+    """Install the importer of modules as the environment requests; once per process."""
     is_pure = os.environ.get(PURE) == "1"
     if is_pure and find_spec("cython") is None:
         raise ImportError(f"{PURE}=1 needs Cython, which is not installed: pip install cython")
@@ -57,7 +57,7 @@ class ModuleFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module is loaded from, or None for what is not compiled."""
+        """Return the spec of a compiled module; None for modules that are not compiled."""
         if path is None or not name.startswith("elsinore."):
             return None
         source = Path(path[0], name.rpartition(".")[2] + ".py")
@@ -71,7 +71,7 @@ class ModuleFinder:
         return spec_from_file_location(name, binary, loader=ExtensionFileLoader(name, str(binary)))
 
     def _is_stale(self, binary: Path, source: Path) -> bool:
-        """Return whether a module, or what it shares with others, changed since it was compiled."""
+        """Return whether a module, or a shared declaration, changed since it was compiled."""
         try:
             compiled = (self.folder / "stamp").stat().st_mtime
             return not binary.exists() or max(source.stat().st_mtime, _declared()) > compiled
@@ -95,7 +95,7 @@ def compiled_sources() -> Iterator[tuple[str, Path]]:
 
 
 def compile_changed() -> None:
-    """Compile what changed; raises ImportError that says what is missing."""
+    """Compile changed modules; raises ImportError that names missing tools."""
     print("Compiling Elsinore's modules ...", file=sys.stderr, flush=True)
     command = [sys.executable, str(COMPILING)]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 SHOWN_LINE = 120  # characters of a line of query text that are shown around a place in it
 SHOWN_WORD = 200  # characters without a space that a message shows
-SHOWN_ERRORS = 20  # errors of one text that are told in full
+SHOWN_ERRORS = 20  # errors of one text that are shown in full
 SHOWN_CHOICES = 30  # names that a message lists
 _CUT = "..."
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -101,7 +101,7 @@ class Source:
         return f"{before}{marked}{after}\n{' ' * len(before)}{'^' * max(1, len(marked))}"
 
 
-UNNAMED = "query"  # the name of a text's only query where it gives none
+UNNAMED = "query"  # the name of a text's only query without a name
 
 
 class ElsinoreError(Exception):
@@ -157,7 +157,7 @@ class QueryError(ElsinoreError):
         return self.source.position(self.span.start)
 
     def located(self, source: Source, query: str | None = None) -> QueryError:
-        """Fill in where the error stands, where that is not known yet; return the error."""
+        """Set the place of the error if it is unknown; return the error."""
         self.source = self.source or source
         self.query = self.query or query
         return self
@@ -186,7 +186,7 @@ class UnsupportedError(QueryError):
 
 
 class InvalidWorkloadError(ElsinoreError):
-    """Several errors of one text, all found in one go; `errors` holds them in text order.
+    """Several errors of one text; `errors` has them in text order.
 
     As text they are the first 20 of them, and how many more there are.
     """
@@ -216,11 +216,11 @@ class StateError(ElsinoreError):
 
 
 class SetupError(ElsinoreError):
-    """The machine lacks something Elsinore needs, or what it has cannot be used."""
+    """Something that Elsinore needs is missing on the machine, or unusable."""
 
 
 def called(query: str) -> str:
-    """Return what a message calls a query.
+    """Return the name of a query in messages.
 
     >>> called("q1"), called(UNNAMED)
     ('query q1', 'the query')
@@ -229,7 +229,7 @@ def called(query: str) -> str:
 
 
 def raise_errors(errors: Sequence[QueryError]) -> None:
-    """Raise the one error there is, or all of them together; do nothing where there is none."""
+    """Raise a single error as it is, several as one; do nothing without errors."""
     if len(errors) == 1:
         raise errors[0]
     if errors:
@@ -247,7 +247,7 @@ def on_the_command_line() -> Iterator[None]:
 
 
 def option(name: str, value: str = "") -> str:
-    """Return how an option is given here: `time_unit="ms"`, or `--time-unit ms`.
+    """Return an option as it is written in Python or on the command line, `--time-unit ms`.
 
     >>> option("time_unit", "ms")
     'time_unit="ms"'
@@ -309,7 +309,7 @@ def escaped(text: str) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """Return a text with dots in place of what URLs in it contain of users, passwords and keys.
+    """Return a text with users, passwords and keys in its URLs replaced by dots.
 
     The container before the @ of a URL of Azure is no secret.
 
@@ -335,7 +335,7 @@ def _cut_end(text: str, most: int) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a name as messages show it: in quotes where blanks at its ends would not be seen.
+    """Return a name for messages: in quotes if blanks at its ends would be invisible.
 
     >>> shown_name("Travel"), shown_name(" Travel"), shown_name("")
     ('Travel', "' Travel'", "''")
@@ -344,7 +344,7 @@ def shown_name(name: str) -> str:
 
 
 def choices_text(choices: Sequence[str]) -> str:
-    """Return names as a message lists them: the first of them, and how many more there are.
+    """Return a list of names for messages: the first ones, and the number of others.
 
     >>> choices_text(["a", "b"]), choices_text([])
     ('a, b', 'none')
@@ -358,7 +358,7 @@ def choices_text(choices: Sequence[str]) -> str:
 
 
 def no_column(name: str, what: str, names: Sequence[str]) -> str:
-    """Return that the events have no column, which `what` is read from, and which they have.
+    """Return the error for a missing column, from which `what` is read, with the existing ones.
 
     >>> no_column("tme", "time", ["time", "type"]).splitlines()[0][:80]
     "The events have no column 'tme', read for the time. Did you mean 'time'? Columns"
@@ -377,7 +377,7 @@ def no_column(name: str, what: str, names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the choice nearest to `name`, "" where none is near.
+    """Return " Did you mean 'x'?" for the choice nearest to `name`; "" if none is near.
 
     >>> did_you_mean("sped", ["speed", "district"])
     " Did you mean 'speed'?"
@@ -387,7 +387,7 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 
 
 def nearest_choice(name: str, choices: Iterable[str]) -> str | None:
-    """Return the choice nearest to `name`, in any case and whatever blanks it ends in; None: none.
+    """Return the choice nearest to `name`, ignoring case and blanks at the ends, or None.
 
     >>> nearest_choice("A", [" a"]), nearest_choice("A", ["B"])
     (' a', None)

@@ -22,7 +22,7 @@ def nothing() -> None:
 
 
 def in_threads(works: Sequence[Callable[[], R]], stop: Callable[[], object] = nothing) -> list[R]:
-    """Return what each of some works gives: the caller does the first, threads beside it the rest.
+    """Return the results of tasks: the calling thread runs the first, other threads the rest.
 
     A pool, which hands each work over and waits, takes 1 to 2 ms more: as long as reading 10
     million numbers. Where a work fails, or the caller is interrupted, `stop` is called, which may

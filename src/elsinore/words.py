@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun, the plural of which ends in s where none is given.
+    """Return a number with its noun; the default plural ends in s.
 
     >>> count(1, "query", "queries"), count(1200, "row")
     ('1 query', '1,200 rows')
@@ -15,7 +15,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return names as a list in words; beyond `most`, how many more there are.
+    """Return names as a list in words; beyond `most` only their number.
 
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
     ('a, b and c', 'a, b and 1 more')

@@ -113,9 +113,9 @@ class Workload:
             if not isinstance(query, Query):
                 raise TypeError(_no_query(query))
         self._queries = Queries(tuple(queries), exact=exact)
-        self._plans: dict[tuple[object, ...], Plan] = {}  # by what was asked of them
+        self._plans: dict[tuple[object, ...], Plan] = {}  # by the arguments of planning
         self._source: Source | None = None
-        self._parameters: tuple[str, ...] | None = None  # until somebody asks
+        self._parameters: tuple[str, ...] | None = None  # computed on first use
         self._aggregates = dict(aggregates or {})
         self._modules = Modules()
 
@@ -152,7 +152,7 @@ class Workload:
 
     @property
     def exact(self) -> bool:
-        """Whether whole numbers are computed without rounding, whatever their size."""
+        """Whether integers of any size are computed without rounding."""
         return self._queries.exact
 
     @property
@@ -493,7 +493,7 @@ class Workload:
         spark: Any = None,
         **options: Any,
     ) -> LiveStream | PlannedLocalStream:
-        """Plan a live run from a source to a sink; `start` of what is returned starts it.
+        """Plan a live run from a source to a sink; call `start` of the result to start it.
 
         source          a streaming DataFrame (`spark.readStream`); a folder to which files are
                         added; kafka:TOPIC@HOST:PORT; or a place of `elsinore.connectors.places`.
@@ -556,7 +556,7 @@ class Workload:
         )
 
     def live_planner(self) -> Planner:
-        """Return what plans live runs of this workload, and of its queries beside former ones."""
+        """Return the planner of live runs of this workload, also beside former queries."""
         from elsinore.runtime.live import Planner, setup_for  # noqa: PLC0415 - loads engines
 
         def plan(
@@ -577,14 +577,14 @@ class Workload:
         return Planner(tuple(self._queries), self.exact, plan)
 
     def _run(self, data: Any, request: RunRequest, *, in_pieces: bool) -> Any:
-        """Do what `run` describes; if in pieces, return a generator of them."""
+        """Run as `run` does; if in pieces, return a generator of them."""
         options = request.options()
         data = _joined(_bare(data))
         if request.spark is not None and isinstance(data, str | Path):
             data, options = _read_place(data, request, options)
         if options.uncertain is None:
             self._refuse_uncertain()
-        # what cannot run is refused before anything is looked at
+        # queries that cannot run raise errors before events are read
         first = self.planned(request.granularity)
         if options.uncertain is not None:
             from elsinore.runtime.uncertain import refuse_misspelt_types  # noqa: PLC0415
@@ -613,11 +613,11 @@ class Workload:
             return self._run_here(as_table(data), options, request, in_pieces=in_pieces)
         try:
             return self._run_here(as_table(data, few), options, request, in_pieces=False)
-        except ElsinoreError as error:  # what is wrong is told of all columns ...
+        except ElsinoreError as error:  # an error of any column ...
             try:
                 table = as_table(data)
             except InputError:
-                raise error from None  # ... unless there are some that nobody reads
+                raise error from None  # ... unless only columns that no query reads have one
         return self._run_here(table, options, request, in_pieces=False)
 
     def _run_here(
@@ -713,7 +713,7 @@ class Workload:
 
     @contextmanager
     def _pointing(self) -> Iterator[None]:
-        """Let errors that know their place point at it in the text, if there is one."""
+        """Add the text, if there is one, to errors with a place in it."""
         try:
             yield
         except QueryError as error:
@@ -783,7 +783,7 @@ def _callable(
 
 
 def _columns(schema: Any) -> pa.Schema:
-    """Return the columns of events from whatever `Workload.live` takes for them."""
+    """Return the columns of events from an argument of `Workload.live`."""
     from elsinore.connectors.records.schema_text import read_schema  # noqa: PLC0415 - loads Arrow
     from elsinore.runtime.live import schema_from  # noqa: PLC0415 - engines load on first use
 
@@ -857,7 +857,7 @@ def _bare(data: Any) -> Any:
 
 
 def _joined(data: Any) -> Any:
-    """Return events that are given as a table or a Spark DataFrame for each type as one."""
+    """Return events from one table or Spark DataFrame per type as a single one."""
     if not isinstance(data, dict) or not data:
         return data
     if all(map(is_spark_frame, data.values())):

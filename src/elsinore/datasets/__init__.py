@@ -64,7 +64,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
 
 
 def generate(name: str, events: int, seed: int = 0, **options: Any) -> pa.Table:
-    """Return `events` events of the stream called `name`; `options` are that generator's own.
+    """Return `events` events of the stream `name`; `options` are for its generator.
 
     Raise InputError for an unknown name, or an option that the generator does not have.
 

@@ -40,7 +40,7 @@ MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Events of one type: seconds since the start, whose they are, and what they hold."""
+    """Events of one type: seconds since the start, owners, and attributes."""
 
     type: int
     second: Floats
@@ -128,7 +128,7 @@ def _transfers(
     period: Floats,
     stragglers: float,
 ) -> Iterator[Rows]:
-    """Yield what reducers pull and write."""
+    """Yield the events of reducers' pulls and writes."""
     of_pull = np.repeat(np.arange(len(task)), 1 + rng.poisson(PULLS, len(task)))
     second = begin[of_pull] + PULL_SHARE * period[of_pull] * rng.random(len(of_pull))
     pulled = _periods(rng, PULL_SECONDS, len(of_pull), stragglers)
@@ -142,7 +142,7 @@ def _transfers(
 def _metrics(
     rng: np.random.Generator, job: Ints, task: Ints, begin: Floats, end: Floats, skew: float
 ) -> Iterator[Rows]:
-    """Yield what is polled from before each reducer's start until after its end."""
+    """Yield the events of polling from before each reducer's start until after its end."""
     first = np.floor(begin / POLL_SECONDS)
     polls = (np.floor(end / POLL_SECONDS) - first + 3).astype(np.int64)
     of_poll = np.repeat(np.arange(len(task)), polls)

@@ -58,7 +58,7 @@ def flights() -> pa.Table:
 
 
 def write_flights(path: str | Path) -> int:
-    """Write the flights to `path` as Parquet; return how many there are."""
+    """Write the flights to `path` as Parquet; return their number."""
     table = flights()
     write_table(table, path, "parquet")
     return int(table.num_rows)

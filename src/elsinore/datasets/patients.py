@@ -59,7 +59,7 @@ def patients(
 def _days(
     rng: np.random.Generator, days: int, patients: int, episodes: float, measurements: float
 ) -> pa.Table:
-    """Return all events of so many days in the order of their times."""
+    """Return all events of a number of days in the order of their times."""
     counts = rng.poisson(episodes, days * patients)  # [day and patient]
     owner = np.repeat(np.arange(days * patients), counts)  # [episode]
     lengths = rng.poisson(measurements, len(owner)) + 2

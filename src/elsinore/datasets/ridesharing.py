@@ -215,7 +215,7 @@ def _gaps(
 
 
 def _driver_times(gaps: Ints, driver: Ints, offsets: Floats, depth: float) -> Ints:
-    """Return the times of events, each driver's own sum of gaps, drawn denser in rush hours."""
+    """Return the times of events: cumulated gaps of each driver, denser in rush hours."""
     total = np.cumsum(gaps)
     begins = np.flatnonzero(np.r_[True, driver[1:] != driver[:-1]])
     base = total[begins] - gaps[begins] - (offsets * MICROSECONDS).astype(np.int64)
@@ -244,7 +244,7 @@ def _speed(rng: np.random.Generator, codes: Ints, trip: Ints, district: Ints, ti
 
 
 def _price(rng: np.random.Generator, codes: Ints, trip: Ints, trips: int) -> Floats:
-    """Return the trip's fare, and for Tip, Toll and Refund their own amounts."""
+    """Return the trip's fare, or the amount of a Tip, Toll or Refund."""
     price: Floats = np.round(5 + rng.gamma(2.0, 8.0, trips), 2)[trip]
     for name, share in (("Tip", 0.15), ("Toll", 0.1), ("Refund", 0.5)):
         rows = codes == EVENT_TYPES.index(name)

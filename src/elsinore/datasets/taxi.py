@@ -12,7 +12,7 @@ import pyarrow as pa
 from elsinore.datasets.columns import START, check_size, named_codes
 
 EVENTS_PER_MINUTE = 200.0
-ZONES = 263  # of the city's own map
+ZONES = 263  # of the city's map
 KINDS = ("Pickup", "Dropoff")
 MICROSECONDS = 1_000_000
 IDLE_SECONDS = 600.0

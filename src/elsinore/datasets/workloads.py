@@ -26,7 +26,7 @@ PLUG = "house, plug"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What a generator's queries are made of.
+    """The parts from which a generator builds queries.
 
     types: event types, the Kleene types first; group: attributes of GROUP BY, from which the
     diverse workload takes one or none; value: what is aggregated and compared; thresholds: for

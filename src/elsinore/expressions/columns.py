@@ -52,7 +52,7 @@ _COMPUTE = {
 
 
 def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
-    """Return an expression's value for every row, null where it is unknown.
+    """Return an expression's value for every row, null if it is unknown.
 
     Attributes are read from `columns` by name. Raises InputError where whole numbers overflow or
     values cannot be compared.
@@ -153,7 +153,7 @@ def doubles(column: pa.Array) -> pa.Array:
 
 
 def known(numbers: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Return values with NaN, such as what infinity less infinity gives, as null."""
+    """Return values with NaN (such as infinity less infinity) as null."""
     if not pa.types.is_floating(numbers.type):
         return numbers
     strange = pc.is_nan(numbers)
@@ -163,7 +163,7 @@ def known(numbers: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
 
 
 def nearest_doubles(decimals: pa.Array) -> pa.Array:
-    """Return decimals as the doubles nearest to them; Arrow's own cast may miss by one.
+    """Return decimals as the nearest doubles; Arrow's cast may be off by one.
 
     >>> from decimal import Decimal
     >>> nearest_doubles(pa.array([Decimal("-99.99"), None])).to_pylist()
@@ -185,7 +185,7 @@ def _text(value: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
 def _alike(
     left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
-    """Read a text constant as a time where it meets a time; give untyped nulls a type.
+    """Convert a text constant compared with a time to a time; cast untyped nulls.
 
     A whole number that meets a double is taken as the nearest one.
     """
@@ -221,7 +221,7 @@ def _in_one_zone(
 
 
 def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Return a time written as text, finer than `kind` where it is written finer."""
+    """Return a time from text, in a finer unit than `kind` if necessary."""
     finer = ("us", "ns") if pa.types.is_timestamp(kind) and "." in text else ()
     for unit in finer:
         with suppress(pa.ArrowInvalid):
@@ -232,7 +232,7 @@ def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
 def _signed(
     left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
-    """Read whole numbers, one without a sign and one with, as what holds the values of both."""
+    """Cast integers, one of them unsigned, to a type that represents the values of both."""
     if pa.uint64() in {left.type, right.type} and left.type != right.type:
         wide = pa.decimal128(20)
         if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
@@ -273,7 +273,7 @@ def _compute(
 def _of_one_sign(
     operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> pa.Array | pa.Scalar:
-    """Compute with whole numbers, some without a sign: with one if there is room, or without.
+    """Compute with integers, some of them unsigned: as signed integers if they fit.
 
     Raises InputError where there is room in neither.
     """
@@ -293,7 +293,7 @@ def _combined(
 
 
 def remainder(left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Return what division leaves, of the sign of what is divided; null where it is by zero.
+    """Return the remainder with the dividend's sign; null for division by zero.
 
     >>> remainder(pa.array([1e17, -5.0, 2.0]), pa.array([3.0, 3.0, float("inf")])).to_pylist()
     [1.0, -2.0, 2.0]
@@ -312,7 +312,7 @@ def remainder(left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Arr
 
 
 def _nonzero(number: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Return what numbers are divided by: zero as null."""
+    """Return a divisor with zero as null."""
     zero = to_scalar(0, number.type if number.type == pa.uint64() else pa.int64())
     return pc.if_else(pc.equal(number, zero), to_scalar(None, number.type), number)
 

@@ -53,7 +53,7 @@ def ticks(value: Value, unit: str) -> Value:
 
 
 def constant(nanoseconds: int) -> pa.Scalar:
-    """Return a constant length of time, in microseconds where it has no finer part.
+    """Return a constant duration, in microseconds unless it is finer.
 
     >>> constant(1_000_000_000)
     <pyarrow.DurationScalar: datetime.timedelta(seconds=1)>
@@ -90,7 +90,7 @@ def compute(operator: Operator, left: Value, right: Value) -> Value | None:
 
 
 def signed(function: Callable[[Value], Value], length: Value) -> Value:
-    """Return what a function of whole numbers, such as `abs`, makes of lengths of time.
+    """Apply a function of integers, such as `abs`, to durations.
 
     >>> signed(pc.negate_checked, pa.array([2], pa.duration("us"))).cast(pa.int64()).to_pylist()
     [-2]
@@ -116,7 +116,7 @@ def _product(count: Value, number: Value) -> Value:
 
 
 def _share(count: Value, number: Value) -> Value:
-    """Return a length divided by a number, null where that is 0."""
+    """Return a duration divided by a number; null if that is 0."""
     if not pa.types.is_integer(number.type):
         number = pc.if_else(pc.equal(number, to_scalar(0.0)), to_scalar(None, number.type), number)
         return rounded(pc.divide(pc.cast(count, pa.float64(), safe=False), number))

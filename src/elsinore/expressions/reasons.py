@@ -11,7 +11,7 @@ APART = (
     "whole numbers of 2^63 and more meet such as are below 0, for which 64 bits have no room; cast "
     "the column to a double"
 )
-TAKE_OUT = "Take the file out, or write it again"  # what can be done about one that is damaged
+TAKE_OUT = "Take the file out, or write it again"  # remedy for a damaged file
 _TYPES = re.compile(r"input types \((.*)\)")
 _UNREAD = re.compile(r"Failed to parse string: '(.*)' as a scalar of type (\w+)")
 _CAST = re.compile(r"Unsupported cast from (.+) to (\S+)")
@@ -49,7 +49,7 @@ def not_computed(why: str) -> str:
 
 
 def _name(kind: str) -> str:
-    """Return what a type of Arrow is called in a sentence."""
+    """Return the name of an Arrow type in messages."""
     plain = (
         kind.split("[", maxsplit=1)[0]
         .split("<", maxsplit=1)[0]

@@ -55,7 +55,7 @@ def listening_at(text: str) -> Listening:
 
 
 def cannot_listen(listening: Listening, error: OSError) -> InputError:
-    """Return the error for an address that is taken or is none of this machine's."""
+    """Return the error for an address that is in use or does not belong to this machine."""
     return InputError(
         f"Cannot listen at {listening}: {error.strerror or error}. Name another port, or 0 for any "
         "that is free."

@@ -21,7 +21,7 @@ LONGEST_VALUE = 200  # characters of a value that is shown
 
 
 class StreamMonitor:
-    """Collects what a stream reports; may be read by other threads.
+    """Collects a stream's reports; other threads may read it.
 
     queries: each query's text by its name. source: the name of where events come from.
     """
@@ -31,7 +31,7 @@ class StreamMonitor:
         self.source = source
         self.started = time.time()
         self._log = ProgressLog()
-        self.revision = 0  # grows with whatever changes
+        self.revision = 0  # incremented by every change
         self._points: deque[tuple[int, dict[str, Any]]] = deque(maxlen=POINTS)
         self._latest: dict[str, tuple[list[str], list[list[str]]]] = {}
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class StreamMonitor:
             self._points.append((self._log.batches, point))
 
     def rows(self, query: str, rows: pa.Table) -> None:
-        """Take rows that a query has returned; the last ones are kept."""
+        """Add result rows of a query; the last rows are stored."""
         if not rows.num_rows:
             return
         last = rows.slice(max(0, rows.num_rows - LATEST_ROWS))
@@ -81,7 +81,7 @@ class StreamMonitor:
         return last.watermark_delay + max(0.0, time.time() - last.finished)
 
     def snapshot(self, after: int = 0) -> dict[str, Any]:
-        """Return what a page shows, as JSON values: chart points of micro-batches behind `after`.
+        """Return the page's content as JSON values, with chart points of batches after `after`.
 
         `batches` of one snapshot is `after` for the next one.
         """
@@ -125,7 +125,7 @@ class StreamMonitor:
 
 
 class WatchedSink:
-    """Writes to a sink, and shows a monitor what was written."""
+    """Writes to a sink, and passes the rows to a monitor."""
 
     def __init__(self, sink: Sink, monitor: StreamMonitor) -> None:
         self._sink, self._monitor = sink, monitor
@@ -137,7 +137,7 @@ class WatchedSink:
         return written
 
     def discard(self, query: str, batch: int) -> object:
-        """Remove what an attempt before wrote of a query's micro-batch."""
+        """Remove rows that an earlier attempt wrote of a query's micro-batch."""
         return self._sink.discard(query, batch)
 
     def flush(self) -> None:
@@ -164,7 +164,7 @@ def shown(value: Any) -> str:
 
 
 def _last(last: StreamProgress) -> dict[str, Any]:
-    """Return what the page shows of the last micro-batch."""
+    """Return the page's content about the last micro-batch."""
     windows = [number for number in last.open_windows.values() if number is not None]
     return {
         "finished": last.finished,

@@ -30,7 +30,7 @@ except ImportError as missing:
 
 ASSETS = Path(__file__).parent / "assets"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-# Nothing but the page's own files may be loaded or run, and no other page may contain it.
+# Only the page's own files may be loaded or run, and no other page may embed it.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "

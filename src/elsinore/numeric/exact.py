@@ -26,7 +26,7 @@ def encode(number: Number) -> str:
 
 
 def decode(text: str) -> Number:
-    """Return the number that `encode` made the text of.
+    """Return the number of a text from `encode`.
 
     >>> decode("-0xff/0x2"), decode("0x10")
     (Fraction(-255, 2), 16)
@@ -38,7 +38,7 @@ def decode(text: str) -> Number:
 
 
 def simple(number: Fraction) -> Number:
-    """Return a fraction as an integer where it is one."""
+    """Return a fraction as an integer if it is one."""
     return number.numerator if number.denominator == 1 else number
 
 

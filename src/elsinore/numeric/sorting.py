@@ -10,7 +10,7 @@ Rows = NDArray[np.int64]
 
 
 def rows_by_code(codes: cython.const_int[::1], size: cython.Py_ssize_t) -> tuple[Rows, Rows]:
-    """Return the rows of code 0, of code 1, ... in turn, and where each code's begin.
+    """Return the rows sorted by code, and the first place of each code's rows.
 
     codes: [row] -> code below `size`, or below 0 for rows to leave out. Rows of one code keep their
     order. The last of the beginnings is the number of rows returned.
@@ -37,7 +37,7 @@ def rows_by_code(codes: cython.const_int[::1], size: cython.Py_ssize_t) -> tuple
 @cython.cfunc
 @cython.exceptval(check=False)
 def _count(codes: cython.const_int[::1], starts: cython.longlong[::1]) -> cython.void:
-    """Fill `starts`, which are zeros, with where each code's rows begin, and where all end."""
+    """Fill `starts`, which are zeros, with the first place of each code's rows, and the end."""
     row: cython.Py_ssize_t
     code: cython.Py_ssize_t
     with cython.nogil:

@@ -19,7 +19,7 @@ LONGEST_TITLE = 64  # letters of a title's first line: it has half the picture's
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bursts:
-    """Bursts as columns: when, how many events, in shared bursts and in others, what benefit.
+    """Bursts as columns: times, numbers of events in shared and unshared bursts, and benefits.
 
     Unless `binned` there is an entry per burst. Else there is one per bin that holds bursts: `time`
     and `until` are its ends, events are added up, and `benefit` is the mean of its bursts', which
@@ -66,7 +66,7 @@ def _title(shared: SharingStatistics, number: int) -> str:
 
 
 def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BINS) -> Bursts:
-    """Return the bursts of a sharing set; in `bins` of equal length where there are over `most`.
+    """Return the bursts of a sharing set; in `bins` of equal length if there are over `most`.
 
     >>> from elsinore.trends import BurstRecord
     >>> records = [BurstRecord(time, 4, 2, 2, 10.0) for time in range(100)]

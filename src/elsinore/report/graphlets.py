@@ -26,7 +26,7 @@ DIGITS = 2**63  # greater numbers are written as texts
 
 
 def graphlets_table(graph: HamletGraph, kind: TimeKind) -> pa.Table:
-    """Return a row per event and graphlet: its count as a form, and what each query counts."""
+    """Return a row per event and graphlet: its count as a form, and each query's count."""
     rows = [(graphlet, event) for graphlet in graph.graphlets for event in graphlet.events]
     queries = list(dict.fromkeys(name for _, event in rows for name in event.counts))
     times = pa.array([event.time for _, event in rows], pa.int64())
@@ -49,7 +49,7 @@ def graphlets_table(graph: HamletGraph, kind: TimeKind) -> pa.Table:
 
 
 def snapshots_table(graph: HamletGraph) -> pa.Table:
-    """Return a row per snapshot: where it was made, and its value for each query."""
+    """Return a row per snapshot: the place of its creation, and its value for each query."""
     queries = list(dict.fromkeys(name for snapshot in graph.snapshots for name in snapshot.values))
     return pa.table(
         {
@@ -65,7 +65,7 @@ def snapshots_table(graph: HamletGraph) -> pa.Table:
 
 
 def _numbers(values: Sequence[int | None]) -> pa.Array:
-    """Return whole numbers of any size: as texts where one is too large."""
+    """Return integers of any size, as texts if one exceeds 64 bits."""
     if any(value is not None and value >= DIGITS for value in values):
         return pa.array([None if value is None else str(value) for value in values], pa.string())
     return pa.array(values, pa.int64())
@@ -127,7 +127,7 @@ def _within(graphlet: Graphlet, places: dict[str, int]) -> Graphlet:
 
 
 def _rows(graphlets: Sequence[Graphlet], places: dict[str, int]) -> dict[str, int]:
-    """Return the line of each graphlet: a line for each type, more where some are side by side."""
+    """Return the line of each graphlet: a line per type, more for simultaneous graphlets."""
     ends: dict[str, list[int]] = {}  # of each type, the last column taken of each of its lines
     line_of: dict[str, tuple[str, int]] = {}
     for graphlet in graphlets:
@@ -205,7 +205,7 @@ def _draw_graphlet(
 
 
 def _told(event: EventCount) -> str:
-    """Return what stands under an event: its form, or what the queries count."""
+    """Return the label of an event: its form, or the queries' counts."""
     if event.form is not None:
         return _short(str(event.form))
     return _short(", ".join(str(number) for number in dict.fromkeys(event.counts.values())))

@@ -27,7 +27,7 @@ except ImportError as error:
         "pip install 'elsinore[report]'"
     ) from error
 
-# Two colours that the colour-blind tell apart (Okabe and Ito).
+# Two colours that colour-blind people distinguish (Okabe and Ito).
 SHARED, SINGLE = "#0072B2", "#E69F00"
 WIDTH, HEIGHT = 14.0, 3.2  # inches, of the picture and of a panel
 DOTS = 110  # to the inch
@@ -85,7 +85,7 @@ def _benefit(axes: Axes, bursts: Bursts, kind: TimeKind) -> None:
 
 
 def _places(micros: NDArray[np.int64], kind: TimeKind) -> NDArray[np.float64]:
-    """Return times as Matplotlib counts them: days since the epoch, or the input's own unit."""
+    """Return times for Matplotlib: days since the epoch, or in the input's unit."""
     places: NDArray[np.float64] = micros / _per_unit(kind)
     return places
 

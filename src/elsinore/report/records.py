@@ -12,7 +12,7 @@ from elsinore.trends import TrendStatistics
 
 
 def records_table(statistics: Sequence[OperatorStatistics], kind: TimeKind) -> pa.Table:
-    """Return a row per burst: its pass, sharing set, time, events, and what was decided.
+    """Return a row per burst: its pass, sharing set, time, events, and the decision.
 
     >>> records_table([], TimeKind(form="integer", unit="s")).column_names[:4]
     ['pass', 'pattern', 'queries', 'time']
