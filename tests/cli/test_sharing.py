@@ -1,4 +1,4 @@
-"""What the commands tell of sharing: `run --stats`, `explain` over a sample, and `report`."""
+"""Sharing in the output of commands: `run --stats`, `explain` over a sample, and `report`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[pa.Table, dict[str, Any]]]:
-    """Let runs tell made-up statistics; return what they were asked for."""
+    """Make runs return made-up statistics; return the arguments of the runs."""
     calls: list[tuple[pa.Table, dict[str, Any]]] = []
 
     def run(workload: Workload, data: pa.Table, **options: Any) -> Results[pa.Table]:

@@ -1,4 +1,4 @@
-"""Passes over rows tell the same in ranges as all at once."""
+"""Passes over rows have the same result in ranges as all at once."""
 
 from __future__ import annotations
 

@@ -534,7 +534,7 @@ def source_of(
             delimiter=delimiter,
             nulls=nulls or (),
             texts=texts or (),
-            tell=warn,
+            report=warn,
             reject=reject,
             type_from=default_source if type_from is None else TypeFrom(type_from.value),
         )

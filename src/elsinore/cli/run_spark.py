@@ -60,7 +60,7 @@ class Answer:
     place: Path | None
     fetched: pa.Table
 
-    def tell(self, job: Job) -> None:
+    def print_outcome(self, job: Job) -> None:
         """Print the first rows, or where the result was written."""
         if self.place is not None:
             typer.echo(f"{self.query}: {count(self.rows, 'row')} written to {self.place}")
@@ -113,7 +113,7 @@ def run_spark(job: Job, master: str) -> int:
     if rejected:
         say(f"{count(rejected, 'event')} cannot be used; written to {job.rejects}")
     for answer in outcome.answers:
-        answer.tell(job)
+        answer.print_outcome(job)
     if job.stats:
         _print_statistics(outcome.statistics, seconds)
     return sum(answer.rows for answer in outcome.answers)

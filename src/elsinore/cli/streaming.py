@@ -78,7 +78,7 @@ class StreamJob:
             start=self.start,
             rejects=self.rejects is not None,
             kafka_options=self.kafka_options,
-            tell=say,
+            report=say,
         )
 
     def keep_schema(self, place: Place) -> None:

@@ -96,13 +96,13 @@ def place_of(
     order: FileOrder = "modified",
     rejects: bool = False,
     kafka_options: Sequence[str] | Mapping[str, str] = (),
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Place:
     """Return the source that a text names: kafka:TOPIC@HOST:PORT, or a folder.
 
     schema: the columns of the events, as Arrow's schema or as `read_schema` takes them; of Avro,
     its own schema or that schema's file. If it is absent, that of JSON messages is inferred from
-    the last ones of the topic, and that of files is the first file's. tell: receives what was
+    the last ones of the topic, and that of files is the first file's. report: receives what was
     inferred. The others are those of the sources.
 
     Raises InputError for an address or a schema that cannot be read, a topic that cannot be reached
@@ -118,8 +118,8 @@ def place_of(
     sample = sample_messages(address)
     if messages == "json":
         if schema is None:
-            inferred = infer_json_schema(sample, f"'{address}'", tell)
-            tell(f"The columns of '{address}' were inferred: {print_schema(inferred)}")
+            inferred = infer_json_schema(sample, f"'{address}'", report)
+            report(f"The columns of '{address}' were inferred: {print_schema(inferred)}")
             records = JsonRecords(inferred)
         else:
             records = JsonRecords(read_schema(schema) if isinstance(schema, str) else schema)

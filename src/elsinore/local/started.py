@@ -164,7 +164,7 @@ def planned_local(
     """
     if isinstance(source, str | Path):
         rejects = options.request.rejects
-        source = place_of(str(source), schema=schema, rejects=rejects, tell=LOG.info, **kafka)
+        source = place_of(str(source), schema=schema, rejects=rejects, report=LOG.info, **kafka)
     if not hasattr(source, "open"):
         raise InputError(
             'stream(engine="local") reads a folder or kafka:TOPIC@HOST:PORT, not '

@@ -71,20 +71,20 @@ def computed(operator: Operator, left: object, right: object) -> Moment | Span |
     """
     fine = any(isinstance(side, Moment | Span) and side.fine for side in (left, right))
     match operator, left, right:
-        case Operator.SUB, Moment(one), Moment(other):
-            return Span(one - other, fine)
+        case Operator.SUB, Moment(first), Moment(second):
+            return Span(first - second, fine)
         case Operator.ADD, Moment(time), Span(length):
             return Moment(time + length, fine)
         case Operator.ADD, Span(length), Moment(time):
             return Moment(time + length, fine)
         case Operator.SUB, Moment(time), Span(length):
             return Moment(time - length, fine)
-        case Operator.ADD, Span(one), Span(other):
-            return Span(one + other, fine)
-        case Operator.SUB, Span(one), Span(other):
-            return Span(one - other, fine)
-        case Operator.DIV, Span(one), Span(other):
-            return float(_ticks(one, fine)) / float(_ticks(other, fine)) if other else None
+        case Operator.ADD, Span(first), Span(second):
+            return Span(first + second, fine)
+        case Operator.SUB, Span(first), Span(second):
+            return Span(first - second, fine)
+        case Operator.DIV, Span(first), Span(second):
+            return float(_ticks(first, fine)) / float(_ticks(second, fine)) if second else None
         case (Operator.MUL, Span() as length, int() | float() as number) | (
             Operator.MUL,
             int() | float() as number,

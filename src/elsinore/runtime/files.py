@@ -150,7 +150,7 @@ def as_text(source: Source, names: Iterable[str]) -> Source:
         reading=replace(
             reading,
             texts=(*reading.texts, *names),
-            tell=_ignore,
+            report=_ignore,
             reject=None if reading.reject is None else _ignore,
         ),
     )

@@ -71,7 +71,7 @@ class TypeFrom(StrEnum):
 class Reading:
     """How text is read: the delimiter of CSV, and which cells are null.
 
-    `texts` are columns of CSV that are read as text; `tell` is called with warnings about guessed
+    `texts` are columns of CSV that are read as text; `report` is called with warnings about guessed
     types. `reject` is called with the reason for each row of CSV with a wrong number of cells;
     without it, such a row is an error.
     """
@@ -79,7 +79,7 @@ class Reading:
     delimiter: str | None = None
     nulls: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-    tell: Callable[[str], None] = warn_about_reading
+    report: Callable[[str], None] = warn_about_reading
     reject: Callable[[str], None] | None = None
 
 
@@ -120,7 +120,7 @@ def find_source(
     delimiter: str | None = None,
     nulls: Sequence[str] = (),
     texts: Sequence[str] = (),
-    tell: Callable[[str], None] = warn_about_reading,
+    report: Callable[[str], None] = warn_about_reading,
     reject: Callable[[str], None] | None = None,
     type_from: TypeFrom | None = None,
 ) -> Source:
@@ -135,7 +135,7 @@ def find_source(
         ...
     elsinore.errors.InputError: 's3://bucket/trips.csv' is a URL, and events are read ...
     """
-    reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), tell, reject)
+    reading = Reading(_delimiter(delimiter), tuple(nulls), tuple(texts), report, reject)
     named = [path for name in names for path in _expanded(str(name))]
     data_files: list[DataFile] = []
     known: dict[Path, Path] = {}

@@ -102,7 +102,7 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
             )
     if has_zeros:
         for sentence in lost_zeros(table, lambda names: read(names, names)):
-            reading.tell(sentence)
+            reading.report(sentence)
     for reason in rejected:
         assert reading.reject is not None  # rows are only left out on request
         reading.reject(reason)

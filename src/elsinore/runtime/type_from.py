@@ -56,7 +56,7 @@ def with_type(table: pa.Table, name: str) -> pa.Table:
 
 
 def type_of(source: Source, path: Path) -> str | None:
-    """Return the type of a file's events, or None if the source does not tell it."""
+    """Return the type of a file's events, or None if the source does not define it."""
     how = source.type_from
     if how is TypeFrom.AUTO:
         if source.format == "zeek" and (name := _zeek_path(path)) is not None:

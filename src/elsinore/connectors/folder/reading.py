@@ -171,7 +171,7 @@ class FolderReader:
 
     def _read_csv(self, path: Path, texts: list[str]) -> pa.Table:
         # The schema says which columns are numbers: no warning about their zeros.
-        options = replace(self.reading, texts=tuple(texts), tell=_ignore)
+        options = replace(self.reading, texts=tuple(texts), report=_ignore)
         return READERS["csv"](path, options)
 
     def _with_folder_columns(self, table: pa.Table, split: FileSplit) -> pa.Table:

@@ -68,7 +68,9 @@ class FolderSource:
             raise InputError(f"Unknown order of files '{order}': modified or name.{hint}")
         self._folder = Path(folder).absolute()
         self._order = order
-        self._reading = replace(Reading() if reading is None else reading, tell=warn_about_reading)
+        self._reading = replace(
+            Reading() if reading is None else reading, report=warn_about_reading
+        )
         self._warn = warn
         self._settle = settle
         self._warned: set[str] = set()
@@ -79,7 +81,7 @@ class FolderSource:
         self._schema = schema if schema is not None else self._first_schema()
         self._reader = FolderReader(
             schema=self._schema,
-            reading=replace(self._reading, tell=warn_about_reading),  # which can be pickled
+            reading=replace(self._reading, report=warn_about_reading),  # which can be pickled
             rejects=rejects,
         )
 

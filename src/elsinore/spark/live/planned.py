@@ -36,7 +36,7 @@ def planned_stream(
     """
     if isinstance(source, str | Path):
         source = place_of(
-            str(source), schema=schema, rejects=options.request.rejects, tell=LOG.info, **kafka
+            str(source), schema=schema, rejects=options.request.rejects, report=LOG.info, **kafka
         )
     if isinstance(source, DataFrame):
         _check_frame(source, options, early, end_on_idle)

@@ -9,7 +9,7 @@ offset, everything else that a micro-batch depends on, so that a replay has the 
     end      whether the stream ends here
     early    how many times values of open windows have been asked for
     expected   the partitions that the watermark waits for
-    watermark  in ticks, after the micro-batch before: tasks tell late events by it
+    watermark  in ticks, after the micro-batch before: by which tasks detect late events
 """
 
 from __future__ import annotations
