@@ -61,7 +61,6 @@ def copy_row(
     to: cython.Py_ssize_t,
 ) -> cython.void:
     """Copy a row of a block."""
-    cell: cython.Py_ssize_t
     column: cython.Py_ssize_t
     if program.blocks[block].is_checked:
         for column in range(store.row_doubles.shape[0]):
@@ -72,12 +71,53 @@ def copy_row(
     store.row_anchors[to] = store.row_anchors[row]
     store.row_ordered[to] = store.row_ordered[row]
     store.row_taken[to] = store.row_taken[row]
-    for cell in range(program.blocks[block].sums * program.blocks[block].width):
+    copy_sums(program, store, block, row, to)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def copy_sums(
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Copy the sums and extremes of a row of a block."""
+    cell: cython.Py_ssize_t
+    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
+    for cell in range(cells):
         store.row_cells[to, cell] = store.row_cells[row, cell]
-        if store.has_powers:
+    if store.has_powers:
+        for cell in range(cells):
             store.row_powers[to, cell] = store.row_powers[row, cell]
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.row_extremes[to, cell] = store.row_extremes[row, cell]
+
+
+def add_rows(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    other: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Let a row have the sums and extremes of a row and another one; other below 0: of one only."""
+    cell: cython.Py_ssize_t
+    if other < 0 or store.slots[slot].scaled or program.blocks[block].extremes > 0:
+        copy_sums(program, store, block, row, to)
+        if other >= 0:
+            add_to_row(program, store, slot, block, other, to)
+        return
+    for cell in range(program.blocks[block].sums * program.blocks[block].width):
+        store.row_cells[to, cell] = store.row_cells[row, cell] + store.row_cells[other, cell]
+    if store.has_powers:
+        for cell in range(program.blocks[block].sums * program.blocks[block].width):
+            store.row_powers[to, cell] = 0.0
 
 
 def clear_row(
@@ -85,9 +125,11 @@ def clear_row(
 ) -> cython.void:
     """Let a row of a block have no trends."""
     cell: cython.Py_ssize_t
-    for cell in range(program.blocks[block].sums * program.blocks[block].width):
+    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
+    for cell in range(cells):
         store.row_cells[row, cell] = 0.0
-        if store.has_powers:
+    if store.has_powers:
+        for cell in range(cells):
             store.row_powers[row, cell] = 0.0
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.row_extremes[row, cell] = FOREVER

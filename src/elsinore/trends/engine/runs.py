@@ -15,9 +15,8 @@ from elsinore.trends.engine.tables import NEVER as _NEVER
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.memory import (
         add_row,
-        add_to_row,
+        add_rows,
         allocate,
-        copy_row,
         free_rows,
         level_of,
     )
@@ -26,9 +25,8 @@ if cython.compiled:
 else:
     from elsinore.trends.engine.memory import (
         add_row,
-        add_to_row,
+        add_rows,
         allocate,
-        copy_row,
         free_rows,
         level_of,
     )
@@ -55,11 +53,12 @@ def sort_leaf(
     to: cython.Py_ssize_t = allocate(store, slot, level)
     first: cython.Py_ssize_t = to + rows_of_run(program, block, count) - count
     newest: cython.longlong = NEVER
+    before: cython.Py_ssize_t = -1
     for row in range(count):
-        copy_row(program, store, block, store.sorted_rows[row], first + row)
-        newest = max(newest, store.row_moments[first + row])
-        if row > 0 and program.blocks[block].is_rising:
-            add_to_row(program, store, slot, block, first + row - 1, first + row)
+        newest = max(newest, store.row_moments[store.sorted_rows[row]])
+        put_row(program, store, slot, block, store.sorted_rows[row], before, first + row)
+        if program.blocks[block].is_rising:
+            before = first + row
     if not program.blocks[block].is_rising:
         sum_up_tree(program, store, slot, block, to, count)
     store.leaves[slot, rows].count = 0
@@ -134,16 +133,17 @@ def merge(
         right += rights
         first += lefts + rights
     for row in range(first, first + lefts + rights):
+        other: cython.Py_ssize_t = -1
         if j == rights or (i < lefts and store.row_orders[left + i] <= store.row_orders[right + j]):
-            copy_row(program, store, block, left + i, row)
-            i += 1
             if j > 0 and not is_tree:
-                add_to_row(program, store, slot, block, right + j - 1, row)
+                other = right + j - 1
+            put_row(program, store, slot, block, left + i, other, row)
+            i += 1
         else:
-            copy_row(program, store, block, right + j, row)
-            j += 1
             if i > 0 and not is_tree:
-                add_to_row(program, store, slot, block, left + i - 1, row)
+                other = left + i - 1
+            put_row(program, store, slot, block, right + j, other, row)
+            j += 1
     if is_tree:
         sum_up_tree(program, store, slot, block, to, lefts + rights)
 
@@ -162,9 +162,27 @@ def sum_up_tree(
     """Fill the sums of a tree, the rows of its events being there."""
     row: cython.Py_ssize_t = count - 1
     while row > 0:
-        copy_row(program, store, block, begin + 2 * row, begin + row)
-        add_to_row(program, store, slot, block, begin + 2 * row + 1, begin + row)
+        put_row(program, store, slot, block, begin + 2 * row, begin + 2 * row + 1, begin + row)
         row -= 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def put_row(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    other: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Put a row into a run, with the sums of another one added; other below 0: without."""
+    store.row_orders[to] = store.row_orders[row]
+    store.row_ordered[to] = 1
+    add_rows(program, store, slot, block, row, other, to)
 
 
 def read_tree(

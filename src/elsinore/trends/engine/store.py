@@ -34,7 +34,7 @@ else:
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
-FORMS = 64  # of earlier bursts that lanes can be behind with
+FORMS = 128  # of earlier bursts that lanes can be behind with
 LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
 NO_MOMENT = -1
