@@ -18,6 +18,7 @@ from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
+from elsinore.trends import SharingStatistics
 from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
 from support.trends import SCHEMA
 from support.units import UnitInput, unit_inputs
@@ -58,6 +59,11 @@ def run(unit: UnitInput, sharing: Sharing, pieces: int = 1) -> tuple[Results, Tr
             operator = load_operator(unit.unit, operator.save())
     totals.append(operator.close())
     return {name: table.to_pylist() for name, table in unit.results(totals).items()}, operator
+
+
+def repeated(operator: TrendsOperator) -> list[SharingStatistics]:
+    """Return what became of the sets of Kleene sub-patterns."""
+    return [one for one in operator.statistics.sharing if "+" in one.name]
 
 
 def assert_alike(one: Results, other: Results) -> None:
@@ -128,7 +134,7 @@ def test_queries_with_not_share_long_bursts_with_those_without(
     assert sum(map(bool, expected.values())) >= 5
     found, operator = run(unit, sharing, pieces)
     assert_alike(found, expected)
-    (shared,) = operator.statistics.sharing
+    (shared,) = repeated(operator)
     assert shared.queries == tuple(f"q{n}" for n in range(len(GUARDED)))
     assert shared.shared_graphlets > 0
 
@@ -230,7 +236,7 @@ def test_the_snapshots_of_tables_4_and_5_come_out() -> None:
     assert [found[name][0]["count(*)"] for name in ("q0", "q1")] == [30.0, 15.0]
     found, _ = run(given(text, "AACBBBBAACCCB"), Sharing.ALWAYS)
     assert [found[name][0]["count(*)"] for name in ("q0", "q1")] == [30.0 + 34.0, 15.0 + 19.0]
-    (shared,) = operator.statistics.sharing
+    (shared,) = repeated(operator)
     assert shared.name == "B+"
     assert shared.queries == ("q0", "q1")
     assert (shared.bursts, shared.graphlets, shared.shared_graphlets) == (1, 1, 1)
@@ -248,12 +254,12 @@ def test_long_bursts_are_shared_and_short_ones_are_not() -> None:
     long = given(text, ("A" + "B" * 100 + "C") * 12)
     short = given(text, "ABC" * 400)
     _, operator = run(long, Sharing.DYNAMIC)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert counted.decisions == counted.bursts == 12
     assert counted.shared_graphlets == 12  # the first one once it had turned out to be long
     assert counted.decision_seconds > 0
     _, operator = run(short, Sharing.DYNAMIC)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert counted.bursts == 400
     assert counted.shared_graphlets == 0
     assert counted.graphlets == 20 * 400
@@ -283,7 +289,7 @@ def test_bursts_are_counted_in_every_mode(sharing: Sharing) -> None:
     """
     #          0123456789|0123456789|012
     _, operator = run(given(text, "ABBZBCBBAB" + "BBBBBBBBBB" + "BCB"), sharing)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert [record.events for record in counted.records] == [3, 2, 1, 10, 1, 1]
     assert counted.bursts == 6
     assert (counted.decisions == 0) == (sharing is Sharing.NEVER)
@@ -296,7 +302,7 @@ def test_bursts_are_counted_where_neighbours_are_compared(sharing: Sharing) -> N
         for n, t in enumerate("AC")
     )
     _, operator = run(given(text, "ABBCBZB"), sharing)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert counted.name == "B+ [i].v >= [i-1].v"
     assert [record.events for record in counted.records] == [2, 2]
 
@@ -322,7 +328,7 @@ def test_the_same_holds_for_drawn_bursts(seed: int) -> None:
         QUERY b RETURN COUNT(*), COUNT(B) PATTERN B+ WITHIN 50 seconds;
     """
     _, operator = run(given(text, types), Sharing.DYNAMIC)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert len(counted.records) > 10
     assert all(record.benefit > 0 for record in counted.records if record.shared)
 
@@ -335,7 +341,7 @@ def test_graphlets_merge_when_bursts_grow_and_split_when_they_shrink() -> None:
     phase = "ABC" * (512)
     unit = given(text, phase + ("A" + "B" * 200 + "C") * 40 + phase)
     found, operator = run(unit, Sharing.DYNAMIC)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert counted.merges > 0
     assert counted.splits > 0
     assert_alike(found, run(unit, Sharing.NEVER)[0])
@@ -354,7 +360,7 @@ def test_a_burst_is_decided_once(types: str, where: str, pieces: int) -> None:
         for n in range(20)
     )
     _, operator = run(given(text, types), Sharing.DYNAMIC, pieces)
-    (counted,) = operator.statistics.sharing
+    (counted,) = repeated(operator)
     assert counted.decisions == counted.bursts > 0
     if pieces == 1:
         assert len(counted.records) == counted.bursts
@@ -374,7 +380,7 @@ def test_an_event_is_a_snapshot_where_predicates_differ_and_only_there() -> None
         snapshots = sum(value >= 2 for value in values[3:])
         unit = given(text, "ACD" + "B" * 30, values)
         found, operator = run(unit, Sharing.ALWAYS)
-        (shared,) = operator.statistics.sharing
+        (shared,) = repeated(operator)
         assert shared.queries == ("q0", "q1", "q2", "q3", "q4")
         assert (shared.event_snapshots, shared.most_propagated) == (snapshots, 1 + snapshots)
         assert_alike(found, run(unit, Sharing.NEVER)[0])
@@ -391,7 +397,7 @@ def test_a_snapshot_at_an_event_has_the_value_of_each_query() -> None:
     found, operator = run(unit, Sharing.ALWAYS)
     assert found["q0"][0]["count(*)"] == 2.0 * (1 + 2 + 4 + 8)
     assert found["q1"][0]["count(*)"] == 1.0 * (1 + 2 + 0 + 4)
-    (shared,) = operator.statistics.sharing
+    (shared,) = repeated(operator)
     assert (shared.graphlet_snapshots, shared.event_snapshots) == (1, 1)
 
 
@@ -404,6 +410,9 @@ LOOPS = (
     "B b+",
     "(SEQ(A x, B b+))+",
     "SEQ(A x, B b*, B y)",
+    "SEQ(C x, E e, F f, B b+)",
+    "SEQ(A x, (SEQ(E e, B b+))+)",
+    "SEQ(D x, B b, E e, F f)",
 )
 DRAWN = int(os.environ.get("ELSINORE_EXAMPLES", "20")) // 4
 
@@ -423,7 +432,10 @@ def test_queries_whose_predicates_differ_share_and_find_what_they_do_alone(seed:
             f"{'WHERE' if where else ''} {where} {window};"
         )
     lengths = (0, 1, 3, 20, 60, 150)
-    types = "".join(draw.choice("ACDEFNZ") + "B" * draw.choice(lengths) for _ in range(8))
+    types = "".join(
+        draw.choice("ACDEFNZ") * draw.choice((1, 1, 4)) + "B" * draw.choice(lengths)
+        for _ in range(8)
+    )
     values, level, stirred = [], 0.0, draw.choice((0.02, 0.5))
     for _ in types:
         level = float(draw.randint(-2, 5)) if draw.random() < stirred else level
@@ -436,7 +448,7 @@ def test_queries_whose_predicates_differ_share_and_find_what_they_do_alone(seed:
 
 def test_nothing_is_shared_where_it_is_not_wanted() -> None:
     _, operator = run(given(workload(4), "ACBBBE"), Sharing.NEVER)
-    (shared,) = operator.statistics.sharing
+    (shared,) = repeated(operator)
     assert (shared.bursts, shared.shared_graphlets, shared.decisions) == (1, 0, 0)
 
 
@@ -477,7 +489,41 @@ def test_queries_whose_events_mostly_differ_share_as_well() -> None:
     types = ("A" + "B" * 30 + "C") * 15
     unit = given(many + few, types, [float(draw.randint(0, 20)) for _ in types])
     found, operator = run(unit, Sharing.DYNAMIC)
-    (shared,) = operator.statistics.sharing
+    (shared,) = repeated(operator)
     assert {record.shared for record in shared.records[5:]} == {38}
     assert shared.event_snapshots > 0
     assert_alike(found, run(unit, Sharing.NEVER)[0])
+
+
+SUFFIXES = {  # queries that have other first types, and the sub-patterns that they share
+    "SEQ({x} x, (SEQ(G a, B b+))+)": ("B+", "G"),
+    "SEQ({x} x, G a, H c, B b)": ("B", "G", "H"),
+    "SEQ({x} x, B b+, G a, H c)": ("B+", "G", "H"),
+}
+
+
+@pytest.mark.parametrize("pattern", SUFFIXES)
+@pytest.mark.parametrize("window", ["", "WITHIN 90 seconds SLIDE 20 seconds"])
+@pytest.mark.parametrize("sharing", [Sharing.ALWAYS, Sharing.DYNAMIC])
+def test_suffixes_and_what_is_nested_are_shared(
+    pattern: str, window: str, sharing: Sharing
+) -> None:
+    text = "\n".join(
+        f"QUERY q{n} RETURN {RETURNS} PATTERN {pattern.format(x=first)} "
+        f"{'WHERE a.v < 2' * (n % 3 == 0)} {window};"
+        for n, first in enumerate("ACDEFIJKLM")
+    )
+    draw = random.Random(9)
+    types = "".join(
+        draw.choice("ACDEFIJKLM") + draw.choice("GHB") * draw.choice((1, 4, 9)) for _ in range(90)
+    )
+    unit = given(text, types)
+    expected, _ = run(unit, Sharing.NEVER)
+    for pieces in (1, 4):
+        found, operator = run(unit, sharing, pieces)
+        assert_alike(found, expected)
+        sets = {one.name: one for one in operator.statistics.sharing}
+        assert tuple(sorted(sets)) == SUFFIXES[pattern]
+        assert all(len(one.queries) == 10 for one in sets.values())
+        if sharing is Sharing.ALWAYS:
+            assert all(one.shared_graphlets == one.bursts > 5 for one in sets.values())

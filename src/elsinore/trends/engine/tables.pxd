@@ -94,6 +94,7 @@ cdef struct SharingSet:
     int spans_end
     int queries
     int has_sums
+    int is_repeated
     int units
     int units_end
     int most_forms

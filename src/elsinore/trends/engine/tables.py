@@ -109,6 +109,7 @@ SHARING_SET = np.dtype(
         ("spans_end", "i4"),
         ("queries", "i4"),
         ("has_sums", "i4"),
+        ("is_repeated", "i4"),
         ("units", "i4"),
         ("units_end", "i4"),
         ("most_forms", "i4"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,12 +11,11 @@ from elsinore.model.kinds import Strategy
 from elsinore.plan import Sharing
 from elsinore.plan.merged import MergedTemplate, queries_through
 from elsinore.plan.paths import Path
-from elsinore.plan.template import ALL
+from elsinore.plan.template import ALL, START
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.sharing.statistics import in_words
 from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.engine.updates import Updates
 
@@ -73,11 +72,17 @@ def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, 
         return []
     if "sharing sets" not in unit.kept:
         unit.kept["sharing sets"] = [
-            (f"{found.type}+{in_words(found.reads)}", found.queries)
+            (found.pattern, found.queries)
             for found in sharing_sets(Updates(engine))
             if sum(map(len, found.holders)) > 1
+            and (found.is_repeated or any(map(_follows(engine.merged), found.members)))
         ]
     return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["sharing sets"])
+
+
+def _follows(merged: MergedTemplate) -> Callable[[int], bool]:
+    """Return what tells whether a node's events follow others; the first ones are only counted."""
+    return lambda number: any(edge.source != START for edge in merged.nodes[number].edges)
 
 
 def merged_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:

@@ -233,7 +233,7 @@ class GraphBuilder:
             None,
             {
                 vertex: counts.entering(vertex, first if vertex.takes(first) else None)
-                + (counts.totals[vertex] if graphlet.whole else 0)
+                + (counts.totals[vertex] if graphlet.whole and vertex.is_repeated else 0)
                 for vertex in sharing
             },
         )
@@ -251,6 +251,8 @@ class GraphBuilder:
         assert graphlet.opening is not None
         opening = Form.of(graphlet.opening)
         before = graphlet.forms if graphlet.whole else self._forms[number]
+        if not any(vertex.is_repeated for vertex in graphlet.vertices):
+            before = []
         forms = [
             opening
             + Form.total(

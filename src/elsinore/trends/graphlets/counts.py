@@ -47,6 +47,11 @@ class Vertex:
         )
 
     @property
+    def is_repeated(self) -> bool:
+        """Whether its events follow one another."""
+        return any(move.source == self.state for move in self.moves)
+
+    @property
     def comparison(self) -> Reads | None:
         """How its loop compares an event with the one before it, if it does."""
         return next((move.reads for move in self.moves if move.reads != ALL), None)

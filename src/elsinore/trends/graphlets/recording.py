@@ -21,7 +21,6 @@ from elsinore.plan.explain.text import path_in_words
 from elsinore.plan.merged import nodes_of_states
 from elsinore.plan.template import ALL, Reads
 from elsinore.trends.engine.sharing.sets import sharing_sets
-from elsinore.trends.engine.sharing.statistics import in_words
 from elsinore.trends.engine.updates import Updates
 from elsinore.trends.graphlets.build import GraphBuilder, Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
@@ -294,7 +293,7 @@ def _shared_sets(
         members = frozenset(state for state, node in nodes.items() if node in holders)
         queries = dict.fromkeys(query for query, _ in sorted(members))
         names = tuple(unit.templates[query].query.name for query in queries)
-        records = records_of.get((f"{found.type}+{in_words(found.reads)}", names), ())
+        records = records_of.get((found.pattern, names), ())
         sets.append(SharedSet(members, _pieces(unit, members, records, events)))
     return sets
 

@@ -7,6 +7,8 @@ one after the other are one form:
 
     growth = growth_1 * growth_2          weight = weight_1 * growth_2 + weight_2 * growth_1
 
+or, if a burst's events do not follow one another, growth_1 + growth_2 - 1 and weight_1 + weight_2.
+
 A *unit* is a holder with its twins, which are brought up to date together; of a slot's forms, it
 has the first `marks[slot, unit]`. How many forms are kept at most grows with the square root of the
 number of cells: composing them costs what they are, putting them in everywhere what the cells are.
@@ -178,8 +180,13 @@ def compose(
         for cohort in range(begin, end):
             growth: cython.double = store.form_growths[slot, form, cohort]
             later: cython.double = store.composed[form + 1, cohort]
-            scale: cython.double = DOWN if growth * later >= GREAT else 1.0
-            store.composed[form, cohort] = growth * later * scale
+            composed: cython.double = growth * later
+            if not program.sets[number].is_repeated:
+                composed = growth + later - 1.0
+                growth = 1.0
+                later = 1.0
+            scale: cython.double = DOWN if composed >= GREAT else 1.0
+            store.composed[form, cohort] = composed * scale
             store.composed_powers[form, cohort] = store.composed_powers[form + 1, cohort]
             store.composed_powers[form, cohort] += scale != 1.0
             for place in range(program.sets[number].addends, program.sets[number].addends_end):

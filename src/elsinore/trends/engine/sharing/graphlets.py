@@ -7,6 +7,9 @@ events' addends do: with n simultaneous events whose addends are v_1, ..., v_n
 
     growth' = growth * (1 + n)          weight' = weight * (1 + n) + (v_1 + ...) * growth
 
+If the events do not follow one another, each adds x: growth' = growth + n, weight' = weight + v_1 +
+...
+
 An event that some queries take and others do not is a snapshot of its own (Definition 9): its count
 is another multiple of x for each cohort. So creating one costs nothing, and an event costs
 O(cohorts that take it), side by side, whatever the number of queries and open windows.
@@ -204,8 +207,8 @@ def fold_row(
 ) -> cython.bint:
     """Store events `begin` to before `end`, each of a timestamp of its own.
 
-    Each doubles growths and weights, so that the addends of n events are added 2**(n - 1) times.
-    Return whether a sum is too great for more events.
+    If they follow one another, each doubles growths and weights, so that the addends of n events
+    are added 2**(n - 1) times. Return whether a sum is too great for more events.
     """
     number: cython.Py_ssize_t = program.sections[section].number
     event: cython.Py_ssize_t
@@ -214,9 +217,15 @@ def fold_row(
     takers: cython.Py_ssize_t
     at: cython.Py_ssize_t
     scale: cython.double = 1.0
+    repeated: cython.double = 0.0
+    more: cython.double = 0.0
     is_great: cython.bint = False
-    for _ in range(begin, end):
-        scale += scale
+    if program.sets[number].is_repeated:
+        repeated = 1.0
+        for _ in range(begin, end):
+            scale += scale
+    else:
+        more = cython.cast(cython.double, end - begin)
     if not program.sections[section].is_whole:
         note_snapshots(store, slot, number, end - begin)
     for takers in range(program.sections[section].takers, program.sections[section].takers_end):
@@ -226,11 +235,11 @@ def fold_row(
             value: cython.double = 0.0
             for event in range(begin, end):
                 value += addend_of(batch, event, program.shared_addends[place])
-            value *= scale / 2.0
+            value *= scale / (1.0 + repeated)
             at = first_weight(program, number, place)
             for cohort in range(first, last):
                 weight: cython.double = store.weights[slot, STORED, at + cohort] * scale
-                weight += store.growths[slot, cohort] * value
+                weight += (1.0 + repeated * (store.growths[slot, cohort] - 1.0)) * value
                 store.weights[slot, STORED, at + cohort] = weight
                 is_great |= fabs(weight) > GREAT
         for place in range(program.sets[number].ranks, program.sets[number].ranks_end):
@@ -243,7 +252,7 @@ def fold_row(
                     store.leasts[slot, STORED, at + cohort], least
                 )
         for cohort in range(first, last):
-            growth: cython.double = store.growths[slot, cohort] * scale
+            growth: cython.double = store.growths[slot, cohort] * scale + more
             store.growths[slot, cohort] = growth
             is_great |= growth > GREAT
     return is_great
@@ -294,12 +303,14 @@ def fold(
     cohort: cython.Py_ssize_t
     at: cython.Py_ssize_t
     is_great: cython.bint = False
+    repeated: cython.double = program.sets[number].is_repeated
     for place in range(program.sets[number].addends, program.sets[number].addends_end):
         at = first_weight(program, number, place)
         for cohort in range(begin, end):
+            before: cython.double = 1.0 + repeated * (store.growths[slot, cohort] - 1.0)
             weight: cython.double = store.weights[slot, STORED, at + cohort]
-            weight += weight * store.arriving[slot, cohort]
-            weight += store.weights[slot, ARRIVING, at + cohort] * store.growths[slot, cohort]
+            weight += weight * store.arriving[slot, cohort] * repeated
+            weight += store.weights[slot, ARRIVING, at + cohort] * before
             store.weights[slot, STORED, at + cohort] = weight
             store.weights[slot, ARRIVING, at + cohort] = 0.0
             is_great |= fabs(weight) > GREAT
@@ -312,7 +323,7 @@ def fold(
             store.leasts[slot, ARRIVING, at + cohort] = FOREVER
     for cohort in range(begin, end):
         growth: cython.double = store.growths[slot, cohort]
-        growth += growth * store.arriving[slot, cohort]
+        growth += (1.0 + repeated * (growth - 1.0)) * store.arriving[slot, cohort]
         store.growths[slot, cohort] = growth
         store.arriving[slot, cohort] = 0.0
         is_great |= growth > GREAT

@@ -99,6 +99,7 @@ class SharingTables:
                 len(rows["spans"]),
                 len(sharing_set.queries),
                 int(sharing_set.has_sums),
+                int(sharing_set.is_repeated),
                 units,
                 len(rows["units"]),
                 most_forms,

@@ -1,12 +1,13 @@
-"""Which queries may share which Kleene sub-pattern E+ (HAMLET, Definitions 4 and 5).
+"""Which queries may share which sub-pattern: E+ (HAMLET, Definitions 4 and 5), or E.
 
-A state with a loop of E events is a *holder* if a run of E events does the same to each of its
-lanes: they change neither its other predecessors nor states that read it. Its trend counts after
-the run follow from its counts before, and from one number of the run. A *twin* of a holder does not
-loop, but the same events reach it from the same states, so the same is added to it: the accepting
-state beside an accumulator (`elsinore.plan.stored`).
+A state is a *holder* of E events if a run of them does the same to each of its lanes: they change
+neither its other predecessors nor states that read it. Its trend counts after the run follow from
+its counts before, and from one number of the run. If it loops, as in E+, each event doubles what
+there was; else, as for A in `(SEQ(A, B+))+` or for each type of a suffix, it adds the same again.
+A *twin* of a looping holder does not loop, but the same events reach it from the same states, so
+the same is added to it: the accepting state beside an accumulator (`elsinore.plan.stored`).
 
-Holders whose loops have equal local predicates are a *cohort*: they take the same events.
+Holders that have equal local predicates on E are a *cohort*: they take the same events.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from elsinore.model.window import overlap_of
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.merged import Edge, MergedTemplate, Node, queries_through
 from elsinore.plan.template import ALL, START, Reads
+from elsinore.trends.engine.sharing.words import in_words
 from elsinore.trends.engine.updates import Update, Updates
 
 Predicates = tuple[frozenset[Expression], frozenset[Expression]]  # that hold, that do not
@@ -29,7 +31,7 @@ MANY_CELLS = 16  # of the windows of one query, from which on sharing among them
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingSet:
-    """States with a loop of events of one type, and the queries whose trends pass through them.
+    """States that events of one type enter, and the queries whose trends pass through them.
 
     `holders` and `twins` are cohorts of nodes; there are none if no burst has a closed form, such
     as where the events' predecessors are read row by row (`reads`). `members` are these nodes with
@@ -38,6 +40,7 @@ class SharingSet:
 
     type: str
     reads: Reads
+    is_repeated: bool  # whether all states loop, or none
     holders: tuple[tuple[int, ...], ...]
     twins: dict[int, tuple[int, ...]]  # of each holder
     members: dict[int, int]
@@ -49,17 +52,22 @@ class SharingSet:
         """Whether bursts have a closed form."""
         return bool(self.holders)
 
+    @property
+    def pattern(self) -> str:
+        """The sub-pattern that the queries share."""
+        return f"{self.type}{'+' if self.is_repeated else ''}{in_words(self.reads)}"
+
 
 def sharing_sets(updates: Updates) -> list[SharingSet]:
     """Return the sets of a unit in which at least two lanes can share bursts."""
     merged = updates.merged
     passing = queries_through(merged)
     sets = []
-    for type_name, reads, nodes in _looping(merged):
+    for type_name, reads, is_repeated, nodes in _entered(merged):
         cohorts: dict[Predicates, list[int]] = {}
         twins: dict[int, tuple[int, ...]] = {}
         if reads == ALL:
-            neighbours = _Neighbours(updates, type_name)
+            neighbours = _Neighbours(updates, type_name, is_repeated=is_repeated)
             for node in sorted(nodes, key=updates.lane_order.__getitem__):
                 beside = neighbours.twins(node)
                 if beside is not None:
@@ -72,12 +80,15 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
             for node in (holder, *twins[holder])
         } or dict.fromkeys(nodes, 0)
         queries = tuple(sorted(set().union(*(passing[node] for node in members))))
-        if len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
+        if is_repeated and len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
+            continue
+        if not is_repeated and (len(queries) < 2 or len(twins) < 2):
             continue
         sets.append(
             SharingSet(
                 type=type_name,
                 reads=reads,
+                is_repeated=is_repeated,
                 holders=tuple(tuple(holders) for holders in cohorts.values()),
                 twins=twins,
                 members=members,
@@ -90,15 +101,22 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
     return sets
 
 
-def _looping(merged: MergedTemplate) -> list[tuple[str, Reads, list[int]]]:
-    """Return the nodes with a loop, by the type of its events and how they are compared."""
-    looping: dict[tuple[str, Reads], dict[int, None]] = {}
+def _entered(merged: MergedTemplate) -> list[tuple[str, Reads, bool, list[int]]]:
+    """Return nodes by the type of events that enter them, how these are compared, and loops.
+
+    Those without a loop of events of the type are left out if these are compared.
+    """
+    entered: dict[tuple[str, Reads, bool], dict[int, None]] = {}
     for number, node in enumerate(merged.nodes):
-        if node.strategy is Strategy.ANY and not _is_under_not(node):
-            for edge in node.edges:
-                if edge.source == number and not edge.reads.carries:
-                    looping.setdefault((edge.type, edge.reads), {})[number] = None
-    return [(*key, list(nodes)) for key, nodes in looping.items()]
+        if node.strategy is not Strategy.ANY or _is_under_not(node):
+            continue
+        loops = {edge.type for edge in node.edges if edge.source == number}
+        for edge in node.edges:
+            if edge.source == number and not edge.reads.carries:
+                entered.setdefault((edge.type, edge.reads, True), {})[number] = None
+            elif edge.type not in loops and edge.reads == ALL:
+                entered.setdefault((edge.type, ALL, False), {})[number] = None
+    return [(*key, list(nodes)) for key, nodes in entered.items()]
 
 
 def _is_under_not(node: Node) -> bool:
@@ -120,8 +138,9 @@ def _cells(merged: MergedTemplate, members: dict[int, int]) -> int:
 class _Neighbours:
     """What events of one type do around a state."""
 
-    def __init__(self, updates: Updates, type_name: str) -> None:
+    def __init__(self, updates: Updates, type_name: str, *, is_repeated: bool) -> None:
         self._updates = updates
+        self._loops = int(is_repeated)  # of a holder
         self._nodes = updates.merged.nodes
         self._type = type_name
         self._targets: dict[int, list[int]] = {}
@@ -134,7 +153,10 @@ class _Neighbours:
         """Return the twins of a holder, None for another state."""
         edges = self.edges(node)
         sources = [edge.source for edge in edges]
-        if sources.count(node) != 1 or len({(edge.needs, edge.lacks) for edge in edges}) > 1:
+        if (
+            sources.count(node) != self._loops
+            or len({(edge.needs, edge.lacks) for edge in edges}) > 1
+        ):
             return None
         if any(edge.reads != ALL for edge in edges) or self._is_reset(node):
             return None
@@ -143,7 +165,9 @@ class _Neighbours:
         before = {source for source in sources if source not in {START, node}}
         if any(self.edges(source) or self._is_reset(source) for source in before):
             return None
-        twins = list(dict.fromkeys(t for t in self._targets[node] if t != node))
+        twins = list(dict.fromkeys(t for t in self._targets.get(node, ()) if t != node))
+        if twins and not self._loops:
+            return None
         return twins if all(self._is_twin(twin, node) for twin in twins) else None
 
     def edges(self, node: int) -> list[Edge]:

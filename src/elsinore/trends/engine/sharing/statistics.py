@@ -8,10 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.language.render import render
-from elsinore.model.expression import MIRRORED
 from elsinore.plan import TrendUnit
-from elsinore.plan.template import Cut, Reads
 from elsinore.trends.engine.sharing.optimizer import decide_often
 from elsinore.trends.engine.sharing.sets import SharingSet
 from elsinore.trends.engine.store import Store
@@ -56,7 +53,7 @@ class SharingCounts:
         counts = np.asarray(store.counts)
         return [
             SharingStatistics(
-                name=f"{sharing_set.type}+{in_words(sharing_set.reads)}",
+                name=sharing_set.pattern,
                 queries=tuple(names[query] for query in sharing_set.queries),
                 bursts=int(counts["bursts"][number]),
                 graphlets=int(counts["graphlets"][number]),
@@ -98,21 +95,3 @@ class SharingCounts:
             decide_often(program, store, DECISIONS)
             self._seconds = (time.perf_counter() - begin) / DECISIONS
         return decisions * self._seconds
-
-
-def in_words(reads: Reads) -> str:
-    """Return how an event is compared with the one before it, after a space; "" if it is not."""
-    ranges = [" AND ".join(map(_comparison, cuts)) for cuts in reads.ranges]
-    parts = [" OR ".join(ranges)] if ranges else []
-    parts += map(render, reads.conditions)
-    return f" {' AND '.join(parts)}" if parts else ""
-
-
-def _comparison(cut: Cut) -> str:
-    """Return a cut as a comparison of the later event with the earlier one."""
-    earlier = render(cut.previous)
-    if cut.shift is not None:
-        earlier += f" + {render(cut.shift)}"
-    operator = MIRRORED.get(cut.operator, cut.operator).value
-    text = f"{render(cut.current)} {operator} {earlier}"
-    return text.replace("current.", "[i].").replace("previous.", "[i-1].")
