@@ -153,7 +153,12 @@ class _Part:
         self._bound: dict[str, frozenset[str]] = {}
         self._backward: dict[tuple[int, str, str], bool] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
-        self._between = [predicate for predicate in query.where if not _is_local(predicate)]
+        self._of_gaps = [p for p in query.where if _forbidden_in(query, p)]
+        self._between = [
+            predicate
+            for predicate in query.where
+            if not _is_local(predicate) and not _forbidden_in(query, predicate)
+        ]
 
     def trends(
         self, pattern: Pattern, strategy: Strategy = Strategy.ANY
@@ -256,10 +261,38 @@ class _Part:
             if isinstance(item, pt.Negation):
                 before = _end(assignment[:place], None)
                 after = next((step.event for step in _steps(assignment[place:])), None)
+                around = [*list(_steps(assignment[:place]))[-1:]]
+                around += [*list(_steps(assignment[place:]))[:1]]
                 for match in self._trends_of_negated(item.pattern):
                     if self._later(before, match[0]) and self._later(match[-1], after):
-                        return True
+                        forbidden = item.pattern, match[0]
+                        if len(match) > 1 or self._relates(*forbidden, around):
+                            return True
         return False
+
+    def _relates(self, pattern: Pattern, forbidden: int, around: Sequence[Step]) -> bool:
+        """Return whether an event under NOT fulfils what relates it to the events around its gap.
+
+        A condition on a variable that is not there does not apply; the later event counts first.
+        """
+        if not isinstance(pattern, pt.Event):
+            return True
+        event = self.events[forbidden]
+        for predicate in self._of_gaps:
+            if _forbidden_in(self.query, predicate) != pattern.variable:
+                continue
+            values: dict[Attribute, Any] = {}
+            for read in ex.attributes(predicate):
+                named = variables_named(self.query.pattern, read.variable)
+                if pattern.variable in named:
+                    values[read] = event.value(read.name)
+                for step in around:
+                    if step.variable in named:
+                        values[read] = self.events[step.event].value(read.name)
+            applies = len(values) == len(set(ex.attributes(predicate)))
+            if applies and not is_true(predicate, values.__getitem__):
+                return False
+        return True
 
     def _trends_of_negated(self, pattern: Pattern) -> dict[tuple[int, ...], list[Assignment]]:
         if id(pattern) not in self._negative:
@@ -469,13 +502,14 @@ def _wholes(pattern: Pattern) -> list[Pattern]:
 def _refuse_predicates_across(query: Query) -> None:
     """Refuse predicates on events of two patterns: no trend holds both, so what they say is open.
 
-    A condition on a negated and on a positive event is one of them: a negative
-    sub-pattern has predicates of its own only.
+    A condition may relate a single event under NOT to others.
     """
     wholes = [
         {event.variable for event in pt.positive_events(whole)} for whole in _wholes(query.pattern)
     ]
     for predicate in query.where:
+        if _forbidden_in(query, predicate):
+            continue
         names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
         for bound in itertools.product(*(variables_named(query.pattern, name) for name in names)):
             if not any(whole.issuperset(bound) for whole in wholes):
@@ -484,6 +518,22 @@ def _refuse_predicates_across(query: Query) -> None:
                     "trend: those under a NOT, or of two patterns joined by AND.",
                     query=query.name,
                 )
+
+
+def _forbidden_in(query: Query, predicate: Expression) -> str | None:
+    """Return the variable under NOT that a predicate relates to others, if it does."""
+    single = {
+        node.pattern.variable
+        for node in pt.walk(query.pattern)
+        if isinstance(node, pt.Negation) and isinstance(node.pattern, pt.Event)
+    }
+    names = [
+        set(variables_named(query.pattern, attribute.variable))
+        for attribute in ex.attributes(predicate)
+    ]
+    forbidden = single.intersection(*([set().union(*names)] if names else [set()]))
+    others = set().union(*names) - forbidden
+    return next(iter(forbidden)) if len(forbidden) == 1 and others else None
 
 
 def _is_local(predicate: Expression) -> bool:

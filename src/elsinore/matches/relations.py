@@ -22,9 +22,8 @@ from elsinore.model.query import Query
 from elsinore.operators.conditions.code import Moment
 from elsinore.plan.between import is_local
 from elsinore.plan.guards import Ways
-from elsinore.plan.predicates import place_of, wholes_of
-
-_REFERENCES = frozenset({Reference.PLAIN, Reference.CURRENT, Reference.FIRST, Reference.LAST})
+from elsinore.plan.predicates import place_of
+from elsinore.plan.related import is_related
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,66 +37,6 @@ class Relation:
     negative: int
     conditions: tuple[int, ...]
     is_late: bool
-
-
-def is_related(query: Query, predicate: Expression) -> bool:
-    """Return whether a condition relates the event of a NOT to other events of the pattern.
-
-    Raises QuerySemanticError if it relates more than a single event under NOT, or in another way
-    than attribute by attribute.
-    """
-    single, nested = _negated(query.pattern)
-    positive = {event.variable for event in pt.positive_events(query.pattern)}
-    names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
-    kinds = {name: set(variables_named(query.pattern, name)) for name in names}
-    for whole in wholes_of(query.pattern):
-        own = {event.variable for event in pt.positive_events(whole)}
-        if all(variables & own for variables in kinds.values()):
-            return False
-    under_not = [name for name, variables in kinds.items() if not variables & positive]
-    reason = None
-    if len(under_not) != 1 or any(v & positive and not v <= positive for v in kinds.values()):
-        reason = (
-            f"{' and '.join(names)} are never in one match: they stand under different NOTs. "
-            "Relate the event of one NOT to events of the match."
-        )
-    elif not kinds[under_not[0]] <= single:
-        reason = (
-            f"'{under_not[0]}' stands under {'a NOT in a NOT' if nested else 'NOT with others'}. "
-            "Only a NOT of a single event can be related to other events."
-        )
-    elif any(
-        attribute.reference not in _REFERENCES
-        or (attribute.variable == under_not[0] and attribute.reference is not Reference.PLAIN)
-        for attribute in ex.attributes(predicate)
-    ) or any(
-        isinstance(node, ex.Like) or (isinstance(node, ex.Call) and node.name not in ex.SCALARS)
-        for node in ex.walk(predicate)
-    ):
-        reason = (
-            f"'{under_not[0]}' stands under NOT: compare its attributes with those of single "
-            "events, such as a.x, b[1].x or b[b.LEN].x."
-        )
-    if reason is not None:
-        raise QuerySemanticError(reason, span=place_of(predicate), query=query.name)
-    return True
-
-
-def _negated(pattern: pt.Pattern) -> tuple[set[str], bool]:
-    """Return the variables that stand alone under a NOT, and whether some NOT stands in another."""
-    outer = [node for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
-    inner = {
-        id(node)
-        for negation in outer
-        for node in pt.walk(negation.pattern)
-        if isinstance(node, pt.Negation)
-    }
-    single = {
-        node.pattern.variable
-        for node in outer
-        if isinstance(node.pattern, pt.Event) and id(node) not in inner
-    }
-    return single, bool(inner)
 
 
 class Relations:

@@ -33,6 +33,7 @@ from elsinore.plan.predicates import (
     refuse_unreadable,
     wholes_of,
 )
+from elsinore.plan.related import related_conditions
 from elsinore.plan.strangers import refuse_strangers
 
 COUNT_ONLY = Aggregation((TRENDS,), (), ())
@@ -58,10 +59,13 @@ def guarded_template(query: Query) -> GuardedTemplate:
     Raises QuerySemanticError for predicates that no pair of events of one trend can be read for,
     for AND of more than two patterns, and for an aggregate over a variable of an ambiguous pattern.
     """
-    refuse_unreadable(query)
     placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
+    related = related_conditions(query, placed)
+    apart = {id(condition) for conditions in related.values() for condition in conditions}
+    near = [predicate for predicate in query.where if id(predicate) not in apart]
+    refuse_unreadable(query, near)
     local = local_predicates(query)
-    between = [predicate for predicate in query.where if not is_local(predicate)]
+    between = [predicate for predicate in near if not is_local(predicate)]
     for predicate in between:
         refuse_strangers(query, placed, predicate)
 
@@ -78,7 +82,12 @@ def guarded_template(query: Query) -> GuardedTemplate:
             useful = frozenset(range(nfa.states))  # what can never end a trend may extend a run
         if witness is not None and whole is query.pattern:
             refuse_readings(query, fields, positions.events, witness)
-        negatives = tuple(build(negative, COUNT_ONLY) for negative in positions.negatives)
+        negatives = tuple(
+            replace(build(negative, COUNT_ONLY), related=related.get(negative.variable, ()))
+            if isinstance(negative, pt.Event)
+            else build(negative, COUNT_ONLY)
+            for negative in positions.negatives
+        )
         return _assembled(query, positions, local, read, useful, negatives, fields, witness)
 
     def positive(pattern: pt.Pattern) -> GuardedTemplate:

@@ -75,8 +75,9 @@ class GuardedTemplate:
 
     `conditions` read their attributes from two events, `PREVIOUS` and `CURRENT` of
     `elsinore.plan.between`. `anchors` are variables whose event later ones are compared with.
-    `negatives` are the patterns under NOT, each with `sides` 1 and no aggregates of its own. Under
-    AND there are two sides, and `parts` are the templates of its patterns.
+    `negatives` are the patterns under NOT, each with `sides` 1 and no aggregates of its own. One of
+    a single event may have conditions that relate it to the events around the gap (`related`), by
+    their variables. Under AND there are two sides, and `parts` are the templates of its patterns.
     """
 
     query: Query
@@ -90,6 +91,7 @@ class GuardedTemplate:
     aggregation: Aggregation
     sides: int
     ambiguous: bool  # whether some sequence of events may have two runs
+    related: tuple[Expression, ...] = ()
     warnings: tuple[str, ...] = ()
     parts: tuple[GuardedTemplate, ...] = field(default=(), compare=False, repr=False)
 
@@ -154,7 +156,10 @@ class GuardedTemplate:
     def compared(self) -> frozenset[str]:
         """The attributes that conditions read."""
         attributes = {
-            a.name for c in self.conditions for a in ex.attributes(c) if a.name is not None
+            attribute.name
+            for condition in (*self.conditions, *self.related)
+            for attribute in ex.attributes(condition)
+            if attribute.name is not None
         }
         return frozenset(attributes).union(*(negative.compared for negative in self.negatives))
 

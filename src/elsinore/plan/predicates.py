@@ -7,7 +7,7 @@ condition on two variables of a type, or in two queries, is then one predicate a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from elsinore.automata import contradictory
 from elsinore.errors import QuerySemanticError, Span, UnsupportedError
@@ -93,7 +93,7 @@ def binds(query: Query, predicate: Expression, name: str) -> bool:
     return not read or name in variables_named(query.pattern, read[0].variable)
 
 
-def refuse_unreadable(query: Query) -> None:
+def refuse_unreadable(query: Query, where: Iterable[Expression]) -> None:
     """Refuse predicates between events that are not of the shapes that can be summed up.
 
     Raises UnsupportedError for LIKE in them, QuerySemanticError for another shape, and for events
@@ -104,7 +104,7 @@ def refuse_unreadable(query: Query) -> None:
         frozenset(event.variable for event in pt.positive_events(whole))
         for whole in wholes_of(query.pattern)
     ]
-    for predicate in query.where:
+    for predicate in where:
         if is_local(predicate):
             continue
         for node in ex.walk(predicate):

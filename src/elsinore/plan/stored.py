@@ -45,6 +45,7 @@ from elsinore.plan.template import (
     label,
 )
 
+RELATED = "what NOT forbids is compared with the events around it"
 _CHECKED = Rows(None, is_checked=True)
 _BEGINNING = Field(FieldKind.BEGINNING)
 
@@ -112,6 +113,8 @@ def _refusal(guarded: GuardedTemplate) -> str | None:
     if guarded.ambiguous:
         return "the pattern is ambiguous"
     negatives = guarded.negatives_at_any_depth
+    if any(negative.related for negative in negatives):
+        return RELATED
     if len(guarded.anchors) > 1 or any(negative.anchors for negative in negatives):
         return "events are compared with several that need not precede them directly"
     at_edges = [start.ways for n in negatives for start in n.starts]

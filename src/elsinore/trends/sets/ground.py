@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from elsinore.automata.nfa import closure
 from elsinore.model.evaluate import is_true
+from elsinore.model.expression import attributes
 from elsinore.plan.between import PREVIOUS
 from elsinore.plan.classes import Classes
-from elsinore.plan.guarded import End, GuardedTemplate, Move
+from elsinore.plan.guarded import End, GuardedTemplate, Move, Start
 from elsinore.plan.guards import Ways
 
 BEFORE_ALL = -1  # before the first moment
@@ -88,6 +89,17 @@ class Place(NamedTuple):
     row: int
 
 
+class Gap(NamedTuple):
+    """What lies strictly between two moments: nothing may match there that NOT forbids.
+
+    `around` has the states and rows of the events before and after it, as far as there are any.
+    """
+
+    before: int
+    after: int
+    around: tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """The events of one key in one window.
@@ -106,15 +118,21 @@ class Ground:
 
     `latest[n][m]` is the latest moment in which a match of negative n begins that has ended before
     moment m, or `BEFORE_ALL`; no other match of n need be known, for if any match lies between two
-    events this one does.
+    events this one does. `related[n]` are the events of a negative that is related to the events
+    around a gap; it has no matches by itself.
     """
 
     def __init__(
-        self, automaton: Automaton, stretch: Stretch, latest: Sequence[Sequence[int]]
+        self,
+        automaton: Automaton,
+        stretch: Stretch,
+        latest: Sequence[Sequence[int]],
+        related: Mapping[int, Sequence[Place]],
     ) -> None:
         self.automaton = automaton
         self.stretch = stretch
         self._latest = latest
+        self._related = related
 
     def arrivals(self, moment: int) -> Iterator[Arrival]:
         """Yield the events of a moment that some state may take."""
@@ -123,9 +141,39 @@ class Ground:
             if states:
                 yield Arrival(self, Place(moment, row), states)
 
-    def is_free(self, ways: Ways, before: int, after: int) -> bool:
-        """Return whether in some way no negative match lies strictly between two moments."""
-        return any(all(self._latest[n][after] <= before for n in way) for way in ways)
+    def is_free(self, ways: Ways, gap: Gap) -> bool:
+        """Return whether in some way no negative match lies strictly within a gap."""
+        return any(not any(self._is_forbidden(n, gap) for n in way) for way in ways)
+
+    def _is_forbidden(self, negative: int, gap: Gap) -> bool:
+        if negative not in self._related:
+            return self._latest[negative][gap.after] > gap.before
+        return any(
+            gap.before < place.moment < gap.after and self._relates(negative, gap, place.row)
+            for place in self._related[negative]
+        )
+
+    def _relates(self, negative: int, gap: Gap, forbidden: int) -> bool:
+        """Return whether an event fulfils the conditions that relate it to those around a gap.
+
+        A condition on a variable that the gap does not have does not apply.
+        """
+        states = self.automaton.template.states
+        template = self.automaton.template.negatives[negative]
+        around = [(states[state], row) for state, row in gap.around]
+        around.append((template.states[0], forbidden))
+        rows = {state.type: row for state, row in reversed(around)}
+        rows |= {state.variable: row for state, row in around}
+        values = self.stretch.rows
+        return all(
+            is_true(condition, lambda read: values[read.name or ""][rows[read.variable]])
+            for condition in template.related
+            if all(read.variable in rows for read in attributes(condition))
+        )
+
+    def gap_after(self, run: Run, last: Place, move: Move, place: Place) -> Gap:
+        """Return the gap between a run's last event and the one that a move takes."""
+        return Gap(last.moment, place.moment, ((run.state, last.row), (move.target, place.row)))
 
     def holds(self, condition: int, earlier: int, later: int) -> bool:
         """Return whether a condition holds between the events of two rows."""
@@ -135,15 +183,14 @@ class Ground:
             lambda read: rows[read.name or ""][earlier if read.variable == PREVIOUS else later],
         )
 
-    def sides(self, run: Run, moment: int) -> frozenset[int]:
-        """Return the sides of AND of which a run is a trend if it ends in a moment; none: of none.
+    def sides(self, run: Run, last: Place) -> frozenset[int]:
+        """Return the sides of AND of which a run is a trend if it ends with an event.
 
-        Without AND there is but side 0.
+        Without AND there is side 0 alone.
         """
+        gap = Gap(last.moment, len(self.stretch.moments), ((run.state, last.row),))
         return frozenset(
-            end.side
-            for end in self.automaton.ends[run.state]
-            if self.is_free(end.ways, moment, len(self.stretch.moments))
+            end.side for end in self.automaton.ends[run.state] if self.is_free(end.ways, gap)
         )
 
 
@@ -163,16 +210,21 @@ class Arrival:
             automaton.entered(None, start.target, self.place.row)
             for start in automaton.template.starts
             if start.target in self._states
-            and self._ground.is_free(start.ways, BEFORE_ALL, self.place.moment)
+            and self._ground.is_free(start.ways, self._before(start))
         )
+
+    def _before(self, start: Start) -> Gap:
+        return Gap(BEFORE_ALL, self.place.moment, ((start.target, self.place.row),))
 
     def extended(self, run: Run, last: Place) -> tuple[Run, ...]:
         """Return what a run becomes, whose last event is `last` and strictly earlier."""
         return tuple(
             self._ground.automaton.entered(run, move.target, self.place.row)
             for move in self.moves(run, last)
-            if self._ground.is_free(move.ways, last.moment, self.place.moment)
-            and not self._ground.is_free(move.unless, last.moment, self.place.moment)
+            if self._ground.is_free(
+                move.ways, gap := self._ground.gap_after(run, last, move, self.place)
+            )
+            and not self._ground.is_free(move.unless, gap)
         )
 
     def moves(self, run: Run, last: Place) -> Iterator[Move]:
@@ -194,8 +246,16 @@ class Arrival:
 
 def ground_of(automaton: Automaton, stretch: Stretch) -> Ground:
     """Return a template's ground in a stretch, the matches of its negatives searched first."""
-    latest = [latest_beginnings(ground_of(negative, stretch)) for negative in automaton.negatives]
-    return Ground(automaton, stretch, latest)
+    latest: list[list[int]] = []
+    related: dict[int, list[Place]] = {}
+    for number, negative in enumerate(automaton.negatives):
+        ground = ground_of(negative, stretch)
+        if negative.template.related:
+            moments = range(len(stretch.moments))
+            arrivals = (arrival for moment in moments for arrival in ground.arrivals(moment))
+            related[number] = [arrival.place for arrival in arrivals]
+        latest.append([] if number in related else latest_beginnings(ground))
+    return Ground(automaton, stretch, latest, related)
 
 
 def latest_beginnings(ground: Ground) -> list[int]:
@@ -220,9 +280,9 @@ def latest_beginnings(ground: Ground) -> list[int]:
         earlier += arrivals_so_far
         ended = [
             first
-            for _, begins in arrivals_so_far
+            for place, begins in arrivals_so_far
             for run, first in begins.items()
-            if ground.sides(run, moment)
+            if ground.sides(run, place)
         ]
         latest.append(max([latest[-1], *ended]))
     return latest

@@ -42,9 +42,8 @@ def total(ground: Ground, addends: Addends) -> Sums | None:
     sides: dict[frozenset[int], int] = {}
     whole = addends.nothing()
     for ending in _endings(ground, addends):
-        moment = ending.place.moment
         for runs, sequences in ending.entries.items():
-            accepted = {run: ground.sides(run, moment) for run in runs}
+            accepted = {run: ground.sides(run, ending.place) for run in runs}
             accepting = frozenset[int]().union(*accepted.values())
             if accepting:
                 sides[accepting] = sides.get(accepting, 0) + sequences.count
