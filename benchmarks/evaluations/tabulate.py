@@ -11,7 +11,7 @@ from benchmarks.evaluations.tables import Header, Tables, bit_of
 from elsinore.matches.engine.compiler import MatchCompiler
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import Register, RegisterKind, register_places
-from elsinore.matches.stepping import stepper
+from elsinore.matches.stepping import stepper_over
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Program
@@ -134,12 +134,11 @@ def _put_aggregates(
     for place, register in zip(places, template.registers, strict=True):
         if register.aggregate is None:
             continue
-        made = stepper(register.aggregate, len(register.arguments))
-        rows = [layout.double(name) for name in register.arguments]
+        made, rows = stepper_over(register.aggregate, register.arguments, layout)
         steps[register] = table.put(
             [register.aggregate.width, len(rows), made.address, made.python_address, *rows]
         )
-        for number, value in enumerate((float("nan"), *made.initial)):
+        for number, value in enumerate((register.aggregate.empty, *made.initial)):
             initial += [place + number, len(program.constants)]
             program.constants.append(value)
     table[Header.INIT_AT] = table.put_list(initial)

@@ -7,8 +7,10 @@ each condition, NOT and strategy is checked on the complete assignment, in the w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from elsinore.model import expression as ex
@@ -20,6 +22,12 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.model.time_values import Span, computed
 
+SPREADS: dict[str, Callable[[Any], Any]] = {
+    "VARIANCE": lambda values: float(statistics.variance(values)),
+    "STDDEV": lambda values: float(statistics.variance(values)) ** 0.5,
+    "VAR_POP": lambda values: float(statistics.pvariance(values)),
+    "STDDEV_POP": lambda values: float(statistics.pvariance(values)) ** 0.5,
+}
 State = tuple[pt.Pattern, ...]
 Site = tuple[int, ...]
 LIMIT = 20_000  # assignments of one part; drawn cases with more are given up
@@ -106,6 +114,13 @@ def _windows(
 # --- patterns, by derivatives -------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Remaining:
+    """What is left of PERMUTE: parts in any order, with their sites; NOT in no optional part."""
+
+    parts: tuple[tuple[pt.Pattern, Site], ...]
+
+
 def _empties(pattern: pt.Pattern) -> list[tuple[pt.Pattern, ...]]:
     """Return the ways in which a pattern takes no event: the NOTs of each."""
     match pattern:
@@ -119,6 +134,10 @@ def _empties(pattern: pt.Pattern) -> list[tuple[pt.Pattern, ...]]:
             return [()] if least == 0 or pt.nullable(inner) else []
         case pt.Disjunction(parts):
             return [way for part in parts for way in _empties(part)]
+        case pt.Permutation(parts):
+            return [()] if all(map(_empties, parts)) else []
+        case _Remaining(parts):
+            return [()] if all(_empties(part) for part, _ in parts) else []
         case _:
             raise TypeError(pattern)
 
@@ -135,6 +154,14 @@ def _firsts(
         case pt.Disjunction(parts):
             for number, part in enumerate(parts):
                 yield from _firsts(part, (*site, number))
+        case pt.Permutation(parts):
+            numbered = tuple((part, (*site, number)) for number, part in enumerate(parts))
+            yield from _firsts(_Remaining(numbered), site)
+        case _Remaining(parts):
+            for number, (part, place) in enumerate(parts):
+                others = (_Remaining(parts[:number] + parts[number + 1 :]), site)
+                for event, inner, nots, left in _firsts(part, place):
+                    yield event, inner, nots, (*left, others)
         case pt.Kleene(inner, least, most):
             if most == 0:
                 return
@@ -504,7 +531,7 @@ class _Part:
         counted = {
             id(leaf)
             for node in ex.walk(predicate)
-            if isinstance(node, Call) and node.name == "COUNT"
+            if isinstance(node, Call) and node.name in ex.COUNTS
             for leaf in ex.attributes(node)
             if leaf.reference is Reference.ALL
         }
@@ -643,8 +670,16 @@ class _Part:
         values = [row[0] for row in rows]
         if name == "COUNT":
             return len(values)
+        if name == "COUNT_DISTINCT":
+            return len(set(values))
         if not values:
             return None
+        if name == "MEDIAN":
+            return float(statistics.median(values))
+        if name in {"VARIANCE", "STDDEV"} and len(values) < 2:
+            return None
+        if name in ex.SPREADS:
+            return SPREADS[name](list(map(Fraction, values)))
         if name in {"MIN", "MAX"}:
             return {"MIN": min, "MAX": max}[name](values)
         if isinstance(values[0], Span):

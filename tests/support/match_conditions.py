@@ -147,8 +147,9 @@ def _prefix(drawn: Drawn, scope: Scope) -> str:
     name = scope.kleene(drawn)
     if name is None:
         return _whole(drawn, scope)
-    function = drawn.one((*AGGREGATES, "SPREAD"))
-    before = f"{function}({name}[1..i-1].{drawn.one(NUMBERS)})"
+    function = drawn.one((*AGGREGATES, "SPREAD", "MEDIAN", "VARIANCE", "COUNT(DISTINCT "))
+    call = function if "(" in function else f"{function}("
+    before = f"{call}{name}[1..i-1].{drawn.one(NUMBERS)})"
     return _compared(drawn, f"{name}[i].{drawn.one(NUMBERS)}", before)
 
 
@@ -263,6 +264,11 @@ def columns(drawn: Drawn, scope: Scope) -> list[str]:
             f"COUNT({name}[].v - {name}[].n) AS {name}gaps",
             f"SPREAD({name}[].v) AS {name}spread",
             f"MIDDLE({name}[].n) AS {name}middle",
+            f"LONGEST({name}[].s) AS {name}longest",
+            f"COUNT(DISTINCT {name}[].{drawn.one(('s', 'n', 'v', 't'))}) AS {name}different",
+            f"MEDIAN({name}[].v) AS {name}median",
+            f"STDDEV({name}[].n) + 1 AS {name}spread2",
+            f"VAR_POP({name}[].v) AS {name}variance",
             f"WEIGHTED({name}[].v, {name}[].n) AS {name}weighted",
             f"{name}[1].s AS {name}first",
             f"{name}[{name}.LEN].v - 1 AS {name}last",

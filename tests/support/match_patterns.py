@@ -5,6 +5,8 @@ NOT stands in every position and inside NOT, quantifiers on events and on groups
 
 from __future__ import annotations
 
+import itertools
+
 from elsinore.model import pattern as pt
 from support.drawn import Drawn
 
@@ -51,10 +53,21 @@ class _Patterns:
         if depth >= DEEPEST or self._left <= 1 or choice <= 6:
             return self._quantified(self.event(), 0.5)
         if choice <= 7:
+            if self._left >= 2 and self._is(0.4):
+                return self._permutation()
             branches = tuple(self._branch(depth + 1) for _ in range(2))
             return self._quantified(pt.Disjunction(branches), 0.4)
         group = self.sequence(depth + 1)
         return self._quantified(group, 1.0) if isinstance(group, pt.Sequence) else group
+
+    def _permutation(self) -> pt.Permutation:
+        """Draw events in any order, each with or without a quantifier, one with NOT behind it."""
+        parts = [self._quantified(self.event(), 0.3) for _ in range(min(self._left, 3))]
+        parts += [self.event()] if len(parts) < 2 else []
+        if self._negations > 0 and self._is(0.4):
+            inside = pt.Sequence((self.event(), self.negation(DEEPEST), self.event()))
+            parts[0] = inside
+        return pt.Permutation(tuple(parts))
 
     def repetition(self, depth: int) -> pt.Pattern:
         """Draw rounds of a repeated event with a NOT at one side.
@@ -107,6 +120,9 @@ def word(drawn: Drawn, pattern: pt.Pattern) -> list[str]:
             return [kind for part in parts for kind in word(drawn, part)]
         case pt.Disjunction(parts):
             return word(drawn, drawn.one(parts))
+        case pt.Permutation(parts):
+            order = drawn.one(list(itertools.permutations(parts)))
+            return [kind for part in order for kind in word(drawn, part)]
         case pt.Kleene(inner, least, most):
             rounds = drawn.number(least, least + 2 if most is None else most)
             return [kind for _ in range(rounds) for kind in word(drawn, inner)]

@@ -92,7 +92,20 @@ class Weighted:
         return state[0] / state[1] if state[1] else None
 
 
-USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted}
+class Longest:
+    """The length of the longest text."""
+
+    def init(self):
+        return 0.0
+
+    def step(self, state, text):
+        return max(state, float(len(text)))
+
+    def value(self, state):
+        return state
+
+
+USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted, "LONGEST": Longest}
 
 
 def units_of(
@@ -251,6 +264,10 @@ KLEENE = (
     "b[1].s = 'x' OR b[1].v > 1",
     "b[i].v > b[1].v",
     "SPREAD(b[1..i-1].v) <= 1",
+    "COUNT(DISTINCT b[].s) >= 2",
+    "COUNT(DISTINCT b[1..i-1].n) < 2",
+    "b[i].v >= MEDIAN(b[1..i-1].v)",
+    "STDDEV(b[].n) > 0.5 OR LONGEST(b[].s) > 1",
     "b[i].v >= MIDDLE(b[1..i-1].v)",
     "WEIGHTED(b[].v, b[].n) < 2",
     "b[i].v + MIDDLE(b[].n) > SPREAD(b[].n * 2)",

@@ -8,7 +8,7 @@ position p". This is HAMLET's query template (Section 3.1, after GRETA).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from elsinore.automata.nfa import Nfa, Transition
@@ -17,6 +17,7 @@ from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 
 POSITION_LIMIT = 400  # positions of events, with {n,m} expanded; planning takes n^2 steps
+PERMUTED_LIMIT = 1_100  # the same with PERMUTE, which has 1,024 for 8 events, and few pairs of them
 FOLLOW_LIMIT = 250_000  # pairs of adjacent positions: n^2 for n optional parts
 
 
@@ -96,6 +97,7 @@ class _Positions:
 
     def __init__(self, pattern: pt.Pattern) -> None:
         self._pattern = pattern
+        self._limit = position_limit(pattern)
         self.events: list[pt.Event] = []
         self.follow: set[tuple[int, int]] = set()
 
@@ -118,7 +120,7 @@ class _Positions:
         """Build a part of the pattern."""
         match node:
             case pt.Event():
-                if len(self.events) >= POSITION_LIMIT:
+                if len(self.events) >= self._limit:
                     raise too_large(self._pattern)
                 self.events.append(node)
                 place = frozenset({len(self.events) - 1})
@@ -129,16 +131,21 @@ class _Positions:
                     whole = self._join(whole, self.build(part))
                 return whole
             case pt.Disjunction(parts):
-                built = [self.build(part) for part in parts]
-                return _Part(
-                    any(part.nullable for part in built),
-                    frozenset().union(*(part.first for part in built)),
-                    frozenset().union(*(part.last for part in built)),
-                )
+                return _any_of([self.build(part) for part in parts])
+            case pt.Permutation(parts):
+                return self._permute(parts)
             case pt.Kleene(inner, least, most):
                 return self._repeat(inner, least, most)
             case _:
                 raise ValueError(f"{type(node).__name__} has no positions")
+
+    def _permute(self, parts: Sequence[pt.Pattern]) -> _Part:
+        """Join the parts in all orders; what follows depends on the set of those before alone."""
+        whole = {frozenset[int](): _Part(nullable=True, first=frozenset(), last=frozenset())}
+        for chosen in subsets(len(parts)):
+            ends = [self._join(whole[chosen - {n}], self.build(parts[n])) for n in sorted(chosen)]
+            whole[chosen] = _any_of(ends)
+        return whole[frozenset(range(len(parts)))]
 
     def _repeat(self, inner: pt.Pattern, least: int, most: int | None) -> _Part:
         """Expand a repetition: its obligatory copies, then a loop or nested optional copies.
@@ -161,10 +168,36 @@ class _Positions:
         )
 
 
+def _any_of(parts: Sequence[_Part]) -> _Part:
+    """Return what is known of any one of some parts."""
+    return _Part(
+        any(part.nullable for part in parts),
+        frozenset().union(*(part.first for part in parts)),
+        frozenset().union(*(part.last for part in parts)),
+    )
+
+
+def subsets(size: int) -> Iterator[frozenset[int]]:
+    """Yield the sets of the numbers below `size` but the empty one, smaller sets first.
+
+    >>> [sorted(chosen) for chosen in subsets(2)]
+    [[0], [1], [0, 1]]
+    """
+    for count in range(1, size + 1):
+        yield from map(frozenset, itertools.combinations(range(size), count))
+
+
+def position_limit(pattern: pt.Pattern) -> int:
+    """Return how many places for events a pattern may have: PERMUTE makes more of them."""
+    permutes = any(isinstance(node, pt.Permutation) for node in pt.walk(pattern))
+    return PERMUTED_LIMIT if permutes else POSITION_LIMIT
+
+
 def too_large(pattern: pt.Pattern) -> QuerySemanticError:
     """Return the error for a pattern with too many positions, or pairs of them."""
     return QuerySemanticError(
-        f"The pattern, its {{n,m}} written out, has more than {POSITION_LIMIT} places for events "
-        f"or {FOLLOW_LIMIT} pairs of neighbours. Use smaller counts or fewer optional parts.",
+        "The pattern, its {n,m} and PERMUTE written out, has more than "
+        f"{position_limit(pattern)} places for events or {FOLLOW_LIMIT} pairs of neighbours. Use "
+        "smaller counts or fewer optional parts.",
         span=pattern.span,
     )

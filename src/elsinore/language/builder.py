@@ -33,6 +33,7 @@ from elsinore.model import (
     Literal,
     Negation,
     Pattern,
+    Permutation,
     PythonQuery,
     Query,
     ReturnItem,
@@ -72,6 +73,16 @@ def seq(*parts: PatternTerm | Pattern) -> PatternTerm:
     if not parts:
         raise QuerySemanticError('seq needs at least one pattern, such as seq(event("A")).')
     return PatternTerm(Sequence(tuple(as_pattern(part) for part in parts)))
+
+
+def permute(*parts: PatternTerm | Pattern) -> PatternTerm:
+    """Return the patterns one after another in any order: `PERMUTE(...)`, of 2 to 8.
+
+    >>> from elsinore.language import render
+    >>> render(permute(event("A"), event("B").plus()).node)
+    'PERMUTE(A, B+)'
+    """
+    return PatternTerm(Permutation(tuple(as_pattern(part) for part in parts)))
 
 
 def no(pattern: PatternTerm | Pattern) -> PatternTerm:

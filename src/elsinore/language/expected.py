@@ -19,7 +19,7 @@ ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 REPETITIONS = {"PLUS", "STAR", "QMARK", "_LBRACE"}
 NAMES = {"NAME", "QUOTED"}
 SIGNS = {"_LPAR", "_LSQB", "MINUS", "CASE"}  # that begin a value, too
-PATTERNS = NAMES | {"SEQ", "_LPAR"}
+PATTERNS = NAMES | {"SEQ", "PERMUTE", "_LPAR"}
 
 # all of these; these go along; the word for them
 GROUPS: tuple[tuple[AbstractSet[str], AbstractSet[str], str], ...] = (
@@ -68,6 +68,7 @@ SINGLE = {
     "UNIT": "a unit such as minutes",
     "EVENTS": "EVENTS",
     "SEQ": "SEQ",
+    "PERMUTE": "PERMUTE",
     "DISTINCT": "DISTINCT",
     "_NOT": "NOT",
     "_AND": "AND",
@@ -92,10 +93,7 @@ TURNED = {("EQ", "GT"): ">=", ("EQ", "LT"): "<=", ("GT", "EQ"): ">=", ("LT", "EQ
 FOREIGN = {  # words of SQL and of other pattern languages
     "HAVING": "There is no HAVING: filter the result.",
     "CASE": "CASE is followed by WHEN and a condition: CASE WHEN x = 1 THEN 'one' END.",
-    "DISTINCT": (
-        "Aggregates take no DISTINCT, which only stands after RETURN: COUNT(T) counts an event "
-        "once for each trend it is in."
-    ),
+    "DISTINCT": "DISTINCT stands after RETURN, and in COUNT(DISTINCT b[].x).",
     "FROM": "There is no FROM: a run is given its events.",
     "FOLLOWED": "One event after another is written SEQ(A, B).",
     "FOLLOWEDBY": "One event after another is written SEQ(A, B).",
@@ -118,7 +116,7 @@ COLUMN = "a column such as COUNT(*) or T.speed"
 def describe(expected: Iterable[str]) -> list[str]:
     """Return the user's words for token types, several at once where one word covers them.
 
-    >>> describe({"NAME", "QUOTED", "SEQ", "_LPAR", "_NOT"})
+    >>> describe({"NAME", "QUOTED", "SEQ", "PERMUTE", "_LPAR", "_NOT"})
     ['a pattern']
     """
     left = set(expected) - {END}

@@ -30,6 +30,7 @@ from elsinore.model import (
     Not,
     Operator,
     Pattern,
+    Permutation,
     PythonQuery,
     Query,
     ReturnItem,
@@ -84,6 +85,8 @@ def render(node: Workload | Query | Pattern | Expression) -> str:
         case Query():
             return f"{_query(node)};"
         case Event() | Sequence() | Kleene() | Disjunction() | Conjunction() | Negation():
+            return _pattern(node, Level.OR)
+        case Permutation():
             return _pattern(node, Level.OR)
         case _:
             return _expression(node, Level.OR, str.upper)
@@ -194,6 +197,8 @@ def _pattern(pattern: Pattern, tightest: Level) -> str:
             return render_name(kind) if same else f"{render_name(kind)} {render_name(variable)}"
         case Sequence(parts):
             return f"SEQ({', '.join(_pattern(part, Level.OR) for part in parts)})"
+        case Permutation(parts):
+            return f"PERMUTE({', '.join(_pattern(part, Level.OR) for part in parts)})"
         case Kleene(inner, least, most):
             text = _pattern(inner, Level.OR)
             if not isinstance(inner, Event):
@@ -254,6 +259,8 @@ def _levelled(node: Expression, case: Callable[[str], str]) -> tuple[Level, str]
         case Call(name, arguments):
             inside = ", ".join(_expression(argument, Level.OR, case) for argument in arguments)
             star = "*" if name == "COUNT" and not arguments else ""
+            if name == "COUNT_DISTINCT":
+                return Level.ATOM, f"{case('COUNT')}({case('DISTINCT')} {inside})"
             plain = (is_bare_name(name) or name in MATCH_FUNCTIONS) and name == name.upper()
             return Level.ATOM, f"{case(name) if plain else _quoted(name)}({inside}{star})"
         case Negative(operand):

@@ -218,6 +218,14 @@ class Term:
         """Return the greatest value, of what `sum` adds up."""
         return self._call("MAX")
 
+    def count_distinct(self) -> Term:
+        """Return the number of different values of one match: of `b.all.x` or `b.earlier.x`."""
+        return self._call("COUNT_DISTINCT")
+
+    def median(self) -> Term:
+        """Return the median of one match: of `b.all.x` or `b.earlier.x`."""
+        return self._call("MEDIAN")
+
     def variance(self) -> Term:
         """Return the sample variance, over what `sum` adds up; `var_pop` the population's."""
         return self._call("VARIANCE")

@@ -118,6 +118,8 @@ def _read_tokens(text: str, position: int, tokens: list[Token]) -> int:
                 kind = _kind_of_sql_word(value.upper(), text, stop, tokens)
             if kind == "CONFIDENCE" and OPENING.match(text, stop):
                 kind = "NAME"  # CONFIDENCE() is a value of a match, CONFIDENCE >= 0.9 a clause
+            elif kind == "NAME" and value.upper() == "PERMUTE" and OPENING.match(text, stop):
+                kind = "PERMUTE"
         tokens.append(_token(kind, value, start, stop))
     return len(text)
 
@@ -153,6 +155,8 @@ def _kind_of_word(kind: str, value: str, before: list[Token]) -> str:
             return "EVENTS"
         if kind == "WORD" and previous == "RETURN" and value.upper() == "DISTINCT":
             return "DISTINCT"
+    if value.upper() == "DISTINCT" and [token.upper() for token in before[-2:]] == ["COUNT", "("]:
+        return "DISTINCT"
     if kind == "GROUP_BY":
         return kind
     clause = _WORDS.get(value.upper(), "NAME")

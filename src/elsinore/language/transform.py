@@ -59,6 +59,7 @@ from elsinore.model import (
     Not,
     Operator,
     Pattern,
+    Permutation,
     Reference,
     ReturnItem,
     Sequence,
@@ -249,6 +250,9 @@ class ToNodes:
     def sequence(self, place: Span, items: Items[Any]) -> Sequence:
         return Sequence(tuple(items[1:]), place)  # the first item is the word SEQ
 
+    def permutation(self, place: Span, items: Items[Any]) -> Permutation:
+        return Permutation(tuple(items[1:]), place)  # the first item is the word PERMUTE
+
     def disjunction(self, place: Span, items: Items[Pattern]) -> Disjunction:
         return Disjunction(tuple(items), place)
 
@@ -372,6 +376,8 @@ class ToNodes:
         strategy = strategy_in_a_condition(called.token)
         if strategy is not None:
             raise strategy
+        if any(isinstance(item, Token) and item.type == "DISTINCT" for item in items[1:]):
+            return Call("COUNT_DISTINCT", (expression_of(items[-1]),), place)
         given = [item for item in items[1:] if not isinstance(item, Token)]  # a token is the *
         if len(given) < len(items) - 1 and name != "COUNT":
             if name not in AGGREGATES:

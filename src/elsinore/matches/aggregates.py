@@ -14,11 +14,13 @@ values at all the aggregate is null. What is given may be an object too, such as
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import Any
 
 from elsinore.errors import QuerySemanticError, choices_text, did_you_mean
+from elsinore.matches.built_in import BUILT_IN
 from elsinore.model.expression import AGGREGATES, SCALARS, Call, walk
 from elsinore.model.query import Query
 
@@ -30,15 +32,16 @@ class UserAggregate:
     """An aggregate that a user defines, under its name in queries (in upper case).
 
     `given` is the object whose methods are called; `initial` the state of no events as numbers,
-    None where it is anything else. Aggregates are equal where name and code are.
+    None where it is anything else. `counts`: see `elsinore.matches.built_in`. Aggregates are equal
+    where name and code are.
     """
 
-    __slots__ = ("digest", "given", "initial", "is_single", "monotone", "name")
+    __slots__ = ("counts", "digest", "given", "initial", "is_single", "monotone", "name")
 
     def __init__(self, name: str, given: object) -> None:
         """Look at what was given; QuerySemanticError where it is no aggregate."""
         self.name = name.upper()
-        if self.name in AGGREGATES | SCALARS:
+        if self.name in AGGREGATES | SCALARS and BUILT_IN.get(self.name) is not given:
             raise QuerySemanticError(f"'{name}' is a function already: give it another name.")
         self.given: Any = given
         try:
@@ -55,6 +58,7 @@ class UserAggregate:
                 f"The aggregate '{name}' has no {' and no '.join(lacking)}. It has init(), "
                 "step(state, value) and value(state)."
             )
+        self.counts: bool = bool(getattr(self.given, "counts", False))
         self.monotone: str | None = getattr(self.given, "monotone", None)
         if self.monotone is not None and self.monotone not in MONOTONE:
             raise QuerySemanticError(
@@ -72,6 +76,11 @@ class UserAggregate:
         numbers = bool(parts) and all(isinstance(p, int | float) for p in parts)
         self.initial = tuple(float(part) for part in parts) if numbers else None
         self.digest = _digest(self.given)
+
+    @property
+    def empty(self) -> float:
+        """The value of no events: 0 of one that counts, else null."""
+        return 0.0 if self.counts else math.nan
 
     @property
     def width(self) -> int:
@@ -94,7 +103,7 @@ Aggregates = Mapping[str, UserAggregate]
 def user_aggregates(
     given: Mapping[str, object], queries: Iterable[Query]
 ) -> dict[str, UserAggregate]:
-    """Return the aggregates that queries name, by their names there.
+    """Return the aggregates that queries name, by their names there, and those that are built in.
 
     Raises QuerySemanticError for what is none, where a query names it.
     """
@@ -106,7 +115,7 @@ def user_aggregates(
         if isinstance(node, Call)
     }
     made = {}
-    for name, methods in given.items():
+    for name, methods in (*BUILT_IN.items(), *given.items()):
         query = named.get(name.upper())
         if query is not None:
             try:

@@ -271,7 +271,8 @@ class CollapsedSearch:
             (np.minimum if is_first else np.maximum).at(of_rows, rows, events)
             return np.where(of_rows == EVER, -1, of_rows)
         if register.aggregate is not None:
-            return self._stepped(place, states, rows, events, count, operands)
+            results = np.full(count, register.aggregate.empty)
+            return self._stepped(place, states, rows, events, results, operands)
         name = register.attribute or ""
         if register.kind in {RegisterKind.SUM, RegisterKind.SUM_HIGH}:
             row = self._layout.half(name, is_high=register.kind is RegisterKind.SUM_HIGH)
@@ -301,14 +302,13 @@ class CollapsedSearch:
         states: list[int],
         rows: Ints,
         events: Ints,
-        count: int,
+        results: Doubles,
         operands: Operands,
     ) -> Doubles:
         """Return a user's aggregate of each row's set, its events in the order of time."""
         order = np.lexsort((events, rows))
         search = self.pattern
         values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS)
-        results = np.full(count, np.nan)
         step_sets(
             search.program,
             values,

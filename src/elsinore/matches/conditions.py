@@ -442,7 +442,7 @@ class _Resolved:
         variables = self._owner.variables(leaf.variable)
         if leaf.reference is Reference.ALL:
             moment = Moment.FINAL
-            if call.name != "COUNT" and not self._owner.always_binds(variables):
+            if call.name not in ex.COUNTS and not self._owner.always_binds(variables):
                 self._finally.add(self._owner.registers.number(RegisterKind.FIRST, variables))
         else:  # EARLIER: it is about events that have an earlier one
             if self._later not in variables:

@@ -68,6 +68,7 @@ class Layout:
         self._doubles: dict[str, int] = {}
         self._wholes: dict[str, int] = {}
         self._halves: dict[tuple[str, bool], int] = {}
+        self._distinct: dict[str, tuple[int, DistinctValues]] = {}
         self._least: dict[str, set[int]] = {}  # of the two least integers, those that occurred
         self.texts = OrderCodes()
         counted = [_plain_type(k) for n, k in types.items() if self._orders[n] in COUNTED]
@@ -104,7 +105,7 @@ class Layout:
                 f"'{name}' is of type {self._types[name]}: a condition or an aggregate cannot "
                 "compute with it."
             )
-        return self._doubles.setdefault(name, len(self._doubles) + len(self._halves))
+        return self._doubles.setdefault(name, self.double_rows)
 
     def half(self, name: str, *, is_high: bool) -> int:
         """Return the row of doubles with which an attribute is added up.
@@ -114,7 +115,17 @@ class Layout:
         """
         if not is_high and not self.has_halves(name):
             return self.double(name)
-        return self._halves.setdefault((name, is_high), len(self._doubles) + len(self._halves))
+        return self._halves.setdefault((name, is_high), self.double_rows)
+
+    def distinct(self, name: str) -> int:
+        """Return the row of doubles with a number for each different value of an attribute."""
+        if name not in self._distinct:
+            self._distinct[name] = self.double_rows, DistinctValues()
+        return self._distinct[name][0]
+
+    def distinct_values(self, name: str) -> Mapping[int, Any]:
+        """Return the values of an attribute by their numbers, as they are learned."""
+        return self._distinct[name][1].values
 
     def has_halves(self, name: str) -> bool:
         """Return whether an attribute is added up in two halves."""
@@ -166,7 +177,7 @@ class Layout:
     @property
     def double_rows(self) -> int:
         """The number of rows of doubles."""
-        return len(self._doubles) + len(self._halves)
+        return len(self._doubles) + len(self._halves) + len(self._distinct)
 
     @property
     def whole_rows(self) -> int:
@@ -186,8 +197,10 @@ class Layout:
         pieces = [pc.unique(_plain(columns[n]).cast(pa.string()).drop_null()) for n in names]
         return self.texts.learn(text for piece in pieces for text in piece.to_pylist())
 
-    def forget_texts(self, integers: Ints) -> None:
-        """Forget the texts that no row has any more; `integers` are those of all rows."""
+    def forget_texts(self, doubles: Doubles, integers: Ints) -> None:
+        """Forget the texts and values that no row has any more, given the values of all rows."""
+        for row, known in self._distinct.values():
+            known.keep(doubles[row])
         if rows := self.text_rows:
             self.texts.keep(np.unique(integers[rows]))
 
@@ -201,6 +214,8 @@ class Layout:
         for (name, is_high), row in self._halves.items():
             half = self._half(name, _plain(columns[name]), is_high=is_high)
             np.take(half, order, out=doubles[row], mode="clip")
+        for name, (row, known) in self._distinct.items():
+            np.take(known.numbers(_plain(columns[name])), order, out=doubles[row], mode="clip")
         for name, row in self._wholes.items():
             codes = self._codes(name, _plain(columns[name]))
             np.take(codes, order, out=integers[RESERVED + row], mode="clip")
@@ -238,6 +253,45 @@ class Layout:
             case _:
                 codes = pc.if_else(column.is_null(), to_scalar(None, pa.int64()), to_scalar(0))
         return to_numpy(codes, NULL_CODE)
+
+
+class DistinctValues:
+    """Numbers for the different values of a column, from 0 in the order in which they come.
+
+    >>> distinct = DistinctValues()
+    >>> distinct.numbers(pa.array(["x", None, "y", "x"])).tolist()
+    [0.0, nan, 1.0, 0.0]
+    >>> distinct.values
+    {0: 'x', 1: 'y'}
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[int, Any] = {}
+        self._numbers: dict[Any, int] = {}
+        self._next = 0
+
+    def numbers(self, column: pa.Array) -> NDArray[np.float64]:
+        """Return the number of each value as a double, null as NaN."""
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), to_scalar(None, column.type), column)
+        encoded = column.dictionary_encode()
+        numbers = [self._number(value) for value in encoded.dictionary.to_pylist()]
+        places = to_numpy(encoded.indices, -1)
+        return np.asarray(np.append(np.array(numbers, np.float64), np.nan)[places], np.float64)
+
+    def _number(self, value: Any) -> int:
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = self._next
+            self.values[number] = value
+            self._next += 1
+        return number
+
+    def keep(self, numbers: Doubles) -> None:
+        """Forget all values but those with these numbers."""
+        kept = set(np.unique(numbers[~np.isnan(numbers)]).astype(np.int64).tolist())
+        for number in self.values.keys() - kept:
+            del self._numbers[self.values.pop(number)]
 
 
 @dataclass(frozen=True, slots=True)

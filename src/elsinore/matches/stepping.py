@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,8 @@ from elsinore.kernels import COMPILE_VARIABLE
 from elsinore.kernels.decorator import is_off
 from elsinore.matches.aggregates import UserAggregate
 from elsinore.matches.arrays import Doubles
+from elsinore.matches.operands import Layout
+from elsinore.operators.conditions.orders import Order
 
 STEPPED, HAS_FAILED, ASK_PYTHON = range(3)
 FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the form of such a function
@@ -37,8 +40,15 @@ class Stepper:
     a state is replaced when its row is used again, and no other path needs it then.
     """
 
-    def __init__(self, aggregate: UserAggregate, arguments: int) -> None:
+    def __init__(
+        self,
+        aggregate: UserAggregate,
+        arguments: int,
+        texts: Sequence[Mapping[int, Any] | None] = (),
+    ) -> None:
+        """`texts`: for each argument, the texts by the numbers that events have for them."""
         self.aggregate = aggregate
+        self._texts = texts
         self.failure: str | None = None
         self._arguments = arguments
         self._states: dict[int, Any] = {}
@@ -48,6 +58,8 @@ class Stepper:
         self.why_not: str | None = None  # it is not compiled
         if aggregate.initial is None:
             self.why_not = "its state is not a number or a tuple of numbers"
+        elif any(values is not None for values in texts):
+            self.why_not = "it takes text"
         elif is_off():
             self.why_not = f"{COMPILE_VARIABLE} is 0"
         else:
@@ -72,7 +84,10 @@ class Stepper:
         doubles: Doubles = np.ctypeslib.as_array(
             ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double)), (count,)
         )
-        given = [float(value) for value in doubles[1 + width :]]
+        given: list[Any] = [float(value) for value in doubles[1 + width :]]
+        for place, values in enumerate(self._texts):
+            if values is not None:
+                given[place] = values[int(given[place])]
         called = "step"
         try:
             state = self.aggregate.given.step(self._state(doubles, width), *given)
@@ -116,6 +131,24 @@ class Stepper:
 def stepper(aggregate: UserAggregate, arguments: int) -> Stepper:
     """Return the stepper of an aggregate; compiling takes a second, so each is made once."""
     return Stepper(aggregate, arguments)
+
+
+def stepper_over(
+    aggregate: UserAggregate, attributes: Sequence[str], layout: Layout
+) -> tuple[Stepper, list[int]]:
+    """Return the stepper of an aggregate over attributes, and the rows of doubles that it reads.
+
+    Texts, and whatever is only told apart, are read as numbers of values (`Layout.distinct`).
+    """
+    rows: list[int] = []
+    texts: list[Mapping[int, Any] | None] = []
+    for name in attributes:
+        is_text = layout.order(name) is Order.TEXT
+        rows.append(layout.distinct(name) if is_text or aggregate.counts else layout.double(name))
+        texts.append(layout.distinct_values(name) if is_text and not aggregate.counts else None)
+    if any(values is not None for values in texts):
+        return Stepper(aggregate, len(rows), texts), rows
+    return stepper(aggregate, len(rows)), rows
 
 
 def _is_atomic(state: Any) -> bool:

@@ -250,4 +250,4 @@ class Store:
         self._use(moved, doubles, integers)
         self._arena.top = top
         self.pieces.keep(rows.numbers)
-        self._layout.forget_texts(rows.operands.wholes)
+        self._layout.forget_texts(rows.operands.doubles, rows.operands.wholes)

@@ -73,7 +73,8 @@ def _leaf_type(leaf: Attribute, registers: tuple[Register, ...], types: Types) -
     if leaf.name is not None:
         return types[leaf.name]
     register = registers[slot_of(leaf).register]
-    if register.kind in {RegisterKind.COUNT, RegisterKind.PRESENT}:
+    counts = register.aggregate is not None and register.aggregate.counts
+    if counts or register.kind in {RegisterKind.COUNT, RegisterKind.PRESENT}:
         return pa.int64()
     if register.kind is not RegisterKind.SUM:
         return pa.float64()

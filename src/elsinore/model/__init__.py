@@ -25,6 +25,7 @@ from elsinore.model.pattern import (
     Kleene,
     Negation,
     Pattern,
+    Permutation,
     Sequence,
 )
 from elsinore.model.query import PythonQuery, Query, Workload
@@ -54,6 +55,7 @@ __all__ = [
     "Not",
     "Operator",
     "Pattern",
+    "Permutation",
     "PythonQuery",
     "Query",
     "Reference",

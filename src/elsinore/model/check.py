@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import TypeGuard
 
 from elsinore.errors import QueryError, QuerySemanticError, Span, choices_text, did_you_mean
 from elsinore.model import expression as ex
@@ -16,7 +17,6 @@ from elsinore.model.expression import (
     AGGREGATES,
     MATCH_FUNCTIONS,
     SCALARS,
-    SPREADS,
     Attribute,
     Call,
     Column,
@@ -27,6 +27,7 @@ from elsinore.model.schema import AttributeKind
 from elsinore.model.sql_functions import SQL_FUNCTIONS
 from elsinore.model.types import mistakes
 
+MOST_PERMUTED = 8  # patterns in any order: n * 2^(n-1) places for events
 PREFIX_REFERENCES = frozenset(
     {
         *(Reference.ALL, Reference.EARLIER, Reference.LAST),
@@ -168,6 +169,9 @@ def patterns_and_lists_are_not_empty(query: Clauses) -> Iterator[QueryError]:
             yield _error(query, "SEQ needs at least one pattern.", node.span)
         elif isinstance(node, pt.Disjunction | pt.Conjunction) and len(node.parts) < 2:
             yield _error(query, "OR and AND join at least two patterns.", node.span)
+        elif isinstance(node, pt.Permutation) and not 2 <= len(node.parts) <= MOST_PERMUTED:
+            message = f"PERMUTE takes 2 to {MOST_PERMUTED} patterns, not {len(node.parts)}."
+            yield _error(query, message, node.span)
         elif isinstance(node, pt.Kleene) and node.least < 0:
             yield _error(query, "A pattern is repeated 0 times or more.", node.span)
     for expression in query.expressions:
@@ -512,6 +516,13 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
     for item in query.returns:
         if isinstance(item.expression, Column) or _is_trend_aggregate(item.expression):
             continue
+        of_match = [node for node in ex.walk(item.expression) if _is_of_one_match(node)]
+        if of_match:
+            is_count = of_match[0].name == "COUNT_DISTINCT"
+            name = "COUNT(DISTINCT b[].x)" if is_count else "MEDIAN(b[].x)"
+            message = f"This is a value of one match, as in {name}. Trends have sums alone."
+            yield _error(query, message, of_match[0].span)
+            continue
         if any(map(_is_unknown, ex.walk(item.expression))) or _aggregates_without_variable(
             query, item.expression
         ):
@@ -525,21 +536,8 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
         )
 
 
-def spreads_are_over_trends(query: Clauses) -> Iterator[QueryError]:
-    """VARIANCE and similar aggregates are over all trends, not over the events of one match."""
-    for expression in query.expressions:
-        for node in ex.walk(expression):
-            if not isinstance(node, Call) or node.name not in SPREADS:
-                continue
-            for over in ex.attributes(node):
-                if over.reference in PREFIX_REFERENCES:
-                    yield _error(
-                        query,
-                        f"{node.name} is computed over all trends, as in {node.name}"
-                        f"({over.variable}.{over.name}), and not over the events of one match. "
-                        "There SUM, AVG, COUNT, MIN and MAX are.",
-                        node.span,
-                    )
+def _is_of_one_match(node: ex.Expression) -> TypeGuard[Call]:
+    return isinstance(node, Call) and node.name in ex.OF_ONE_MATCH
 
 
 def pairs_of_trends_are_counted(query: Clauses) -> Iterator[QueryError]:
@@ -566,7 +564,7 @@ def _is_trend_aggregate(item: ex.Expression) -> bool:
         case Call("COUNT", (Attribute(_, None, Reference.PLAIN),)):
             return True
         case Call(name, (Attribute(_, str(), Reference.PLAIN),)):
-            return name in AGGREGATES - {"COUNT"}
+            return name in AGGREGATES - {"COUNT"} - ex.OF_ONE_MATCH
         case _:
             return False
 
@@ -725,7 +723,6 @@ RULES: tuple[Callable[[Clauses], Iterator[QueryError]], ...] = (
     returned_values_exist,
     whole_events_are_counted_or_listed,
     trend_returns_are_aggregates,
-    spreads_are_over_trends,
     pairs_of_trends_are_counted,
     predicates_make_sense,
     expressions_have_types,

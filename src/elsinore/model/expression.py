@@ -210,7 +210,9 @@ Constant = Literal | Duration
 Expression = Constant | Attribute | Column | Not | Negative | Binary | IsNull | InList | Like | Call
 
 SPREADS = frozenset({"VARIANCE", "STDDEV", "VAR_POP", "STDDEV_POP"})
-AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"}) | SPREADS
+COUNTS = frozenset({"COUNT", "COUNT_DISTINCT"})  # 0 of a variable that is not bound
+OF_ONE_MATCH = frozenset({"MEDIAN", "COUNT_DISTINCT"})  # that trends have no sums for
+AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"}) | SPREADS | OF_ONE_MATCH
 SCALARS = frozenset({"ABS", "LOG2"})
 # Functions of a whole match in RETURN, with their least and greatest numbers of arguments: its
 # number among the matches of its key, the values of an attribute that identifies its events, its

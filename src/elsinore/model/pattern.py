@@ -47,6 +47,14 @@ class Disjunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Permutation:
+    """`PERMUTE(p1, ..., pn)`: the parts one after another, in any order."""
+
+    parts: tuple[Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Conjunction:
     """`p1 AND ... AND pn`: trends of each part; at the top of a query only."""
 
@@ -62,12 +70,12 @@ class Negation:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Pattern = Event | Sequence | Kleene | Disjunction | Conjunction | Negation
+Pattern = Event | Sequence | Kleene | Disjunction | Permutation | Conjunction | Negation
 
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
     """Return the parts of a pattern, in text order."""
-    if isinstance(pattern, Sequence | Disjunction | Conjunction):
+    if isinstance(pattern, Sequence | Disjunction | Permutation | Conjunction):
         return pattern.parts
     if isinstance(pattern, Kleene | Negation):
         return (pattern.pattern,)
@@ -130,7 +138,7 @@ def nullable(pattern: Pattern) -> bool:
     match pattern:
         case Event():
             return False
-        case Sequence(parts) | Conjunction(parts):
+        case Sequence(parts) | Permutation(parts) | Conjunction(parts):
             return all(nullable(part) for part in parts)
         case Disjunction(parts):
             return any(nullable(part) for part in parts)
@@ -152,7 +160,7 @@ def always_binds(pattern: Pattern, variables: frozenset[str]) -> bool:
     match pattern:
         case Event(_, variable):
             return variable in variables
-        case Sequence(parts) | Conjunction(parts):
+        case Sequence(parts) | Permutation(parts) | Conjunction(parts):
             return any(always_binds(part, variables) for part in parts)
         case Disjunction(parts):
             return all(always_binds(part, variables) for part in parts)

@@ -103,6 +103,8 @@ FUNCTIONS: dict[str, dict[AttributeKind, AttributeKind]] = {
     "AVG": dict.fromkeys(_NUMBERS, NUMBER) | {DURATION: DURATION, TICK_SPAN: TICK_SPAN},
     "MIN": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
     "MAX": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
+    "MEDIAN": dict.fromkeys(_NUMBERS, NUMBER),
+    "COUNT_DISTINCT": dict.fromkeys(set(AttributeKind) - {AttributeKind.NESTED}, INTEGER),
 } | {name: dict.fromkeys(_NUMBERS, NUMBER) for name in SPREADS}
 _MATCH_FUNCTIONS = {
     "COUNT": INTEGER,
@@ -110,7 +112,7 @@ _MATCH_FUNCTIONS = {
     "CONFIDENCE": NUMBER,
     "EVENT_IDS": AttributeKind.NESTED,
 }
-USER_ARGUMENTS = frozenset((*_NUMBERS, TRUTH))  # accepted by user-defined aggregates
+USER_ARGUMENTS = frozenset((*_NUMBERS, TRUTH, TEXT))  # accepted by user-defined aggregates
 
 
 class Mistake(NamedTuple):
@@ -266,7 +268,7 @@ class _Inference:
             for argument, kind in arguments:
                 if not USER_ARGUMENTS.intersection(_possible(kind)):
                     self._note(
-                        f"{node.name} is taken of numbers; {_named(argument)} is "
+                        f"{node.name} is taken of numbers or text; {_named(argument)} is "
                         f"{kind_text(kind)}.",
                         argument.span,
                     )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from elsinore.automata.positions import FOLLOW_LIMIT, POSITION_LIMIT, too_large
+from elsinore.automata.positions import FOLLOW_LIMIT, position_limit, subsets, too_large
 from elsinore.errors import QuerySemanticError
 from elsinore.model import pattern as pt
 
@@ -78,6 +78,7 @@ class _Positions:
 
     def __init__(self, pattern: pt.Pattern) -> None:
         self._pattern = pattern
+        self._limit = position_limit(pattern)
         self._numbers: dict[tuple[int, ...], int] = {}  # of the places of events in the pattern
         self.events: list[pt.Event] = []
         self.sites: list[int] = []
@@ -88,7 +89,7 @@ class _Positions:
         """Build what stands at a place in the pattern."""
         match node:
             case pt.Event():
-                if len(self.events) >= POSITION_LIMIT:
+                if len(self.events) >= self._limit:
                     raise too_large(self._pattern)
                 self.events.append(node)
                 self.sites.append(self._numbers.setdefault(place, len(self._numbers)))
@@ -104,18 +105,24 @@ class _Positions:
                     whole = self._join(whole, self.build(part, (*place, number)))
                 return whole
             case pt.Disjunction(parts):
-                whole = _Part(NO_WAY, {}, {})
-                for built in [self.build(part, (*place, n)) for n, part in enumerate(parts)]:
-                    whole = _Part(
-                        either(whole.empty, built.empty),
-                        _merged(whole.first, built.first),
-                        _merged(whole.last, built.last),
-                    )
-                return whole
+                return _any_of([self.build(part, (*place, n)) for n, part in enumerate(parts)])
+            case pt.Permutation(parts):
+                return self._permute(parts, place)
             case pt.Kleene(inner, least, most):
                 return self._repeat(inner, least, most, place)
             case _:
                 raise TypeError(f"{type(node).__name__} has no positions")
+
+    def _permute(self, parts: Sequence[pt.Pattern], place: tuple[int, ...]) -> _Part:
+        """Join the parts in all orders, as `elsinore.automata.positions` does."""
+        whole = {frozenset[int](): _Part(FREE, {}, {})}
+        for chosen in subsets(len(parts)):
+            ends = [
+                self._join(whole[chosen - {n}], self.build(parts[n], (*place, n)))
+                for n in sorted(chosen)
+            ]
+            whole[chosen] = _any_of(ends)
+        return whole[frozenset(range(len(parts)))]
 
     def _repeat(
         self, inner: pt.Pattern, least: int, most: int | None, place: tuple[int, ...]
@@ -160,6 +167,18 @@ class _Positions:
             )
         if len(self.follow) > FOLLOW_LIMIT:
             raise too_large(self._pattern)
+
+
+def _any_of(parts: Iterable[_Part]) -> _Part:
+    """Return what is known of any one of some parts."""
+    whole = _Part(NO_WAY, {}, {})
+    for part in parts:
+        whole = _Part(
+            either(whole.empty, part.empty),
+            _merged(whole.first, part.first),
+            _merged(whole.last, part.last),
+        )
+    return whole
 
 
 def either(*several: Ways) -> Ways:

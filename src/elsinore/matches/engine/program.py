@@ -257,12 +257,12 @@ class _Aggregates:
         for register in template.registers:
             if register.aggregate is None:
                 continue
-            from elsinore.matches.stepping import stepper  # noqa: PLC0415 - few queries need it
+            from elsinore.matches.stepping import stepper_over  # noqa: PLC0415 - few queries need it
 
-            made = stepper(register.aggregate, len(register.arguments))
+            made, rows = stepper_over(register.aggregate, register.arguments, layout)
             self.steppers += (made,)
             self.numbers[register] = len(self.rows)
-            arguments = self.arguments.put(layout.double(name) for name in register.arguments)
+            arguments = self.arguments.put(rows)
             width = 1 + register.aggregate.width
             self.rows.append((made.address, made.python_address, *arguments, width))
 
@@ -278,7 +278,8 @@ def _initials(
             initials.append((nothing, place))
         elif register.aggregate is not None:
             state = aggregates.steppers[aggregates.numbers[register]].initial
-            initials += [(value, place + at) for at, value in enumerate((nothing, *state))]
+            values = enumerate((register.aggregate.empty, *state))
+            initials += [(value, place + at) for at, value in values]
     return initials
 
 
