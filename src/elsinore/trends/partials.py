@@ -42,6 +42,7 @@ DECIMAL_LIMIT = 10**38  # the first whole number that decimal(38, 0) does not ho
 AT_ONCE = 2**14  # rows whose variances are worked out at once: what they are made from stays near
 _SMALL = 2**12  # rows of a batch that several are slices of
 WHOLE_BITS = 63  # of a number that is not below 0
+_DTYPES = {pa.int32(): np.int32, pa.int64(): np.int64, pa.float64(): np.float64}  # of totals
 PLACE = ("query", "group", "window")  # rows that have the same are added up
 
 
@@ -82,7 +83,7 @@ class TotalsBatches:
         if rows > _SMALL:
             return _batch_of(list(map(np.ascontiguousarray, columns)), self.schema)
         if self._used + rows > _SMALL:
-            self._columns = [np.empty(_SMALL, kind.to_pandas_dtype()) for kind in self.schema.types]
+            self._columns = [np.empty(_SMALL, _DTYPES[kind]) for kind in self.schema.types]
             self._whole, self._used = _batch_of(self._columns, self.schema), 0
         first, self._used = self._used, self._used + rows
         for filled, column in zip(self._columns, columns, strict=True):
