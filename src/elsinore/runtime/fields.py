@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from elsinore.arrow import no_table
 from elsinore.errors import InputError
 from elsinore.model import expression as ex
 from elsinore.model.computed import ComputedName, columns_of
@@ -155,4 +156,4 @@ def name_taken(name: str) -> InputError:
 
 def schema_with_derived(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
     """Return the schema of `with_derived`."""
-    return with_derived(schema.empty_table(), names).schema
+    return with_derived(no_table(schema), names).schema
