@@ -111,6 +111,14 @@ def test_results_are_those_of_columns_with_the_values(spark: SparkSession) -> No
         assert counted([row for piece in pieces for row in piece]) == counts, name
 
 
+def test_only_columns_that_are_read_are_converted() -> None:
+    frame = EVENTS.select(COLUMNS).to_pandas()
+    results = el.Workload.parse(TEXT).bind({"least": 3}).run(frame)
+    assert counted(results["equal"].to_pylist()) == counted(
+        el.Workload.parse(PLAIN).run(EVENTS)["equal"].to_pylist()
+    )
+
+
 def test_nothing_is_computed_of_no_events() -> None:
     for result in el.Workload.parse(TEXT).bind({"least": 3}).run(EVENTS.slice(0, 0)).values():
         assert result.num_rows == 0
@@ -149,5 +157,6 @@ def test_what_queries_compute_is_shown_by_explain() -> None:
         "QUERY q RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE upper(a.city) = upper(b.city) "
         "WITHIN 1 minute"
     ).explain()
+    assert "before the operators (Spark, or DuckDB in process): upper(city)." in explained
     assert "partitioned by upper(city)" in explained
     assert "UPPER(a.city) = UPPER(b.city): the same as [upper(city)]" in explained

@@ -42,6 +42,7 @@ from elsinore.model import (
     Workload,
 )
 from elsinore.model import pattern as pt
+from elsinore.model.computed import with_computed
 from elsinore.model.expression import SPREADS
 from elsinore.model.types import mistakes
 from elsinore.model.window import MOST_WINDOWS
@@ -201,6 +202,33 @@ def _attributes(
     return st.builds(_at, variables, names, st.sampled_from(references), st.integers(2, 100))
 
 
+def _by_sql(attribute: Attribute, form: int, constant: Literal) -> Attribute:
+    """Return an attribute that SQL computes of another, in one of many forms."""
+    text = Literal("it's \\d")
+    forms = (
+        Call("UPPER", (attribute,)),
+        Call("COALESCE", (attribute, constant, Call("ABS", (attribute,)))),
+        Call("CAST", (attribute, Literal("DECIMAL(10, 2)"))),
+        Call("TRY_CAST", (Binary(Operator.ADD, attribute, constant), Literal("INT"))),
+        Call("ELEMENT", (Call("SPLIT", (attribute, text)), Literal(1))),
+        Call("RLIKE", (attribute, text)),
+        Call("ILIKE", (Call("LOWER", (attribute,)), Literal("a%"))),
+        Call("CASE", (IsNull(attribute), constant, Not(Like(attribute, "a%")), attribute)),
+        Call("CASE", (InList(attribute, (constant,)), Negative(attribute), constant)),
+    )
+    computed = with_computed(forms[form % len(forms)], "q", [])
+    assert isinstance(computed, Attribute)
+    return computed
+
+
+def _values(
+    variables: st.SearchStrategy[str], references: tuple[Reference, ...]
+) -> st.SearchStrategy[Attribute]:
+    """Draw attributes of events, some of which SQL computes."""
+    plain = _attributes(variables, references)
+    return st.one_of(plain, plain, st.builds(_by_sql, plain, st.integers(0, 100), literals))
+
+
 def _aggregates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[Call]:
     """Draw aggregates over a match's events: built-in ones, and one that a user defines."""
     over = _attributes(variables, PREFIX)
@@ -234,12 +262,12 @@ EXPRESSIONS = _grown(
 
 def _conditions(draw: Any, pattern: Pattern, *, matches: bool) -> tuple[Expression, ...]:
     variables = st.sampled_from([event.variable for event in pt.events(pattern)])
-    leaves: list[st.SearchStrategy[Any]] = [_attributes(variables, (Reference.PLAIN,))]
+    leaves: list[st.SearchStrategy[Any]] = [_values(variables, (Reference.PLAIN,))]
     if repeated := pt.kleene_variables(pattern):
         kleene = st.sampled_from(sorted(repeated))
-        leaves.append(_attributes(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
+        leaves.append(_values(kleene, (Reference.CURRENT, Reference.PREVIOUS, Reference.FIRST)))
         if matches:
-            leaves += [_attributes(kleene, (*PREFIX, *POSITIONED)), _aggregates(kleene)]
+            leaves += [_values(kleene, (*PREFIX, *POSITIONED)), _aggregates(kleene)]
     drawn = _true_or_false(st.one_of(leaves)).filter(lambda item: _has_type(item, TRUTH))
     found: list[Expression] = draw(st.lists(drawn, max_size=3))
     return tuple(found)
@@ -298,7 +326,7 @@ def trend_queries(draw: Any) -> Query:
         st.builds(
             lambda name, of: Call(name, (of,)),
             st.sampled_from(["SUM", "AVG", "MIN", "MAX", *sorted(SPREADS)]),
-            _attributes(variables, (Reference.PLAIN,)),
+            _values(variables, (Reference.PLAIN,)),
         ),
     ]
     pairs = isinstance(pattern, pt.Conjunction)  # of trends, which are counted and no more
@@ -326,7 +354,7 @@ def match_queries(draw: Any) -> Query:
         st.sampled_from([known for known in Reference if known is not Reference.PLAIN]),
         st.integers(2, 100),
     )
-    values = st.one_of(_attributes(variables, tuple(Reference)), events, _aggregates(variables))
+    values = st.one_of(_values(variables, tuple(Reference)), events, _aggregates(variables))
     of_match = st.sampled_from(
         [
             Call("MATCH_NUMBER", ()),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from elsinore.errors import escaped
 from elsinore.language import render
+from elsinore.model.computed import ComputedName
 from elsinore.operators.kind import Kind, Sample
 from elsinore.operators.panes import KEEPS_ALL, OVERLAP
 from elsinore.operators.planning import gathered
@@ -63,6 +64,10 @@ def explain_text(
     passes = count(len(plan.passes), "pass", "passes")
     exact = ", in exact integers" if plan.workload.exact else ""
     lines = [f"{queries}, run by {operators} in {passes} over the events{exact}."]
+    computed = computed_by_sql(plan)
+    if computed:
+        by = "before the operators (Spark, or DuckDB in process)"
+        lines.append(f"SQL computes for each event, {by}: {listed(computed, MOST_NAMES)}.")
     for number, unit in enumerate(plan.units, start=1):
         groups = f"by {listed(unit.group_by)}" if unit.group_by else "for the whole stream"
         lines += ["", f"Operator {number}: {_partitioned(unit)}; results {groups}."]
@@ -93,12 +98,19 @@ def explain_text(
     return escaped("\n".join(lines)) + "\n"
 
 
+def computed_by_sql(plan: Plan) -> list[str]:
+    """Return the values of single events that SQL computes, as SQL has them."""
+    names = dict.fromkeys(name for unit in plan.units for name in unit.attributes)
+    return sorted(str(name) for name in names if isinstance(name, ComputedName))
+
+
 def facts(
     plan: Plan, sample: Sample | None = None, sharing: Sharing = Sharing.DYNAMIC
 ) -> dict[str, Any]:
     """Return the facts about a plan, as plain data."""
     plan_facts: dict[str, Any] = {
         "exact": plan.workload.exact,
+        "computed_by_sql": computed_by_sql(plan),
         "units": [unit_facts(unit) for unit in plan.units],
     }
     for kind, units, kind_sample in _kinds(plan, sample, sharing):

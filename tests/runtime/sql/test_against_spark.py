@@ -93,7 +93,14 @@ def listed(name: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("--")]
 
 
-EXPRESSIONS = listed("computed.txt")
+ALONE = listed("computed.txt")
+NESTED = [
+    *(f"IF(ok, {text}, NULL)" for text in ALONE[::4]),
+    *(f"({text}) IS NULL" for text in ALONE[1::4]),
+    *(f"coalesce({text}, {text})" for text in ALONE[2::4]),
+    *(f"CASE WHEN n > 0 THEN {text} WHEN ok THEN NULL ELSE {text} END" for text in ALONE[3::4]),
+]
+EXPRESSIONS = ALONE + NESTED
 
 
 def plain(value: Any) -> Any:
