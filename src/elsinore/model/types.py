@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from elsinore.errors import Span
 from elsinore.model.comparable import no_comparison
+from elsinore.model.computed import ComputedName
 from elsinore.model.expression import (
     SPREADS,
     Attribute,
@@ -377,7 +378,8 @@ def misplaced(node: Expression, kind: AttributeKind, wanted: AttributeKind) -> s
     if wanted is NUMBER:
         return f"A number is needed here, and this is {actual}."
     example = ""
-    if isinstance(node, Attribute) and kind is not AttributeKind.NESTED:
+    is_column = isinstance(node, Attribute) and not isinstance(node.name, ComputedName)
+    if isinstance(node, Attribute) and is_column and kind is not AttributeKind.NESTED:
         constant = "> 0" if kind.is_numeric or kind is TICKS else "= 'a text'"
         constant = "> '2024-01-01'" if kind is TIME else constant
         constant = "> 5 minutes" if kind is DURATION else constant

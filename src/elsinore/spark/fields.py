@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from elsinore.errors import QuerySemanticError
-from elsinore.model.expression import Attribute, Expression
+from elsinore.model.computed import ComputedName
+from elsinore.model.expression import Attribute, Call, Expression, walk
 from elsinore.runtime.fields import (
     FUNCTION,
     computable,
@@ -36,6 +37,7 @@ def with_derived(frame: DataFrame, names: Collection[str]) -> DataFrame:
     """
     if not names:
         return frame
+    ship_functions(names)
     structs = frame.select(
         *(quoted(field.name) for field in frame.schema if field.dataType.typeName() == "struct")
     )
@@ -60,6 +62,18 @@ def with_derived(frame: DataFrame, names: Collection[str]) -> DataFrame:
     return frame
 
 
+def ship_functions(names: Iterable[str]) -> None:
+    """Send the modules of functions that computed values call to Spark's workers."""
+    ship_by_value(
+        module
+        for name in names
+        if isinstance(name, ComputedName)
+        for node in walk(name.expression)
+        if isinstance(node, Call) and node.function is not None
+        if (module := inspect.getmodule(node.function)) is not None
+    )
+
+
 def _column(frame: DataFrame, expression: Expression) -> Column:
     """Return what SQL computes, null where it fails."""
     if isinstance(expression, Attribute) and expression.name is not None:
@@ -82,7 +96,6 @@ def _over_columns(function: Function) -> Callable[..., Column]:
     def over_arrays(*columns: pa.Array) -> pa.Array:
         return apply(function, columns, len(columns[0]))
 
-    ship_by_value(filter(None, [inspect.getmodule(function)]))
     make: Any = arrow_udf  # whose hints know no functions of any number of arrays
     made: Callable[..., Column] = make(over_arrays, from_arrow_type(result_type(function)))
     return made

@@ -95,10 +95,10 @@ def listed(name: str) -> list[str]:
 
 ALONE = listed("computed.txt")
 NESTED = [
-    *(f"IF(ok, {text}, NULL)" for text in ALONE[::4]),
-    *(f"({text}) IS NULL" for text in ALONE[1::4]),
-    *(f"coalesce({text}, {text})" for text in ALONE[2::4]),
-    *(f"CASE WHEN n > 0 THEN {text} WHEN ok THEN NULL ELSE {text} END" for text in ALONE[3::4]),
+    *(f"IF(ok, {text}, NULL)" for text in ALONE[::12]),
+    *(f"({text}) IS NULL" for text in ALONE[3::12]),
+    *(f"coalesce({text}, {text})" for text in ALONE[6::12]),
+    *(f"CASE WHEN n > 0 THEN {text} WHEN ok THEN NULL ELSE {text} END" for text in ALONE[9::12]),
 ]
 EXPRESSIONS = ALONE + NESTED
 

@@ -33,6 +33,7 @@ from elsinore.connectors.targets import (
 from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
 from elsinore.spark.compiled import hand_over
+from elsinore.spark.fields import ship_functions
 from elsinore.spark.live.continuing import Continuation, started_or_continued
 from elsinore.spark.live.meeting import Meeting
 from elsinore.spark.live.processor import BucketProcessor, meets
@@ -154,6 +155,8 @@ class LiveStream:
             writer.on_progress_saved = partial(set_task_watermarks, self._spark)
             set_task_watermarks(self._spark, checkpoint_folder.progress())
         self._prepare_session(plan)
+        for generation in plan.generations.values():
+            ship_functions(generation.setup.fields)
         payload: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
         with _settings(self._spark):
             events = self._events(payload, checkpoint_folder)
