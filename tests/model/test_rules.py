@@ -267,7 +267,7 @@ def test_a_trend_query_returns_its_aggregates_only(item: Expression) -> None:
         (less(Attribute("a", "x", Reference.CURRENT)), "'a' is bound to one event"),
         (less(Attribute("b", None)), "'b' is an event"),
         (less(call("SUM", Attribute("b", "x"))), "In WHERE, SUM ranges over"),
-        (less(call("SQRT", Attribute("b", "x"))), "no function 'SQRT'"),
+        (less(call("SQTR", Attribute("b", "x"))), "no function 'SQTR'"),
     ],
 )
 def test_predicates_make_sense(condition: Expression, message: str) -> None:
