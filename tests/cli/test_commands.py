@@ -77,7 +77,7 @@ def test_a_file_cannot_take_several_results_or_another_format(folder: Path) -> N
     assert done.exit_code == 2
     assert "not 2: --out 'q.csv'. Use a folder, as in --out q " in (done.stderr)
     done = run("--out", "q.csv", "--format", "json")
-    assert (done.exit_code, "--format says json. Leave out --format" in done.stderr) == (2, True)
+    assert (done.exit_code, "--format is json. Leave out --format" in done.stderr) == (2, True)
     assert not Path("q.csv").exists()
 
 

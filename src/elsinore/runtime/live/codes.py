@@ -35,7 +35,7 @@ class CodeTable:
     >>> codes, new, _ = table.encode([pa.array(["x", "y", "x"])], 3)
     >>> codes.tolist(), new.tolist()
     ([0, 1, 0], [0, 1])
-    >>> table.keep(np.array([1], np.int32))
+    >>> table.release_except(np.array([1], np.int32))
     >>> table.encode([pa.array(["z", "y"])], 2)[0].tolist()
     [0, 1]
     >>> table.take(np.array([1, 0], np.int32))[0].to_pylist()
