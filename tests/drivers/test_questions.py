@@ -56,6 +56,23 @@ QUESTIONS = {
         typed("AXXBAXXXB"),
         [{"a": 0, "b": 3}],
     ),
+    "three steps in any order": Question(
+        "RETURN a.time AS a, c.time AS c PATTERN PERMUTE(A a, B b, C c) WHERE [u] WITHIN 3",
+        typed("CABACB", u=[1, 1, 1, 2, 2, 3]),
+        [{"a": 1, "c": 0}],
+    ),
+    "logins from at least three countries": Question(
+        "RETURN u, COUNT(DISTINCT l[].c) AS n, MEDIAN(l[].v) AS m PATTERN L{3,} l "
+        "WHERE [u] AND COUNT(DISTINCT l[].c) >= 3 STRATEGY CONTIGUOUS WITHIN 10",
+        typed("LLLLL", u=[1, 1, 1, 2, 1], c=["x", "y", None, "z", "z"], v=[1, 2, 9, 9, 3]),
+        [{"u": 1, "n": 3, "m": 2.5}],
+    ),
+    "orders that no payment of the same number follows in time, counted": Question(
+        "RETURN COUNT(*) AS n PATTERN SEQ(O o, NOT P p) "
+        "WHERE p.id = o.id AND p.time - o.time <= 2 seconds WITHIN 10",
+        typed("OOPPP", id=[1, 2, 2, 3, 1]),
+        [{"n": 1.0}],
+    ),
     "the number of pairs in each four events of a user": Question(
         "RETURN u, COUNT(*) AS n PATTERN SEQ(A, B) GROUP BY u WITHIN 4 EVENTS SLIDE 2 EVENTS",
         typed("AABXABBB", u=[1, 1, 1, 2, 1, 1, 2, 2]),
