@@ -11,7 +11,6 @@ import elsinore
 from elsinore.cli.arguments import refuse_events
 from elsinore.cli.bench import bench
 from elsinore.cli.check import check
-from elsinore.cli.compile import compile_all
 from elsinore.cli.demo import demo
 from elsinore.cli.explain import explain
 from elsinore.cli.generate import generate
@@ -49,7 +48,6 @@ for command in (run, stream, check, explain, report):
     app.command(cls=_EventsCommand)(command)
 for more_commands in (generate, demo, bench):
     app.command()(more_commands)
-app.command("compile")(compile_all)
 
 
 def _version(wanted: bool) -> None:

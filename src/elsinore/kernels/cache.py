@@ -19,13 +19,12 @@ from numba import typeof
 from elsinore.cache_folder import folder_path
 from elsinore.kernels.content import content_key
 from elsinore.kernels.decorator import Kernel
-from elsinore.kernels.notice import begin_notice, seconds_of
+from elsinore.kernels.notice import begin_notice
 from elsinore.kernels.shelf import SHELF, SUFFIX
 
 LOG = logging.getLogger("elsinore.kernels")
 _MAGIC = b"ELSK\x01"
 _DIGEST = 32  # bytes of SHA-256
-PATIENCE = 10.0  # seconds beyond four times what compiling is expected to take
 
 
 class KernelCache:
@@ -49,12 +48,7 @@ class KernelCache:
         if not self._enabled:
             return None
         name = self._file(signature)
-        SHELF.files.add(name)
         code = self._load(name, target)
-        if code is None and SHELF.lock(name, PATIENCE + 4 * seconds_of(self._kernel)):
-            code = self._load(name, target)  # another process may have compiled it meanwhile
-            if code is not None:
-                SHELF.release(name)
         if code is None:
             SHELF.compiled.append(self._name)
             begin_notice(self._kernel, SHELF.place())
@@ -64,9 +58,8 @@ class KernelCache:
         """Keep what was compiled for a signature."""
         payload = self._means.packed(code) if self._enabled else None
         if payload is not None:
-            name = self._file(signature)
-            SHELF.write(name, _MAGIC + hashlib.sha256(payload).digest() + payload)
-            SHELF.release(name)
+            content = _MAGIC + hashlib.sha256(payload).digest() + payload
+            SHELF.write(self._file(signature), content)
 
     def size(self, arguments: Sequence[Any]) -> int:
         """Return the bytes of what is kept for arguments of such types; 0: nothing is."""

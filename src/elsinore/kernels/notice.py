@@ -30,7 +30,7 @@ class Notice:
     (None, None)
     >>> notice.sentence(90, "/cache")  # doctest: +NORMALIZE_WHITESPACE
     'Compiling for this processor, once: about 90 s. Later runs reuse the result from
-    /cache; `elsinore compile` does this in advance.'
+    /cache.'
     """
 
     __slots__ = ("_small", "_told", "seen")
@@ -56,7 +56,7 @@ class Notice:
             return f"Compiling for this processor: about {about} s."
         return (
             f"Compiling for this processor, once: about {about} s. Later runs reuse the result "
-            f"from {folder}; `elsinore compile` does this in advance."
+            f"from {folder}."
         )
 
 

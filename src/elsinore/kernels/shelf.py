@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept: one file each, in a folder, or with what came with a job.
+"""Where compiled kernels are kept: one file each, in a folder.
 
 A file, once written, is right for ever, as its name tells all that its code is made from
 (`content_key`), and nothing but files with such names is ever written. Nothing here knows the
@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,6 @@ from elsinore.cache_folder import (
     read_file,
     write_file,
 )
-from elsinore.kernels.locks import Locks
 
 LOG = logging.getLogger("elsinore.kernels")
 SUFFIX = ".kernel"
@@ -35,35 +33,23 @@ _DAY = 24 * 60 * 60
 class Shelf:
     """Where this process looks for compiled kernels, and what it did there.
 
-    `given` are asked first for what is kept under a name: what came with a job. `compiled` and
-    `loaded` list kernels, `files` what they are kept as.
+    `compiled` and `loaded` list kernels.
     """
 
-    given: list[Callable[[str], bytes | None]] = field(default_factory=list)
     compiled: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
-    files: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     swept: set[Path] = field(default_factory=set)
-    locks: dict[Path, Locks] = field(default_factory=dict)
 
     def size(self, name: str) -> int:
         """Return how many bytes are kept under a name; 0: nothing is."""
-        for look in self.given:
-            content = look(name)
-            if content is not None:
-                return len(content)
         folder = self._folder()
         with suppress(OSError):
             return 0 if folder is None else (folder / name).stat().st_size
         return 0
 
     def read(self, name: str) -> bytes | None:
-        """Return what is kept under a name: in what is given, else in the user's folder."""
-        for look in self.given:
-            content = look(name)
-            if content is not None:
-                return content
+        """Return what is kept under a name in the user's folder."""
         folder = self._folder()
         if folder is None or not folder.exists():
             return None
@@ -90,23 +76,6 @@ class Shelf:
         if folder not in self.swept:
             self.swept.add(folder)
             remove_unused(folder)
-
-    def lock(self, name: str, seconds: float) -> bool:
-        """Wait so long for another process that compiles the same; return whether we may look."""
-        folder = self._folder()
-        if folder is None:
-            return False
-        with suppress(UnusableError):
-            make_private(folder)
-        if folder not in self.locks:
-            self.locks[folder] = Locks(folder)
-        self.locks[folder].lock(_digest_in(name), seconds)
-        return True
-
-    def release(self, name: str) -> None:
-        """Let others go on that want the same."""
-        for locks in self.locks.values():
-            locks.release(_digest_in(name))
 
     def place(self) -> str | None:
         """Return the folder that what is compiled goes into, as text; None where none can."""
@@ -135,11 +104,6 @@ class Shelf:
 
 
 SHELF = Shelf()  # of this process: Numba has one compiler in each, too
-
-
-def _digest_in(name: str) -> str:
-    """Return the key in a file's name."""
-    return name.removesuffix(SUFFIX).rpartition("-")[2]
 
 
 def keep_used(path: Path) -> None:

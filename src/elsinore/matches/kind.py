@@ -13,7 +13,6 @@ import pyarrow as pa
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.matches.columns import column_type
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
-from elsinore.matches.rehearsals import REHEARSALS
 from elsinore.matches.returns import group_column, is_windowed
 from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.matches.statistics import MatchStatistics
@@ -26,7 +25,6 @@ from elsinore.operators import (
     Operator,
     OperatorOptions,
     OperatorStatistics,
-    Rehearsal,
     ResultForm,
 )
 from elsinore.operators.open_end import windows_at
@@ -71,10 +69,6 @@ class Matches(Kind):
     def statistics(self) -> MatchStatistics:
         """Return the statistics of an operator that has done nothing yet."""
         return MatchStatistics()
-
-    def rehearsals(self) -> Sequence[Rehearsal]:
-        """Return workloads that go through all strategies, ways to enumerate and conditions."""
-        return REHEARSALS
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator from the bytes that `save` returned."""

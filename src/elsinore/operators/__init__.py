@@ -1,6 +1,6 @@
 """The interface between engines and drivers: the operators' contract, and the registry of kinds."""
 
-from elsinore.operators.kind import Kind, Rehearsal, ResultForm, Sample
+from elsinore.operators.kind import Kind, ResultForm, Sample
 from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.planning import bind, fitted, gathered, plan
 from elsinore.operators.registry import kind_for, kind_in, module_for, registered
@@ -14,7 +14,6 @@ __all__ = [
     "Operator",
     "OperatorOptions",
     "OperatorStatistics",
-    "Rehearsal",
     "ResultForm",
     "Sample",
     "SummedKind",

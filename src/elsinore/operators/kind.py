@@ -51,18 +51,6 @@ class Sample:
     statistics: tuple[OperatorStatistics, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
-    """Queries and a few events, as rows, whose run uses some kernels of a kind.
-
-    `sharing` is tried in all modes; `options` are further arguments of `Workload.run`.
-    """
-
-    queries: str
-    events: Sequence[Mapping[str, Any]]
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
 class Kind(Protocol):
     """One kind of query: how it is planned, run and finished. A module has it as `KIND`.
 
@@ -195,10 +183,6 @@ class Kind(Protocol):
     def keeps_batches(self, unit: Unit) -> bool:
         """Return whether an operator still reads a batch after it has received the next one."""
         return True
-
-    def rehearsals(self) -> Sequence[Rehearsal]:
-        """Return workloads whose runs need all kernels of the kind, for `elsinore compile`."""
-        return ()
 
     def panes(self, unit: Unit) -> Panes | str:
         """Return the panes by which a unit's events are combined, or why they cannot be."""

@@ -1,10 +1,7 @@
 """The Spark driver: Spark classifies, shuffles and sorts events; the operator aggregates them."""
 
-from elsinore.spark.compiled import use_received_kernels
 from elsinore.spark.driver import run, unusable_report
 from elsinore.spark.java import Java, find_java
 from elsinore.spark.session import local_session
-
-use_received_kernels()  # workers import this package, with whatever runs there
 
 __all__ = ["Java", "find_java", "local_session", "run", "unusable_report"]

@@ -41,7 +41,6 @@ from elsinore.runtime.warnings import (
 )
 from elsinore.spark.answers import Answer, Answers, Computed, Frames
 from elsinore.spark.column_types import refuse_distinct, refuse_unsent
-from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import (
     Events,
     last_time_of,
@@ -54,7 +53,7 @@ from elsinore.spark.events import (
 from elsinore.spark.expressions import quoted
 from elsinore.spark.fields import with_derived
 from elsinore.spark.guessed import guess_again
-from elsinore.spark.passes import Pass, operator_options
+from elsinore.spark.passes import Pass
 from elsinore.spark.result_sql import selected
 from elsinore.spark.statistics import StatisticsAccumulator, TypesSeen, accumulator, total
 from elsinore.spark.workers import ship_by_value, use_driver_interpreter
@@ -94,8 +93,6 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)
     refuse_unsent(plan.units, events.frame.schema)
     statistics = [accumulator(frame) for _ in plan.units]
-    types = {n: events.arrow_type(n) for u in plan.units for n in (*u.carried, *u.group_by)}
-    hand_over(frame.sparkSession, plan.units, operator_options(options), types)
     seen = [TypesSeen(accumulator(frame)) for _ in plan.passes]
     passes = _passes(plan, events, statistics, seen)
     answers: dict[str, tuple[int, Answers]] = {}

@@ -28,10 +28,9 @@ from elsinore.runtime.predicate_bits import (
     unknown,
 )
 from elsinore.spark.column_types import is_sent, refuse_unsent
-from elsinore.spark.compiled import hand_over
 from elsinore.spark.events import Events, refuse_stream, schema_of
 from elsinore.spark.expressions import quoted
-from elsinore.spark.passes import Pass, operator_options
+from elsinore.spark.passes import Pass
 from elsinore.spark.workers import modules_of_users, ship_by_value, use_driver_interpreter
 
 LIVE_QUERY = (
@@ -80,10 +79,8 @@ def run(
     events = Events(data, _options(data, time, TYPE if TYPE in attributes else time))
     unit = _unit(query, keys, events, value, compiled=compiled is not False)
     refuse_unsent((unit,), data.schema)
-    types = {name: events.arrow_type(name) for name in (*unit.carried, *unit.group_by)}
     use_driver_interpreter(data.sparkSession)
     ship_by_value(modules_of_users(query))
-    hand_over(data.sparkSession, (unit,), operator_options(events.options), types)
     pass_ = Pass((unit,), events, (None,))
     (shown,) = pass_.presented.values()
     result = shown.frame(pass_.result())

@@ -115,7 +115,6 @@ def shipped(function: MapInArrow) -> MapInArrow:
                 f"Spark's workers have Elsinore {there}, but the driver has "
                 f"{version}: they run {sys.executable}. {advice}"
             )
-        importlib.import_module("elsinore.spark")  # lets kernels be found that came with the job
         with importlib.import_module("elsinore.model.garbage").without_garbage_collection():
             function = pickle.loads(payload)  # of thousands of queries it holds a million objects
         yield from function(batches)

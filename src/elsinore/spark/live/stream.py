@@ -32,7 +32,6 @@ from elsinore.connectors.targets import (
 )
 from elsinore.errors import InputError
 from elsinore.runtime.live import Change, LiveOptions, Planner, ProgressLog, StreamProgress
-from elsinore.spark.compiled import hand_over
 from elsinore.spark.fields import ship_functions
 from elsinore.spark.live.continuing import Continuation, started_or_continued
 from elsinore.spark.live.meeting import Meeting
@@ -154,7 +153,7 @@ class LiveStream:
         if isinstance(self._source, DataFrame):
             writer.on_progress_saved = partial(set_task_watermarks, self._spark)
             set_task_watermarks(self._spark, checkpoint_folder.progress())
-        self._prepare_session(plan)
+        self._prepare_session()
         for generation in plan.generations.values():
             ship_functions(generation.setup.fields)
         payload: bytes = cloudpickle.dumps(plan)  # type: ignore[no-untyped-call]
@@ -194,13 +193,9 @@ class LiveStream:
             query_names=begun.former | {query.name for query in self._planner.queries},
         )
 
-    def _prepare_session(self, plan: StreamPlan) -> None:
+    def _prepare_session(self) -> None:
         use_driver_interpreter(self._spark)
         logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)  # we raise its errors
-        for generation in plan.generations.values():
-            types = {field.name: field.type for field in generation.setup.schema}
-            for planned_pass in generation.setup.passes:
-                hand_over(self._spark, planned_pass.units, planned_pass.options, types)
 
     def _events(self, payload: bytes, checkpoint_folder: Checkpoint) -> DataFrame:
         """Return the stream of rows of EVENTS."""

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from elsinore.connectors.rejects import REJECTS, rejects_of
 from elsinore.runtime.columnar import Packing
 from elsinore.runtime.live import Admission, EventReader, PassResults, PassSetup, PlannedGeneration
-from elsinore.spark.compiled import use_received_kernels
 from elsinore.spark.live.continuing import bucket_count
 from elsinore.spark.live.rows import ASIDE, EVENTS, BucketName, Tick, to_bytes
 
@@ -82,7 +81,6 @@ def key_of(planned_pass: PassSetup) -> str:
 @lru_cache(maxsize=4)
 def loaded_plan(payload: bytes) -> StreamPlan:
     """Return a pickled plan, unpickled once in each worker."""
-    use_received_kernels()
     plan: StreamPlan = pickle.loads(payload)
     return plan
 
