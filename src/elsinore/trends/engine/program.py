@@ -7,8 +7,8 @@ type and each combination of its local predicates.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,29 +17,22 @@ from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit
 from elsinore.plan.guards import FREE, NO_WAY, Ways
-from elsinore.plan.merged import Place
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine import tables
 from elsinore.trends.engine.bounds import Bounds
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.program import NO_WEIGHTS, SharingTables, Weights
+from elsinore.trends.engine.step_runs import Run, StepRuns
 from elsinore.trends.engine.store import StoreShape
 from elsinore.trends.engine.tables import (
-    FOREVER,
     NO_BLOCK,
     NO_GUARD,
     NO_STEPS,
     UNKNOWN,
     Program,
 )
-from elsinore.trends.engine.updates import (
-    ExtremeUpdate,
-    Source,
-    SumUpdate,
-    Update,
-    Updates,
-    by_anchor,
-)
+from elsinore.trends.engine.updates import Update, Updates, by_anchor
+from elsinore.trends.engine.window_tables import add_kinds
 
 _KINDS = {
     "classes": tables.EVENT_CLASS,
@@ -79,27 +72,6 @@ _lock = threading.RLock()  # of what units keep, and of tables that classes are 
 TABLE_LIMIT = 2**22  # classes that are looked up in a table; more are numbered as they occur
 
 
-class Term(NamedTuple):
-    """Lanes that a step reads: a row of a block from a node on, or one node's for all its nodes."""
-
-    block: int
-    row: int
-    reads: int  # in `ProgramBuilder._reads`; -1: of all events, which the block's sums are of
-    node: int  # its place in the block
-
-
-class Run(NamedTuple):
-    """Updates of nodes side by side that read nodes side by side: one step.
-
-    `terms[s]` are those of sum s, then of extreme s, of the run's first node; `shared[s]` says for
-    each of them whether all nodes read the same, None where there is but one node.
-    """
-
-    updates: list[Update]
-    terms: list[list[Term]]
-    shared: list[list[bool | None]]
-
-
 class ProgramBuilder:
     """The tables of a unit, to which classes of events are added."""
 
@@ -109,8 +81,8 @@ class ProgramBuilder:
         self.updates = Updates(unit)
         self.layout = Layout(self.updates, rows)
         self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
-        self._has_rows = rows > 0
         self._reads: dict[Reads, int] = {}
+        self._runs = StepRuns(self.layout, self._reads)
         self._guards: dict[tuple[Ways, Ways], int] = {}
         self._conditions: dict[tuple[Expression, ...], tuple[int, int]] = {}
         self.conditions: dict[Expression, int] = {}  # with their numbers
@@ -119,7 +91,7 @@ class ProgramBuilder:
         self._rows: dict[str, list[Any]] = {name: [] for name in _KINDS}
         self._has_resets = [bool(node.resets) for node in self.updates.merged.nodes]
         self._lanes = self._add_blocks()
-        self._add_kinds()
+        add_kinds(self._rows, self.updates, self.layout, has_windows=not rows)
         self._add_reads()
         self.sharing = SharingTables(self.updates, self.layout, self._rows, self._add_steps)
         self.is_numbered = unit.classes.size > TABLE_LIMIT
@@ -249,62 +221,10 @@ class ProgramBuilder:
     ) -> list[tuple[int, list[int]]]:
         """Add the steps of updates; return each with its nodes in the order of their lanes."""
         steps = []
-        for run in self._runs([part for update in updates for part in by_anchor(update)]):
+        for run in self._runs.of([part for update in updates for part in by_anchor(update)]):
             self._add_step(run, weights)
             steps.append((len(self._rows["steps"]) - 1, [update.node for update in run.updates]))
         return steps
-
-    def _runs(self, updates: Sequence[Update]) -> list[Run]:
-        """Put updates of nodes side by side together where they read nodes side by side."""
-        layout = self.layout
-        ordered = sorted(
-            updates, key=lambda u: (layout.block_of[u.node], layout.node_place[u.node])
-        )
-        runs: list[Run] = []
-        for update in ordered:
-            terms = self._terms(update)
-            if not (runs and self._extends(runs[-1], update, terms)):
-                runs.append(Run([update], terms, [[None] * len(several) for several in terms]))
-        return runs
-
-    def _terms(self, update: Update) -> list[list[Term]]:
-        """Return what an update reads for each sum and extreme, in an order of their own."""
-        parts: list[SumUpdate | ExtremeUpdate] = [*update.sums, *update.extremes]
-        return [sorted(self._term(source) for source in part.sources) for part in parts]
-
-    def _term(self, source: Source) -> Term:
-        block, reads = self.layout.block_of[source.node], -1
-        of_block = self.layout.blocks[block]
-        if of_block.has_rows and (of_block.strategy is not Strategy.ANY or source.reads != ALL):
-            reads = self._reads.setdefault(source.reads, len(self._reads))
-        return Term(block, source.row, reads, self.layout.node_place[source.node])
-
-    def _extends(self, run: Run, update: Update, terms: list[list[Term]]) -> bool:
-        """Take an update into a run, if it is one with it."""
-        last = run.updates[-1]
-        layout, distance = self.layout, len(run.updates)
-        if (
-            layout.block_of[last.node] != layout.block_of[update.node]
-            or layout.node_place[last.node] + 1 != layout.node_place[update.node]
-            or update.starts != last.starts
-            or [part.addend for part in update.sums] != [part.addend for part in last.sums]
-            or [part.rank for part in update.extremes] != [part.rank for part in last.extremes]
-            or list(map(len, terms)) != list(map(len, run.terms))
-        ):
-            return False
-        shared: list[list[bool | None]] = []
-        for of_first, mine, known in zip(run.terms, terms, run.shared, strict=True):
-            shared.append([])
-            for before, term, is_shared in zip(of_first, mine, known, strict=True):
-                if before[:3] != term[:3]:
-                    return False
-                same, aside = term.node == before.node, term.node == before.node + distance
-                if not (same and is_shared is not False) and not (aside and is_shared is not True):
-                    return False
-                shared[-1].append(same)
-        run.updates.append(update)
-        run.shared[:] = shared
-        return True
 
     def _add_step(self, run: Run, weights: Weights) -> None:
         rows, layout = self._rows, self.layout
@@ -484,60 +404,3 @@ class ProgramBuilder:
                     if edge.source != START:
                         block = self.layout.block_of[edge.source]
                     self._read(block, 0, reads, 0, 0)
-
-    def _add_kinds(self) -> None:
-        """Add the kinds of windows, with their seeds and what is given out at their end."""
-        rows, layout, merged = self._rows, self.layout, self.updates.merged
-        for kind, window in enumerate(self.updates.windows):
-            times = (FOREVER, 1, 0)
-            if window is not None and not self._has_rows:
-                times = (window.within, window.step, window.origin)
-            seeds, ends = len(rows["seeds"]), len(rows["ends"])
-            rows["seeds"] += [
-                layout.cell_of(seed, 0)
-                for seed in merged.seeds
-                if self.updates.kind_of[seed] == kind
-            ]
-            for query, template in enumerate(self.unit.templates):
-                if template.query.window == window:
-                    self._add_end(query)
-            cells = layout.kinds[kind]
-            of_kind = {
-                layout.block_of[node]
-                for node, of_node in enumerate(self.updates.kind_of)
-                if of_node == kind
-            }
-            rows["kinds"].append(
-                (
-                    *times,
-                    layout.overlaps[kind],
-                    cells.cell,
-                    cells.last_cell,
-                    cells.extreme,
-                    cells.last_extreme,
-                    seeds,
-                    len(rows["seeds"]),
-                    ends,
-                    len(rows["ends"]),
-                    min(of_kind, default=0),
-                    max(of_kind, default=-1) + 1,
-                    sum(layout.overlaps[:kind]),
-                )
-            )
-
-    def _add_end(self, query: int) -> None:
-        ends, rows = self.updates.merged.ends[query], self._rows
-        fields = self._add_fields(ends.linear, self.layout.cell_of)
-        extremes = self._add_fields(ends.extremes, self.layout.extreme_of)
-        rows["ends"].append((query, *fields, *extremes, int(ends.pairs)))
-
-    def _add_fields(
-        self, fields: Sequence[Sequence[Place]], cell_of: Callable[[int, int], int]
-    ) -> tuple[int, int]:
-        rows = self._rows
-        begin = len(rows["fields"])
-        for places in fields:
-            first = len(rows["places"])
-            rows["places"] += [cell_of(node, number) for node, number in places]
-            rows["fields"].append((first, len(rows["places"])))
-        return begin, len(rows["fields"])

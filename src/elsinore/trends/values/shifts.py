@@ -74,7 +74,7 @@ class ShiftNumbers:
         hashed: cython.ulonglong = cython.cast(cython.ulonglong, cell // NEAR) * MIX_CELL
         hashed ^= cython.cast(cython.ulonglong, epoch) * MIX_EPOCH
         hashed = (hashed ^ (hashed >> 29)) * MIX_BOTH
-        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, hashed >> 20) * NEAR
+        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, (hashed >> 20) & mask) * NEAR
         place = (place + cell % NEAR) & mask
         number: cython.longlong = self.table[place]
         while number >= 0 and (self.cell[number] != cell or self.epoch[number] != epoch):
