@@ -69,7 +69,7 @@ class Way:
     is_uncertain: bool = False
     threshold: float | None = None
     by_worlds: bool = False
-    within: Mapping[str, int] = field(default_factory=lambda: {"Q5": 600, "Q6": 120})  # seconds
+    within: Mapping[str, int] = field(default_factory=lambda: {"Q5": 300, "Q6": 120})  # seconds
 
 
 EXACT = {
@@ -195,6 +195,7 @@ def written(log: pa.Table) -> Rows:
 def compared(chart: str, name: str, text: str, events: pa.Table, budget: float) -> Rows:
     """Return the rows of a chart of (f) for a query; AssertionError where matches differ."""
     text = text.replace("SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH")
+    text = text.replace("10 minutes", "5 minutes")  # in 10, a reducer may have 2^24 sets of polls
     systems = CHARTS[chart]
     if systems is UNCERTAIN:
         text = re.sub(r"RETURN .*", "RETURN EVENT_IDS(n) AS events, CONFIDENCE() AS p", text)
@@ -276,8 +277,8 @@ def remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 told.append(f"Found, {name}, {chart}, events/s: {', '.join(parts)}.")
     told.append(
         "The queries' strategies and windows are those of examples/cluster: NEXT but for Q6, which "
-        "has 2 minutes and not 10; in (f) both are under SKIP TILL ANY MATCH. The paper's log is "
-        "of a real cluster, with 53 and 253 GB of work; this one is drawn."
+        "has 2 minutes and not 10; in (f) both are under SKIP TILL ANY MATCH, and Q5 has 5. The "
+        "paper's log is of a real cluster, with 53 and 253 GB of work; this one is drawn."
     )
     told.append(f"Uncertain times: those of a poll are {STEP} seconds apart, so that it has four.")
     return told
