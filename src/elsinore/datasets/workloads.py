@@ -82,7 +82,7 @@ def hamlet_workload(
     >>> print(hamlet_workload("stock", "shared", 1, seed=1))
     QUERY q0
     RETURN level, COUNT(*)
-    PATTERN SEQ(S18 a, S0 k+)
+    PATTERN SEQ(S12 a, S0 k+, S16 z)
     GROUP BY level
     WITHIN 10 minutes SLIDE 5 minutes;
     <BLANKLINE>
