@@ -19,7 +19,7 @@ from elsinore.model.computed import ComputedName, columns_of
 from elsinore.model.expression import Expression
 from elsinore.model.query import Form, Query
 from elsinore.model.spark_sql import quoted_column, spark_sql
-from elsinore.runtime.user_functions import Function, apply
+from elsinore.runtime.user_functions import Function, apply, typed
 
 FUNCTION = "__function_"  # what the columns with results of functions begin with
 
@@ -139,7 +139,7 @@ def with_derived(table: pa.Table, names: Collection[str]) -> pa.Table:
         nonlocal beside
         columns = evaluate_all(dict(enumerate(arguments)), beside)
         name = f"{FUNCTION}{beside.num_columns}"
-        result = apply(function, list(columns.values()), beside.num_rows)
+        result = apply(typed(function), list(columns.values()), beside.num_rows)
         beside = beside.append_column(name, result)
         return name
 

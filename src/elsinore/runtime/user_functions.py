@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -46,12 +47,24 @@ def result_type(function: Function) -> pa.DataType:
     )
 
 
-def takes_arrays(function: Function) -> bool:
-    """Return whether a function is called with Arrow arrays: its annotation is a type of Arrow."""
-    return isinstance(_annotation(function), pa.DataType)
+class Typed(NamedTuple):
+    """A function with the type of its results; `takes_arrays`: it is called with Arrow arrays.
+
+    Annotations are read where the function is defined: workers may lack the names in them.
+    """
+
+    function: Function
+    kind: pa.DataType
+    takes_arrays: bool
 
 
-def apply(function: Function, columns: Sequence[pa.Array], size: int) -> pa.Array:
+def typed(function: Function) -> Typed:
+    """Return a function with what its annotation says. Raises InputError if it says nothing."""
+    is_arrow = isinstance(_annotation(function), pa.DataType)
+    return Typed(function, result_type(function), is_arrow)
+
+
+def apply(called: Typed, columns: Sequence[pa.Array], size: int) -> pa.Array:
     """Return a function's result for each row, `size` of them.
 
     A function of single values is not called where one of them is null: the result is null there.
@@ -59,16 +72,16 @@ def apply(function: Function, columns: Sequence[pa.Array], size: int) -> pa.Arra
 
     >>> def doubled(x: int) -> int:
     ...     return 2 * x
-    >>> apply(doubled, [pa.array([1, None])], 2).to_pylist()
+    >>> apply(typed(doubled), [pa.array([1, None])], 2).to_pylist()
     [2, None]
     """
-    kind = result_type(function)
+    function = called.function
     try:
-        if takes_arrays(function):
-            return _checked(function, function(*columns), kind, size)
+        if called.takes_arrays:
+            return _checked(function, function(*columns), called.kind, size)
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         values = [None if None in row else function(*row) for row in rows]
-        return pa.array(values, kind)
+        return pa.array(values, called.kind)
     except InputError:
         raise
     except Exception as error:

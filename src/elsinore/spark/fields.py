@@ -24,7 +24,7 @@ from elsinore.runtime.fields import (
     name_taken,
     without_functions,
 )
-from elsinore.runtime.user_functions import Function, apply, result_type
+from elsinore.runtime.user_functions import Function, apply, typed
 from elsinore.spark.expressions import quoted, tried
 from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.workers import ship_by_value
@@ -92,10 +92,11 @@ def _column(frame: DataFrame, expression: Expression) -> Column:
 
 def _over_columns(function: Function) -> Callable[..., Column]:
     """Return a function of columns that calls one that the user has registered."""
+    called = typed(function)
 
     def over_arrays(*columns: pa.Array) -> pa.Array:
-        return apply(function, columns, len(columns[0]))
+        return apply(called, columns, len(columns[0]))
 
     make: Any = arrow_udf  # whose hints know no functions of any number of arrays
-    made: Callable[..., Column] = make(over_arrays, from_arrow_type(result_type(function)))
+    made: Callable[..., Column] = make(over_arrays, from_arrow_type(called.kind))
     return made
