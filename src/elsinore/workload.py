@@ -32,6 +32,7 @@ from elsinore.model import Attribute, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import (
     NANOSECONDS,
+    ROWS,
     Clock,
     clock_for,
     in_ticks,
@@ -283,7 +284,10 @@ class Workload:
         `results["q"]` has their methods, and `to_pandas`, `to_polars`, `to_arrow` and `to_pylist`
         wherever it was computed.
 
-        time, type      columns, or SQL expressions over the columns
+        time, type      columns, or SQL expressions over the columns. time="ROWS": events have no
+                        time and come in the order of their rows, which are numbered from 1 in the
+                        column ROWS; windows then count events. On Spark, only for files on this
+                        machine that are read by path
         time_unit       the unit of times that are numbers, and of bare numbers after WITHIN: "s",
                         "ms", "us" or "ns"
         time_interval   if times are uncertain: the columns, or SQL expressions, with the first
@@ -579,7 +583,14 @@ class Workload:
     def _run(self, data: Any, request: RunRequest, *, in_pieces: bool) -> Any:
         """Run as `run` does; if in pieces, return a generator of them."""
         options = request.options()
-        data = _joined(_bare(data))
+        data = _bare(data)
+        joined = _joined(data)
+        if options.by_rows and joined is not data:
+            raise InputError(
+                f"The rows of several tables have no common order, so {option('time', ROWS)} "
+                f"cannot order their events. Name a column of times with {option('time')}."
+            )
+        data = joined
         if request.spark is not None and isinstance(data, str | Path):
             data, options = _read_place(data, request, options)
         if options.uncertain is None:
@@ -593,6 +604,12 @@ class Workload:
         if is_spark_frame(data):
             from elsinore.spark import driver as spark_driver  # noqa: PLC0415 - an extra
 
+            if options.by_rows:
+                from elsinore.spark.row_order import (  # noqa: PLC0415 - an extra
+                    refuse_without_row_numbers,
+                )
+
+                refuse_without_row_numbers(data)
             fine = spark_driver.nanosecond_columns(data)
             options = self.timed(options, *spark_driver.look_at_time(data, options), fine)
             known = options.uncertainty
@@ -626,6 +643,10 @@ class Workload:
         """Run in this process."""
         from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
 
+        if options.by_rows:
+            from elsinore.runtime.row_order import with_row_numbers  # noqa: PLC0415 - loads Arrow
+
+            table = with_row_numbers(table)
         options = self.timed(options, *look_at_time(table, options))
         known = options.uncertainty
         columns = table.column_names
@@ -669,11 +690,11 @@ class Workload:
         """
         unit = NANOSECONDS[options.time_unit] if numbers else None
         numeric = dict.fromkeys(nanoseconds, NANOSECONDS["ns"])
-        if unit is not None:
+        if unit is not None and not options.by_rows:
             numeric |= dict.fromkeys(options.time_columns, unit)
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
-            clock = replace(clock, numeric_times=tuple(numeric.items()))
+            clock = replace(clock, numeric_times=tuple(numeric.items()), rows=options.by_rows)
             windows = windows_in_ticks(self._queries, clock)
         units = any("WITHIN" not in window.bare for window in windows)
         largest = largest_time(windows.values())
@@ -695,7 +716,7 @@ class Workload:
         attributes = schema_of(full_schema)
         kind = attributes.kind(time)
         units: dict[str, int] = {}
-        if kind is not None and kind.is_numeric:
+        if kind is not None and kind.is_numeric and time != ROWS:
             units = {time: NANOSECONDS[time_unit]}
         with self._pointing():
             queries = with_units(self._queries, units)
@@ -759,7 +780,7 @@ def _read_place(
     if request.spark is not None:
         from elsinore.spark.files import read_place  # noqa: PLC0415 - an extra
 
-        data = read_place(request.spark, place, reject, type_from)
+        data = read_place(request.spark, place, reject, type_from, by_rows=options.by_rows)
     else:
         from elsinore.runtime.files import read_events  # noqa: PLC0415 - readers load on first use
 

@@ -421,3 +421,18 @@ def test_bare_numbers_after_within_are_refused_for_timestamps(
     done = call(*command, "w.cep", "--events", "events.parquet")
     assert done.exit_code == 2
     assert "WITHIN needs a unit, as in '30 seconds'" in done.stderr
+
+
+def test_events_without_times_are_ordered_by_their_rows(folder: Path) -> None:
+    Path("clicks.csv").write_text("type\nhome\ncart\nhome\npaid\n", encoding="utf-8")
+    query = "RETURN c.ROWS AS c, p.ROWS AS p PATTERN SEQ(cart c, paid p) WITHIN 3 EVENTS"
+    events = ("-q", query, "--events", "clicks.csv", "--time", "ROWS")
+    done = call("run", *events, "--engine", "local", "--format", "csv")
+    assert (done.exit_code, done.stdout) == (0, '"c","p"\n2,4\n')
+    for command in ("check", "explain"):
+        assert call(command, *events).exit_code == 0
+    refused = call(
+        "run", "-q", query.replace("3 EVENTS", "1 min"), *events[2:], "--engine", "local"
+    )
+    assert refused.exit_code == 2
+    assert "Count events instead, as in WITHIN 100 EVENTS" in refused.stderr.replace("\n", " ")

@@ -165,7 +165,12 @@ TextOption = Annotated[
     ),
 ]
 TimeOption = Annotated[
-    str, typer.Option("--time", metavar="EXPR", help="The time: a column or SQL expression.")
+    str,
+    typer.Option(
+        "--time",
+        metavar="EXPR",
+        help="The time: a column or SQL expression. ROWS: the order of the rows of the files.",
+    ),
 ]
 TypeOption = Annotated[
     str, typer.Option("--type", metavar="EXPR", help="The type: a column or SQL expression.")

@@ -14,11 +14,13 @@ from elsinore.cli.console import ArgumentError, warn
 from elsinore.cli.job import Job
 from elsinore.errors import InputError, InvalidWorkloadError, QueryError, choices_text
 from elsinore.local.driver import prepare, texts_compared, warnings_of_times
+from elsinore.model.clock import ROWS
 from elsinore.runtime.files import read_source
 from elsinore.runtime.guessed import guess_again
 from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import reasons_text
+from elsinore.runtime.row_order import refuse_own_column, with_row_numbers
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.text_files import text_notes
 from elsinore.runtime.times import kind_of_column, schema_with_numbers
@@ -34,8 +36,9 @@ def checked_events(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     with the queries for these events. Column types are those that a run finds: CSV columns whose
     unusable rows alone make them text have the type of the other rows.
     """
-    table = read_source(job.source)
-    check_columns(job, table)
+    events = read_source(job.source)
+    check_columns(job, events)
+    table = with_row_numbers(events) if job.time == ROWS else events
     kind, fine = kind_of_column(evaluate_sql(job.time, table, "time"), job.times.unit)
     options = job.workload.timed(job.options(), kind.is_number, fine)
     usable, _, _ = guess_again(table, replace(options, allow_rejects=True))
@@ -46,7 +49,7 @@ def checked_events(job: Job) -> tuple[pa.Table, tuple[str, ...]]:
     types = types_of(usable, job.type)
     plan = job.workload.planned(job.granularity)
     absent = absent_types(plan, types_seen(types))
-    return table, (*warnings_of(table, options), *texts_compared(plan, usable), *absent)
+    return events, (*warnings_of(table, options), *texts_compared(plan, usable), *absent)
 
 
 def warnings_of(table: pa.Table, options: RunOptions) -> tuple[str, ...]:
@@ -66,6 +69,9 @@ def check_columns(job: Job, table: pa.Table) -> None:
     check_header(job, table.column_names)
     empty = no_table(table.schema)
     named = [("time", job.time), ("type", job.type), *(("order", name) for name in job.order_by)]
+    if job.time == ROWS:
+        refuse_own_column(table.column_names)
+        del named[0]
     wrong = []
     for role, text in named:
         try:

@@ -26,6 +26,7 @@ from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.expressions.reasons import OVERFLOW, not_computed
+from elsinore.model.clock import ROWS
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
@@ -91,7 +92,7 @@ def run_spark(job: Job, master: str) -> int:
         bar.begin("Starting Spark")
         with session(master) as spark:
             bar.done()
-            frame = read_frame(spark, job.source)
+            frame = read_frame(spark, job.source, by_rows=job.time == ROWS)
             options = options_of(job, frame)
             check_header(job, frame.columns)
             check_columns(options, frame)

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_numpy
 from elsinore.cli.job import Job
+from elsinore.model.clock import ROWS
 from elsinore.operators import Sample
 from elsinore.runtime.sql import evaluate_sql
 from elsinore.runtime.times import to_microseconds
@@ -36,6 +37,8 @@ def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
     """Return the first `most` events by time, in their original order."""
     if table.num_rows <= most:
         return table
+    if job.time == ROWS:
+        return table.slice(0, most)
     micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)
     first = pc.sort_indices(micros).slice(0, most)  # nulls come last
     return table.take(to_arrow(np.sort(to_numpy(first))))

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from elsinore.errors import QuerySemanticError, raise_errors
+from elsinore.errors import QuerySemanticError, option, raise_errors
 from elsinore.model.durations import durations_as_numbers, has_durations
 from elsinore.model.query import Query, Workload
 from elsinore.model.window import UNITS, Window
 
 NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+ROWS = "ROWS"  # as the time: events are ordered by their rows; also the column of positions
 LARGEST = 2**63 - 1
 YEAR = 366 * UNITS["day"]
 CALENDAR_YEARS = 1_950  # before and after 1970: calendars begin with the year 1
@@ -28,7 +29,8 @@ class Clock:
     """Ticks per microsecond (1 or 1000), and the nanoseconds of a bare number's unit.
 
     `number` is None if times are timestamps, dates or text: a unit must then be written.
-    `numeric_times` are the numeric time attributes, with the nanoseconds of their unit.
+    `numeric_times` are the numeric time attributes, with the nanoseconds of their unit. `rows`:
+    times are positions of rows, so that windows count events.
 
     >>> Clock().ticks_per("ms"), Clock(1000).ticks_per("ms")
     (1000, 1000000)
@@ -37,6 +39,7 @@ class Clock:
     per_microsecond: int = 1
     number: int | None = NANOSECONDS["s"]
     numeric_times: tuple[tuple[str, int], ...] = ()
+    rows: bool = False
 
     def ticks_per(self, unit: str) -> int:
         """Return the number of ticks of a unit of time (s, ms, us; ns if ticks are nanoseconds)."""
@@ -61,7 +64,7 @@ def windows_in_ticks(queries: Workload, clock: Clock) -> dict[Window, Window]:
     """Return a mapping from each window of the queries to the same window in a clock's ticks.
 
     Raises the errors of all queries at once: QuerySemanticError for a bare number if times are not
-    numbers, and for windows beyond 64 bits.
+    numbers, for a length of time if they are positions of rows, and for windows beyond 64 bits.
     """
     by_window: dict[Window, Window] = {}
     errors: dict[Window, QuerySemanticError] = {}
@@ -144,6 +147,18 @@ def largest_time(windows: Iterable[Window | None]) -> int:
 def _set_window(window: Window, clock: Clock) -> Window:
     if window.events:
         return replace(window, span=None)
+    if clock.rows:
+        remedy = (
+            "AFTER MATCH SKIP PAST LAST EVENT returns matches without common events"
+            if window.clause == "SUPPRESS"
+            else f"Count events instead, as in {window.clause} 100 EVENTS"
+        )
+        raise QuerySemanticError(
+            f"Events are ordered by their rows ({option('time', ROWS)}) and have no times, so "
+            f"{window.clause} cannot be a length of time. {remedy}; or name a column of times with "
+            f"{option('time')}.",
+            span=window.span,
+        )
     bare = sorted(window.bare - {"ORIGIN"})
     if bare and clock.number is None:
         raise QuerySemanticError(

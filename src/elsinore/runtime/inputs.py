@@ -129,7 +129,7 @@ def columns_to_convert(
 def no_events(attributes: Iterable[str], options: RunOptions) -> pa.Table:
     """Return an empty table with the columns that queries and options name.
 
-    Times are numbers; the other columns have the type null.
+    Times are numbers; the other columns have the type null. Numbers of rows are added later.
 
     >>> no_events(["v"], RunOptions(time="at")).column_names
     ['v', 'type', 'at']
@@ -137,6 +137,8 @@ def no_events(attributes: Iterable[str], options: RunOptions) -> pa.Table:
     columns = {name: pa.nulls(0) for name in (*attributes, *options.order_by)}
     columns |= dict.fromkeys([options.type], pa.array([], pa.string()))
     columns |= dict.fromkeys([options.time, *options.time_columns], pa.array([], pa.int64()))
+    if options.by_rows:
+        del columns[options.time]
     return pa.table(columns)
 
 

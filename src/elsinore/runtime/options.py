@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elsinore.errors import InputError, kind_of_value, option
-from elsinore.model.clock import LARGEST, Clock
+from elsinore.model.clock import LARGEST, ROWS, Clock
 from elsinore.plan import Sharing
 from elsinore.plan.modes import Combine, End, Scan, Uncertainty
 from elsinore.runtime.times import TimeUnit
@@ -61,6 +61,11 @@ class RunOptions:
         return None if self.uncertain is None else self.uncertain.uncertainty(self.clock)
 
     @property
+    def by_rows(self) -> bool:
+        """Whether events have no times and are ordered by their rows."""
+        return self.time == ROWS
+
+    @property
     def time_columns(self) -> tuple[str, ...]:
         """The columns that times are read from, if they are columns and no other expressions."""
         high = None if self.uncertain is None else self.uncertain.high
@@ -71,6 +76,12 @@ class RunOptions:
             raise InputError(
                 f"{option('order_by')} orders events of one time, and their times are uncertain: "
                 "leave it out."
+            )
+        if self.by_rows and (self.uncertain is not None or self.order_by):
+            other = "order_by" if self.order_by else "time_granularity"
+            raise InputError(
+                f"{option('time', ROWS)} orders events by their rows, which needs no "
+                f"{option(other).rstrip('=')}: leave one of them out."
             )
         for name, text in (("time", self.time), ("type", self.type)):
             if not isinstance(text, str):

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from elsinore.errors import InputError
+from elsinore.errors import InputError, option
 from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import (
     as_text,
@@ -38,24 +38,34 @@ from elsinore.runtime.files import (
 )
 from elsinore.runtime.outputs import OutputFormat, part_name, write_table
 from elsinore.runtime.result import Result
+from elsinore.runtime.row_order import refuse_own_column
 from elsinore.runtime.sources import URL, Source, TypeFrom, find_source
 from elsinore.runtime.type_from import COLUMN, type_of
 from elsinore.spark.answers import Answer
 from elsinore.spark.expressions import quoted
 from elsinore.spark.guessed import mark_guessed
 from elsinore.spark.quiet import first_line, silenced
+from elsinore.spark.row_order import FirstRows
 from elsinore.spark.times import NANOSECONDS_KEY
 
 GLOB = re.compile(r"([\[\]{}*?\\])")
 
 
-def read_frame(spark: SparkSession, source: Source) -> DataFrame:
-    """Return the events of a source; InputError as `elsinore.runtime.files.read_source` has it."""
+def read_frame(spark: SparkSession, source: Source, *, by_rows: bool = False) -> DataFrame:
+    """Return the events of a source; InputError as `elsinore.runtime.files.read_source` has it.
+
+    by_rows: the column ROWS numbers the rows of all files, in their order.
+    """
     if source.format != "parquet":
-        return _staged(spark, source)
+        return _staged(spark, source, by_rows=by_rows)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     if source.streamed:
+        if by_rows:
+            raise InputError(
+                f"{source.name} was written by a Spark stream, whose rows have no order. Name a "
+                f"column of times with {option('time')}."
+            )
         return spark.read.parquet(*(_place(path) for path in source.named))
     schemas = [parquet_schema(file.path) for file in source.files]
     schema = common_schema(source, schemas)
@@ -70,10 +80,13 @@ def read_frame(spark: SparkSession, source: Source) -> DataFrame:
                 f"Spark cannot read column '{field.name}' of {source.name}, of type {field.type}. "
                 "Write it as text or double, or run in this process (--engine local)."
             )
+    if by_rows:
+        refuse_own_column(schema.names)
+    first_rows = FirstRows.of([file.path for file in source.files]) if by_rows else None
     try:
         with silenced():
             frames = [
-                _with_type(reader.parquet(*map(_place, paths)), name)
+                _with_type(_numbered(reader.parquet(*map(_place, paths)), first_rows), name)
                 for (name, _), paths in _files_by_columns(source, schemas).items()
             ]
             frame = frames[0]
@@ -97,6 +110,10 @@ def _files_by_columns(
     return groups
 
 
+def _numbered(frame: DataFrame, first_rows: FirstRows | None) -> DataFrame:
+    return frame if first_rows is None else first_rows.number(frame)
+
+
 def _with_type(frame: DataFrame, name: str | None) -> DataFrame:
     return frame if name is None else frame.withColumn(COLUMN, F.lit(name))
 
@@ -106,22 +123,30 @@ def read_place(
     place: str | Path,
     reject: Callable[[str], None] | None = None,
     type_from: Literal["auto"] | None = None,
+    *,
+    by_rows: bool = False,
 ) -> DataFrame:
     """Return the events of a file, a folder or a pattern, in a session that is the user's.
 
     What this machine sees may be of any format; elsewhere (a URL, or a session on other machines)
-    it is Parquet, which Spark reads. Raises InputError if there are no files.
+    it is Parquet, which Spark reads. by_rows: as for `read_frame`. Raises InputError if there are
+    no files, and for row numbers of files elsewhere.
     """
     local = str(spark.conf.get("spark.master", "local")).startswith("local")
     if local and not URL.match(str(place)):
         how = None if type_from is None else TypeFrom(type_from)
         source = find_source((place,), reject=reject, type_from=how)
-        if source.format != "parquet":
-            return _staged(spark, source)
+        if source.format != "parquet" or by_rows:
+            return read_frame(spark, source, by_rows=by_rows)
         if not source.streamed and len(source.files) > 1:
             schemas = [parquet_schema(file.path) for file in source.files]
             if len(_files_by_columns(source, schemas)) > 1:
                 return read_frame(spark, source)
+    if by_rows:
+        raise InputError(
+            f"The rows of '{place}' are only numbered if this machine reads the files, in a local "
+            f"Spark session. Name a column of times with {option('time')}."
+        )
     try:
         with silenced():
             return spark.read.parquet(str(place))
@@ -214,7 +239,7 @@ def _unmarked(table: pa.Table, marks: dict[str, str]) -> pa.Table:
     return table
 
 
-def _staged(spark: SparkSession, source: Source) -> DataFrame:
+def _staged(spark: SparkSession, source: Source, *, by_rows: bool) -> DataFrame:
     """Return the events of text files, read from temporary Parquet files."""
     master = str(spark.conf.get("spark.master", "local"))
     if not master.startswith("local"):
@@ -246,6 +271,9 @@ def _staged(spark: SparkSession, source: Source) -> DataFrame:
             pq.write_table(fitted(pq.read_table(place), schema), place)
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     frame = spark.read.parquet(*map(_place, places))
+    if by_rows:
+        refuse_own_column(schema.names)
+        frame = FirstRows.of(places).number(frame)
     if source.format == "csv":
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         frame = mark_guessed(frame, [n for n in texts if n not in source.reading.texts], misfits)

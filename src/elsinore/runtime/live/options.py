@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from elsinore.arrow import no_table
 from elsinore.errors import InputError, did_you_mean, option
+from elsinore.model.clock import ROWS
 from elsinore.runtime.inputs import as_table
 from elsinore.runtime.live.durations import Length, seconds_of
 from elsinore.runtime.request import RunRequest
@@ -52,6 +53,12 @@ class LiveOptions:
     buckets: int = 1
 
     def __post_init__(self) -> None:
+        if self.request.time == ROWS:
+            raise InputError(
+                f"{option('time', ROWS)} orders events by their rows, and the rows of a live "
+                "stream have no order: partitions are read side by side, and events may be late. "
+                f"Name a column of times with {option('time')}."
+            )
         if isinstance(self.buckets, bool) or not isinstance(self.buckets, int) or self.buckets < 1:
             raise InputError(f"{option('buckets')} is {self.buckets!r}, not a number above 0.")
         for name in LENGTHS:
