@@ -202,6 +202,8 @@ def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
         if types.is_timestamp(kind):
             return bool(kind.unit == "ns" and wanted == pa.int64())
         return types.is_integer(kind) and _reach(kind) <= _reach(wanted)
+    if types.is_duration(wanted):  # Spark writes its intervals as integers
+        return bool(kind == pa.int64() and wanted.unit == "us")
     if types.is_float64(wanted):
         return bool(types.is_float32(kind))
     if types.is_decimal(wanted):
