@@ -138,14 +138,6 @@ def test_the_demo_leaves_the_choice_of_a_collector_to_the_environment(
             assert "GC" not in for_short_job()["spark.driver.extraJavaOptions"]
 
 
-def test_whole_numbers_that_overflow_are_told_in_a_line(tmp_path: Path) -> None:
-    (tmp_path / "e.jsonl").write_text('{"time": 1, "type": "A", "v": 3}\n')
-    query = "RETURN COUNT(*) PATTERN A WHERE A.v * 9223372036854775807 > 3 WITHIN 1 second"
-    done = CliRunner().invoke(app, ["run", "-q", query, "--events", str(tmp_path / "e.jsonl")])
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == "A condition cannot be computed: a whole number goes beyond 64 bits.\n"
-
-
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_column_that_is_always_null_is_of_any_type(tmp_path: Path, form: str) -> None:
     events, given = {"time": TIMES, "type": list("ABBAB"), "user": pa.nulls(5)}, f"events.{form}"

@@ -24,7 +24,6 @@ def run(data: Any = EVENTS, where: str = "", **options: Any) -> el.Results[Any]:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("WHERE V.x * 4 > 3", "a whole number goes beyond 64 bits"),
         ("WHERE V.t > 'soon'", "'soon' is not a time"),
         ("WHERE V.s", "this is text"),
         ("WHERE V.t - V.t > 3", "a length of time beside a number"),
@@ -85,7 +84,7 @@ def test_arguments_of_a_wrong_type_are_named(options: dict[str, Any], message: s
         ({"sharing": "alwys"}, "Did you mean 'always'"),
         ({"granularity": 3}, "Unknown granularity 3"),
         ({"time": "t > "}, r"is not SQL \(near '>', column 3\)"),
-        ({"time": "b + 1"}, "a truth value and a number cannot be compared or computed with"),
+        ({"time": "b + 1"}, "a truth value and a whole number cannot be compared or computed"),
     ],
 )
 def test_arguments_of_a_wrong_value_are_named(options: dict[str, Any], message: str) -> None:
@@ -107,5 +106,5 @@ def test_errors_speak_of_arguments_in_python_and_of_options_on_the_command_line(
         run([{"time": None, "type": "V"}])
     assert "--" not in str(caught.value)
     with pytest.raises(el.InputError, match="Hand over a Spark DataFrame") as caught:
-        run(time="hour(t)")
+        run(time="xpath_int(s, 'a')")
     assert "--" not in str(caught.value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 pytest.importorskip("pyspark")
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from elsinore.expressions.columns import evaluate
+from elsinore.language import parse_expression
 from elsinore.plan.classes import Classes
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.spark.classify import class_column
@@ -84,6 +86,47 @@ def test_predicates_are_true_of_the_same_events(spark: SparkSession) -> None:
         if isinstance(expected, pa.Scalar):
             expected = pa.array([expected.as_py()] * events.num_rows)
         assert actual.column(number).to_pylist() == expected.to_pylist(), predicate
+
+
+ENDS = (
+    "A.n + A.m", "A.n - A.m", "A.n * A.m", "-A.n", "ABS(A.n)", "A.n * 4 - A.m", "A.i * A.i * A.i",
+    "A.n % A.m", "-(A.n + 1)", "A.n * 4000000000", "A.n + A.m IS NULL", "A.d + A.e", "A.d - A.e",
+    "A.d * A.n", "A.d / A.n", "A.d * A.w", "A.d / A.w", "-A.d", "ABS(A.d)", "A.d * 3 > A.e",
+    "A.t + A.d > A.t", "A.t - A.d < A.t", "A.t - A.u > A.d", "A.d + 1 ns > A.e",
+    "A.t + A.d + 500 ns > A.u", "A.d / A.e > 1", "A.n + A.w > 0",
+)  # fmt: skip
+
+
+def test_what_64_bits_have_no_room_for_is_null_on_spark_too(spark: SparkSession) -> None:
+    ends = [2**63 - 1, -(2**63), 2**62, -3, -1, 0, 2, None]
+    rows = list(itertools.product(ends, ends))
+    one, other = (pa.array(list(column), pa.int64()) for column in zip(*rows, strict=True))
+    near = pc.divide(one, 40)  # years that Spark writes
+    events = pa.table(
+        {
+            "n": one,
+            "m": other,
+            "i": pc.divide(one, 2**32).cast(pa.int32()),
+            "w": pc.multiply(other.cast(pa.float64(), safe=False), 1.5),
+            "d": one.cast(pa.duration("us")),
+            "e": other.cast(pa.duration("us")),
+            "t": near.cast(pa.timestamp("us")),
+            "u": pc.divide(other, 40).cast(pa.timestamp("us")),
+        }
+    )
+    frame = spark.createDataFrame(events)
+    columns = Columns(frame)
+    expressions = [parse_expression(text) for text in ENDS]
+    actual = frame.select(
+        *(columns.evaluate(part).alias(f"c{n}") for n, part in enumerate(expressions))
+    ).toArrow()
+    arrays = {name: events.column(name).combine_chunks() for name in events.column_names}
+    for number, text in enumerate(ENDS):
+        expected = evaluate(expressions[number], arrays)
+        found = actual.column(number)
+        if pa.types.is_duration(found.type):
+            found, expected = found.cast(pa.int64()), expected.cast(pa.int64())
+        assert found.to_pylist() == expected.to_pylist(), text
 
 
 def test_classes_are_the_same_and_events_that_no_state_takes_have_none(

@@ -25,7 +25,6 @@ from elsinore.cli.job import Job
 from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
-from elsinore.expressions.reasons import OVERFLOW, not_computed
 from elsinore.model.clock import ROWS
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
@@ -152,7 +151,7 @@ def run_steps(job: Job, frame: DataFrame, bar: Steps) -> Outcome:
         bar.done()
     except Exception as error:
         report = None if job.rejects is not None else unusable_report(frame, options_of(job, frame))
-        report = report or overflow_report(error) or error_in_task(error)
+        report = report or error_in_task(error)
         if report is None:
             raise
         raise InputError(report) from error
@@ -217,13 +216,6 @@ def texts_compared(job: Job, frame: DataFrame) -> tuple[str, ...]:
         return ()
     first = frame.select([F.col(quoted(name)) for name in ordered]).limit(EXAMINED)
     return tuple(text_orders(queries, arrow_table(first)))
-
-
-def overflow_report(error: Exception) -> str | None:
-    """Return the message for a condition that overflowed, if that made Spark fail."""
-    if "ARITHMETIC_OVERFLOW" not in str(error):
-        return None
-    return not_computed(OVERFLOW)
 
 
 def answer_of(job: Job, name: str, result: DataFrame, order: Sequence[str]) -> Answer:

@@ -1,6 +1,7 @@
 """Expressions over Arrow columns, in SQL's three-valued logic.
 
-NaN counts as null; a comparison with null is null; division by zero is null.
+NaN counts as null; a comparison with null is null; division by zero is null, and so is a whole
+number, a time or a length of time that has no room in 64 bits.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
-from elsinore.expressions import lengths
-from elsinore.expressions.reasons import APART, OVERFLOW, not_computed, reason
+from elsinore.expressions import integers, lengths
+from elsinore.expressions.reasons import APART, not_computed, reason
 from elsinore.model.expression import (
     Attribute,
     Binary,
@@ -44,18 +45,14 @@ _COMPARE = {
     Operator.GT: pc.greater,
     Operator.GE: pc.greater_equal,
 }
-_COMPUTE = {
-    Operator.ADD: pc.add_checked,
-    Operator.SUB: pc.subtract_checked,
-    Operator.MUL: pc.multiply_checked,
-}
+_COMPUTE = {Operator.ADD: pc.add, Operator.SUB: pc.subtract, Operator.MUL: pc.multiply}
 
 
 def evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
     """Return an expression's value for every row, null if it is unknown.
 
-    Attributes are read from `columns` by name. Raises InputError where whole numbers overflow or
-    values cannot be compared.
+    Attributes are read from `columns` by name. Raises InputError where values cannot be compared,
+    and for results of unsigned numbers that neither int64 nor uint64 has room for all of.
 
     >>> slow = Binary(Operator.LT, Attribute("T", "speed"), Literal(10))
     >>> evaluate(slow, {"speed": pa.array([5.0, 20.0, None, float("nan")])}).to_pylist()
@@ -84,10 +81,9 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Negative(operand):
             number = _wide(_evaluate(operand, columns))
             if lengths.is_length(number.type):
-                return lengths.signed(pc.negate_checked, number)
-            if number.type == pa.uint64():
-                return _compute(Operator.SUB, to_scalar(0), number)
-            return pc.negate_checked(number)
+                return lengths.signed(integers.negated, number)
+            is_whole = pa.types.is_integer(number.type)
+            return integers.negated(number) if is_whole else pc.negate(number)
         case IsNull(operand):
             return pc.is_null(_evaluate(operand, columns))
         case InList(operand, choices):
@@ -97,8 +93,9 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Call("ABS", (operand,)):
             number = _wide(_evaluate(operand, columns))
             if lengths.is_length(number.type):
-                return lengths.signed(pc.abs_checked, number)
-            return pc.abs_checked(number)
+                return lengths.signed(integers.absolute, number)
+            is_whole = pa.types.is_integer(number.type)
+            return integers.absolute(number) if is_whole else pc.abs(number)
         case Call("LOG2", (operand,)):
             number = _nearest(_evaluate(operand, columns))
             positive = pc.greater(number, to_scalar(0))
@@ -112,7 +109,7 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
         case Binary(operator, left, right):
             left_value, right_value = _alike(_evaluate(left, columns), _evaluate(right, columns))
             if operator in _COMPARE:
-                return _COMPARE[operator](*_signed(left_value, right_value))
+                return _compare(operator, *_signed(left_value, right_value))
             length = lengths.compute(operator, left_value, right_value)
             return known(_compute(operator, left_value, right_value)) if length is None else length
         case _:
@@ -229,6 +226,20 @@ def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
     return moment(text, kind)
 
 
+def _compare(
+    operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
+) -> pa.Array | pa.Scalar:
+    """Compare values; times, or lengths of time, of two units also where one is far off."""
+    compare = _COMPARE[operator]
+    try:
+        return compare(left, right)
+    except pa.ArrowInvalid:
+        if not all(lengths.is_time(v.type) or lengths.is_length(v.type) for v in (left, right)):
+            raise
+        unit = lengths.unit_of(left.type, right.type)
+        return compare(lengths.wide_ticks(left, unit), lengths.wide_ticks(right, unit))
+
+
 def _signed(
     left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
 ) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
@@ -264,32 +275,23 @@ def _compute(
     left, right = _wide(left), _wide(right)
     if operator is Operator.DIV:
         return pc.divide(_nearest(left), _nearest(_nonzero(right)))
-    whole = pa.types.is_integer(left.type) and pa.types.is_integer(right.type)
-    if whole and pa.uint64() in {left.type, right.type}:
-        return _of_one_sign(operator, left, right)
-    return _combined(operator, left, right)
+    if operator is Operator.MOD:
+        return remainder(*_of_one_sign(left, right))
+    if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
+        return integers.combined(operator, left, right)
+    return _COMPUTE[operator](left, right)
 
 
 def _of_one_sign(
-    operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
-) -> pa.Array | pa.Scalar:
-    """Compute with integers, some of them unsigned: as signed integers if they fit.
-
-    Raises InputError where there is room in neither.
-    """
-    why = APART
+    left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
+) -> tuple[pa.Array | pa.Scalar, pa.Array | pa.Scalar]:
+    """Return integers, one of them unsigned, as signed ones if they fit, else as unsigned ones."""
+    if pa.uint64() not in {left.type, right.type}:
+        return left, right
     for kind in (pa.int64(), pa.uint64()):
         with suppress(pa.ArrowInvalid):
-            both = left.cast(kind), right.cast(kind)
-            why = OVERFLOW
-            return _combined(operator, *both)
-    raise InputError(not_computed(why))
-
-
-def _combined(
-    operator: Operator, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar
-) -> pa.Array | pa.Scalar:
-    return remainder(left, right) if operator is Operator.MOD else _COMPUTE[operator](left, right)
+            return left.cast(kind), right.cast(kind)
+    raise InputError(not_computed(APART))
 
 
 def remainder(left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:

@@ -1,8 +1,8 @@
 """Times and lengths of time in Arrow columns: sums, differences, products and quotients.
 
 All is computed in whole ticks of 64 bits: microseconds, or nanoseconds where an operand has them.
-What does not fit raises pa.ArrowInvalid. A quotient, or a product with a fraction, is rounded to
-the nearest tick, halves away from zero, as Spark does with day-time intervals.
+What does not fit is null. A quotient, or a product with a fraction, is rounded to the nearest tick,
+halves away from zero, as Spark does with day-time intervals.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elsinore.arrow import to_scalar
+from elsinore.expressions import integers
 from elsinore.model.expression import Operator
 
 Value: TypeAlias = pa.Array | pa.Scalar
-LIMIT = 2.0**63  # doubles from its negative up to below it fit in 64 bits
+_TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}  # per second
+_DAY = 86_400  # seconds
 
 
 def is_time(kind: pa.DataType) -> bool:
@@ -41,15 +43,27 @@ def unit_of(*kinds: pa.DataType) -> str:
 
 
 def ticks(value: Value, unit: str) -> Value:
-    """Return times or lengths as whole numbers of a unit; times without a zone are UTC.
+    """Return times or lengths as whole numbers of a unit, none coarser than their own.
 
-    >>> ticks(pa.array([1], pa.timestamp("s")), "us").to_pylist()
-    [1000000]
+    Times without a zone are UTC.
+
+    >>> ticks(pa.array([1, 2**62], pa.timestamp("s")), "us").to_pylist()
+    [1000000, None]
     """
-    if is_length(value.type):
-        return value.cast(pa.duration(unit)).cast(pa.int64())
-    zone = value.type.tz if pa.types.is_timestamp(value.type) else None
-    return value.cast(pa.timestamp(unit, zone)).cast(pa.int64())
+    return integers.scaled(*_counts(value, unit))
+
+
+def wide_ticks(value: Value, unit: str) -> Value:
+    """Return `ticks` as decimals, which have room for those of any time."""
+    return integers.wide(*_counts(value, unit))
+
+
+def _counts(value: Value, unit: str) -> tuple[Value, int]:
+    """Return times or lengths as numbers of their own unit, and how many of `unit` that has."""
+    if pa.types.is_date32(value.type):
+        return value.cast(pa.int32()).cast(pa.int64()), _DAY * _TICKS[unit]
+    own = "ms" if pa.types.is_date64(value.type) else value.type.unit
+    return value.cast(pa.int64()), _TICKS[unit] // _TICKS[own]
 
 
 def constant(nanoseconds: int) -> pa.Scalar:
@@ -77,8 +91,7 @@ def compute(operator: Operator, left: Value, right: Value) -> Value | None:
         return None
     unit = unit_of(left.type, right.type)
     if operator in {Operator.ADD, Operator.SUB}:
-        combine = pc.add_checked if operator is Operator.ADD else pc.subtract_checked
-        result = combine(ticks(left, unit), ticks(right, unit))
+        result = integers.combined(operator, ticks(left, unit), ticks(right, unit))
         if any(times) and not all(times):
             return result.cast(_time_type(left.type if times[0] else right.type, unit))
         return result.cast(pa.duration(unit))
@@ -92,7 +105,7 @@ def compute(operator: Operator, left: Value, right: Value) -> Value | None:
 def signed(function: Callable[[Value], Value], length: Value) -> Value:
     """Apply a function of integers, such as `abs`, to durations.
 
-    >>> signed(pc.negate_checked, pa.array([2], pa.duration("us"))).cast(pa.int64()).to_pylist()
+    >>> signed(integers.negated, pa.array([2], pa.duration("us"))).cast(pa.int64()).to_pylist()
     [-2]
     """
     unit = unit_of(length.type)
@@ -111,51 +124,44 @@ def _quotient(left: Value, right: Value) -> Value:
 
 def _product(count: Value, number: Value) -> Value:
     if pa.types.is_integer(number.type):
-        return pc.multiply_checked(count, number.cast(pa.int64()))
-    return rounded(pc.multiply(pc.cast(count, pa.float64(), safe=False), number))
+        return integers.combined(Operator.MUL, count, number, signed=True)
+    return integers.rounded(pc.multiply(pc.cast(count, pa.float64(), safe=False), number))
 
 
 def _share(count: Value, number: Value) -> Value:
     """Return a duration divided by a number; null if that is 0."""
     if not pa.types.is_integer(number.type):
         number = pc.if_else(pc.equal(number, to_scalar(0.0)), to_scalar(None, number.type), number)
-        return rounded(pc.divide(pc.cast(count, pa.float64(), safe=False), number))
-    number = number.cast(pa.int64())
-    zero = pc.equal(number, to_scalar(0))
-    divisor = pc.if_else(zero, to_scalar(None, pa.int64()), number)
-    whole = pc.divide_checked(count, divisor)  # towards zero
-    rest = pc.subtract(count, pc.multiply(whole, divisor))
+        return integers.rounded(pc.divide(pc.cast(count, pa.float64(), safe=False), number))
+    divisor = integers.without(number, 0)
+    whole = _whole_part(count, divisor)
+    small = pc.cast(divisor, pa.int64(), safe=False)  # a great one is multiplied by 0
+    rest = pc.subtract(count, pc.multiply(whole, small))
     # |rest| < |divisor|: half of the divisor or more is rounded away from zero
-    absolute, limit = _absolute(rest), _absolute(divisor)
-    is_up = pc.greater_equal(absolute, pc.subtract(limit, absolute))
-    away = pc.if_else(
-        pc.equal(pc.less(count, to_scalar(0)), pc.less(divisor, to_scalar(0))),
-        to_scalar(1),
-        to_scalar(-1),
-    )
+    size, limit = _absolute(rest), _absolute(divisor)
+    is_up = pc.greater_equal(size, pc.subtract(limit, size))
+    zero = to_scalar(0)
+    is_positive = pc.equal(pc.less(count, zero), pc.less(divisor, zero))
+    away = pc.if_else(is_positive, to_scalar(1), to_scalar(-1))
     return pc.if_else(is_up, pc.add(whole, away), whole)
 
 
+def _whole_part(count: Value, divisor: Value) -> Value:
+    """Return a quotient of integers, cut towards zero; null where it does not fit.
+
+    That of the least integer and a divisor of 2^63 is 0, and its rest is rounded to 1.
+    """
+    if divisor.type == pa.uint64():
+        is_great = pc.greater(divisor, to_scalar(integers.GREATEST))
+        small = pc.if_else(is_great, to_scalar(1, pa.uint64()), divisor).cast(pa.int64())
+        return pc.if_else(is_great, to_scalar(0), pc.divide(count, small))
+    divisor = divisor.cast(pa.int64())
+    is_turned = pc.equal(divisor, to_scalar(-1))
+    return pc.if_else(is_turned, integers.negated(count), pc.divide(count, divisor))
+
+
 def _absolute(number: Value) -> Value:
-    """Return absolute values without a sign, which have room for that of the least integer."""
+    """Return integers without their sign, as uint64, which has room for the least one's size."""
     negative = pc.less(number, to_scalar(0))
     turned = pc.subtract(to_scalar(0, pa.uint64()), pc.cast(number, pa.uint64(), safe=False))
     return pc.if_else(negative, turned, pc.cast(number, pa.uint64(), safe=False))
-
-
-def rounded(doubles: Value) -> Value:
-    """Return doubles as the nearest whole numbers, null for NaN; halves away from zero."""
-    nearest = pc.round(doubles, round_mode="half_towards_infinity")
-    unknown = pc.or_kleene(pc.is_nan(nearest), pc.is_null(nearest))
-    fits = pc.and_(pc.greater_equal(nearest, to_scalar(-LIMIT)), pc.less(nearest, to_scalar(LIMIT)))
-    wrong = pc.and_kleene(pc.invert(unknown), pc.invert(pc.fill_null(fits, to_scalar(True))))
-    if _any(wrong):
-        raise pa.ArrowInvalid("overflow")
-    known = pc.if_else(unknown, to_scalar(None, pa.float64()), nearest)
-    return pc.cast(known, pa.int64(), safe=False)
-
-
-def _any(truth: Value) -> bool:
-    if isinstance(truth, pa.Scalar):
-        return bool(truth.as_py())
-    return bool(pc.any(truth).as_py())

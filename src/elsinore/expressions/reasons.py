@@ -6,7 +6,6 @@ import re
 
 import pyarrow as pa
 
-OVERFLOW = "a whole number goes beyond 64 bits"
 APART = (
     "whole numbers of 2^63 and more meet such as are below 0, for which 64 bits have no room; cast "
     "the column to a double"
@@ -27,7 +26,7 @@ def reason(error: pa.ArrowException) -> str:
     """
     said = str(error)
     if "overflow" in said:
-        return OVERFLOW
+        return "a whole number goes beyond 64 bits"
     unread = _UNREAD.search(said)
     if unread and unread[2] in {"timestamp", "date32", "date64"}:
         return f"'{unread[1]}' cannot be read as a time, such as '2024-01-31T12:00:00'"

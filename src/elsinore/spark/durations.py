@@ -46,22 +46,45 @@ def as_length(ticks: Column) -> Column:
     return F.timestamp_add("MICROSECOND", ticks, F.expr(EPOCH)) - F.expr(EPOCH)
 
 
+def opposite(number: Column) -> Column:
+    """Return integers of 64 bits with the opposite sign; null where there is no room for it."""
+    return F.try_subtract(F.lit(0).cast("bigint"), number)
+
+
+def size(number: Column) -> Column:
+    """Return integers of 64 bits without their sign; null where there is no room for it."""
+    return F.when(number >= 0, number).otherwise(opposite(number))
+
+
 def scaled(operator: Operator, ticks: Column, number: Column, *, is_whole: bool) -> Column:
-    """Return a duration times or divided by a number, in whole ticks; null for NaN and /0."""
+    """Return a duration times or divided by a number, in whole ticks.
+
+    Null for NaN, a division by 0, and what 64 bits have no room for.
+    """
     if operator is Operator.MUL:
         if is_whole:
-            return ticks * number.cast("bigint")
+            return F.try_multiply(ticks, number.cast("bigint"))
         return _rounded(ticks.cast("double") * number.cast("double"))
     divisor = F.when(number != 0, number)
     if not is_whole:
         return _rounded(ticks.cast("double") / divisor.cast("double"))
     divisor = divisor.cast("bigint")
-    whole = F.call_function("div", ticks, divisor)
+    quotient = F.call_function("div", ticks, divisor)
+    whole = F.when(divisor == -1, opposite(ticks)).otherwise(quotient)
     rest = ticks - whole * divisor
-    is_up = F.abs(rest) >= F.abs(divisor) - F.abs(rest)
+    # |rest| < |divisor|: half of the divisor or more is rounded away from zero. Sizes are computed
+    # with a minus sign, for which the least integer has room.
+    below, limit = _below_zero(rest), _below_zero(divisor)
+    is_up = below <= limit - below
     away = F.when((ticks < 0) == (divisor < 0), F.lit(1)).otherwise(F.lit(-1)).cast("bigint")
     return F.when(is_up, whole + away).otherwise(whole)
 
 
+def _below_zero(number: Column) -> Column:
+    """Return integers with a minus sign."""
+    return F.when(number <= 0, number).otherwise(-number)
+
+
 def _rounded(number: Column) -> Column:
-    return F.round(F.when(~F.isnan(number), number)).cast("bigint")
+    """Return doubles as the nearest integers; null for NaN, and where 64 bits have no room."""
+    return F.round(F.when(~F.isnan(number), number)).try_cast("bigint")

@@ -1,7 +1,8 @@
 """Expressions as Spark columns, in SQL's three-valued logic.
 
 The counterpart of `elsinore.expressions.columns`: NaN counts as null, a comparison with null is
-null, division by zero is null, whole numbers that overflow stop the run (Spark's ANSI mode).
+null, division by zero is null, and so is a whole number, a time or a length of time that has no
+room in 64 bits.
 """
 
 from __future__ import annotations
@@ -32,7 +33,15 @@ from elsinore.model.schema import AttributeKind
 from elsinore.model.types import DURATION, TIME, kind_of
 from elsinore.numeric.constants import held, moment
 from elsinore.spark.column_types import kind_of_field
-from elsinore.spark.durations import as_length, as_time, per_microsecond, scaled, ticks_of
+from elsinore.spark.durations import (
+    as_length,
+    as_time,
+    opposite,
+    per_microsecond,
+    scaled,
+    size,
+    ticks_of,
+)
 
 _COUNTED = {TIME, DURATION}
 FEW_BITS = (T.ByteType, T.ShortType, T.IntegerType)
@@ -74,6 +83,8 @@ class Columns:
                 return ~self.evaluate(operand)
             case Negative() | Call("ABS") if self._kind(expression) is DURATION:
                 return self._from_ticks(expression)
+            case Negative(operand) if self._kind(operand) is AttributeKind.INTEGER:
+                return opposite(self._number(operand))
             case Negative(operand):
                 return -self._number(operand)
             case IsNull(operand):
@@ -82,6 +93,8 @@ class Columns:
                 return self._in_list(operand, choices)
             case Like(operand, pattern):
                 return self.evaluate(operand).like(pattern)
+            case Call("ABS", (operand,)) if self._kind(operand) is AttributeKind.INTEGER:
+                return size(self._number(operand))
             case Call("ABS", (operand,)):
                 return F.abs(self._number(operand))
             case Call("LOG2", (operand,)):
@@ -94,7 +107,7 @@ class Columns:
             case Binary(operator, left, right) if operator.is_comparison and self._by_ticks(
                 left, right
             ):
-                return _combine(operator, *self._both_ticks(left, right))
+                return _combine(operator, *self._both_ticks(left, right, is_wide=True))
             case Binary(operator, left, right) if operator.is_arithmetic:
                 return _known(_combine(operator, self._number(left), self._number(right)))
             case Binary(operator, left, right):
@@ -114,10 +127,19 @@ class Columns:
                 return self._types[left_name] != self._types[right_name]
         return True
 
-    def _both_ticks(self, left: Expression, right: Expression) -> tuple[Column, Column]:
-        """Return two times, or durations, as ticks of the same unit."""
-        scale = max(per_microsecond(left), per_microsecond(right))
-        return self._ticks(left, scale), self._ticks(right, scale)
+    def _both_ticks(
+        self, left: Expression, right: Expression, *, is_wide: bool = False
+    ) -> tuple[Column, Column]:
+        """Return two times, or durations, as ticks of the same unit; `is_wide`: of any size."""
+        scales = per_microsecond(left), per_microsecond(right)
+        if is_wide and scales[0] != scales[1]:
+            return self._wide_ticks(left, max(scales)), self._wide_ticks(right, max(scales))
+        return self._ticks(left, max(scales)), self._ticks(right, max(scales))
+
+    def _wide_ticks(self, node: Expression, scale: int) -> Column:
+        """Return a time or a duration as a decimal number of ticks, `scale` per microsecond."""
+        factor = scale // per_microsecond(node)
+        return self._ticks(node).cast("decimal(20,0)") * F.lit(factor)
 
     def _ticks(self, node: Expression, scale: int | None = None) -> Column:
         """Return a time or a duration as ticks, `scale` of them per microsecond."""
@@ -126,9 +148,9 @@ class Columns:
             case Duration(nanoseconds):
                 ticks = F.lit(nanoseconds * node_scale // 1_000).cast("bigint")
             case Negative(operand):
-                ticks = -self._ticks(operand, node_scale)
+                ticks = opposite(self._ticks(operand, node_scale))
             case Call("ABS", (operand,)):
-                ticks = F.abs(self._ticks(operand, node_scale))
+                ticks = size(self._ticks(operand, node_scale))
             case Attribute(_, str(name)):
                 ticks = ticks_of(F.col(quoted(name)), self._types[name])
             case Binary(Operator.ADD | Operator.SUB as operator, left, right):
@@ -144,7 +166,7 @@ class Columns:
             case _:
                 raise TypeError(f"not a time or a length of time: {node}")
         factor = (scale or node_scale) // node_scale
-        return ticks if factor == 1 else ticks * F.lit(factor).cast("bigint")
+        return ticks if factor == 1 else F.try_multiply(ticks, F.lit(factor).cast("bigint"))
 
     def _from_ticks(self, node: Expression) -> Column:
         """Return a computed time as a timestamp, a computed duration as an interval."""
@@ -247,11 +269,11 @@ def _combine(operator: Operator, left: Column, right: Column) -> Column:
         case Operator.GE:
             return left >= right
         case Operator.ADD:
-            return left + right
+            return F.try_add(left, right)
         case Operator.SUB:
-            return left - right
+            return F.try_subtract(left, right)
         case Operator.MUL:
-            return left * right
+            return F.try_multiply(left, right)
         case Operator.DIV:
             return left.cast("double") / F.when(right != 0, right.cast("double"))
         case _:

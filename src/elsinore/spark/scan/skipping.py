@@ -138,7 +138,7 @@ def _is_type(name: str, kind: pa.DataType, column: str) -> Condition | None:
 
 
 def _cannot_fail(classes: TypeClasses) -> bool:
-    """Return whether no predicate of a type can raise an error, such as an overflow."""
+    """Return whether no predicate of a type can raise an error."""
     return all(_compares(digit.predicate) for digit in classes.digits if isinstance(digit, Bit))
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
-from elsinore.expressions import lengths
+from elsinore.expressions import integers, lengths
 from elsinore.model.expression import Operator
 from elsinore.numeric.exact import Number, digits
 from elsinore.trends.values.arrays import Doubles
@@ -62,7 +62,7 @@ def length_averages(
     sums = to_arrow(np.where(is_exact, ticks, 0.0).astype(np.int64)).cast(length_type(kind))
     divisors = to_arrow(np.where(is_exact, counts, 0.0).astype(np.int64))
     exact = lengths.compute(Operator.DIV, sums, divisors)
-    nearest = lengths.rounded(to_arrow(np.where(counts == 0.0, np.nan, quotients)))
+    nearest = integers.rounded(to_arrow(np.where(counts == 0.0, np.nan, quotients)))
     return pc.if_else(to_arrow(is_exact), exact, nearest.cast(length_type(kind)))
 
 
