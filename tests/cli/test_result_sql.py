@@ -152,7 +152,7 @@ def test_a_column_called_query_cannot_stand_beside_the_name_of_the_query() -> No
     command = ["run", "-q", text, "--events", "e.csv", "--engine", "local", "--format", "ndjson"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
-    assert "Give it another name with AS" in done.stderr
+    assert "Rename it with AS" in done.stderr
 
 
 def test_check_reports_each_file_of_a_folder(folder: Path) -> None:

@@ -251,7 +251,7 @@ def test_an_error_in_a_stream_of_a_key_tells_its_item_and_place_in_that_stream()
         ({"time": [1.0, float("nan")]}, {}, "no time that can be read .*nan in row 1"),
         ({"time": ["2026-01-01", "soon"]}, {}, "no time that can be read .*'soon' in row 1"),
         ({"time": [[1], [2]]}, {}, "cannot be a time"),
-        ({"type": ["M", None]}, {}, "1 event has no type, and M asks for it"),
+        ({"type": ["M", None]}, {}, "1 event has no type, and M reads it"),
         ({}, {"time": "when"}, "time: the events have no attribute 'when'"),
         ({}, {"type": "'A'"}, "no attribute ''A''.*let predicates be qre.any"),
         ({}, {"type": "kind"}, "the events have no attribute 'kind'.*Did you mean 'kin'"),

@@ -174,9 +174,9 @@ def last_time_of(events: Events) -> int | None:
     Runs a job over the columns of time and type. Of uncertain times it is the latest of the first
     possible ones.
     """
-    usable = events.frame.filter(events.reason.isNull())
+    times = events.frame.filter(events.reason.isNull()).select(events.bounds[0].alias("time"))
     with task_errors():
-        (latest,) = usable.agg(F.max(events.bounds[0])).collect()[0]
+        (latest,) = times.agg(F.max("time")).collect()[0]
     return None if latest is None else int(latest)
 
 

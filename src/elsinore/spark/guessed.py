@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
@@ -60,11 +60,15 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
     names = [field.name for field in frame.schema.fields if GUESSED_KEY in field.metadata]
     if not names:
         return frame, None
-    usable = Events(frame, options).reason.isNull()
-    counts = frame.select(
+    # Whether a row can be used is a column first: an aggregate may not contain SQL that is tried.
+    texts = [F.col(quoted(name)).alias(f"text{place}") for place, name in enumerate(names)]
+    rows = frame.select(Events(frame, options).reason.isNull().alias("usable"), *texts)
+    usable = F.col("usable")
+    columns = [F.col(f"text{place}") for place in range(len(names))]
+    counts = rows.select(
         F.count_if(~usable),
-        *(_misfits(name, form, usable) for name in names for form in _TYPES.values()),
-        *(F.count_if(usable & F.col(quoted(name)).isNotNull()) for name in names),
+        *(F.count_if(usable & ~text.rlike(form)) for text in columns for form in _TYPES.values()),
+        *(F.count_if(usable & text.isNotNull()) for text in columns),
     ).collect()[0]
     unusable, misfits, values = counts[0], counts[1 : -len(names)], counts[-len(names) :]
     if not unusable:
@@ -78,8 +82,3 @@ def guess_again(frame: DataFrame, options: RunOptions) -> tuple[DataFrame, Input
             frame = frame.withColumn(name, F.trim(F.col(quoted(name))).try_cast(kind))
     _refuse_misfits(frame)
     return frame, None if report is None else InputError(report)
-
-
-def _misfits(name: str, form: str, usable: Column) -> Column:
-    """Return the number of usable rows whose text does not match a pattern."""
-    return F.count_if(usable & ~F.col(quoted(name)).rlike(form))

@@ -114,14 +114,20 @@ class TextTimes:
 
 def text_times(frame: Any, column: Column) -> TextTimes:
     """Return the properties of times in a column of text, after reading all of them."""
-    number = column.rlike(NUMBER)
-    zoned, fine, numbers, texts, whole = frame.select(
-        F.max(column.rlike(ZONE)),
-        F.max(column.rlike(NANOSECOND_DIGITS)),
-        F.count_if(number),
-        F.count(column),
-        F.min(F.when(number, column.rlike(WHOLE))),
-    ).collect()[0]
+    # A column first: an aggregate may not contain SQL that is tried.
+    text = F.col("text")
+    number = text.rlike(NUMBER)
+    zoned, fine, numbers, texts, whole = (
+        frame.select(column.alias("text"))
+        .select(
+            F.max(text.rlike(ZONE)),
+            F.max(text.rlike(NANOSECOND_DIGITS)),
+            F.count_if(number),
+            F.count(text),
+            F.min(F.when(number, text.rlike(WHOLE))),
+        )
+        .collect()[0]
+    )
     if are_most(numbers, texts):
         return TextTimes(numbers=T.LongType() if whole else T.DoubleType())
     return TextTimes(bool(zoned), bool(fine))

@@ -62,7 +62,7 @@ def test_codes_are_those_of_a_dict(
             ]
             assert dict(zip(values, table.codes.tolist(), strict=True)) == known
             known = {key: code for key, code in known.items() if kept >> (code % 16) & 1}
-            table.keep(np.array(sorted(known.values()), np.int32))
+            table.release_except(np.array(sorted(known.values()), np.int32))
             used = table.codes
             table = CodeTable.restored(TYPES, table.take(used), used)
     finally:
@@ -75,7 +75,7 @@ def test_codes_do_not_grow_if_keys_come_and_go() -> None:
         numbers = np.arange(begin, begin + 1_000)
         key, group = codes.encode([pa.array(numbers // 10), pa.array(numbers)], 1_000)
         assert codes.groups(group)[0].to_pylist() == (numbers // 10).tolist()
-        codes.keep(key[-10:])
+        codes.release_except(key[-10:])
     assert codes.size <= 1_010
     assert codes.count == 10
 
