@@ -35,15 +35,15 @@ class Mean:
 def error_of(text: str, events: object = EVENTS, **options: object) -> str:
     """Return the error that a workload raises when it is parsed or run."""
     with pytest.raises(ElsinoreError) as caught:
-        el.Workload.parse(text, aggregates={"MEAN_OF": Mean}).run(events, **options)
+        el.Workload.parse(text, aggregates={"MIDPOINT": Mean}).run(events, **options)
     return str(caught.value)
 
 
 def test_an_aggregate_of_a_user_is_said_to_be_for_matches() -> None:
-    error = error_of("QUERY q RETURN MEAN_OF(b.v) PATTERN SEQ(A a, B b+);")
-    assert "are computed for each match, not over trends. Write MEAN_OF(b[].v)" in error
-    text = "QUERY q RETURN MEAN_OF(b[].v) AS m PATTERN SEQ(A a, B b);"
-    found = el.Workload.parse(text, aggregates={"MEAN_OF": Mean}).run(EVENTS)["q"]
+    error = error_of("QUERY q RETURN MIDPOINT(b.v) PATTERN SEQ(A a, B b+);")
+    assert "are computed for each match, not over trends. Write MIDPOINT(b[].v)" in error
+    text = "QUERY q RETURN MIDPOINT(b[].v) AS m PATTERN SEQ(A a, B b);"
+    found = el.Workload.parse(text, aggregates={"MIDPOINT": Mean}).run(EVENTS)["q"]
     assert found["m"].to_pylist() == [1.0, 3.0, 3.0]
 
 
@@ -62,10 +62,16 @@ def test_a_field_that_a_struct_does_not_have_is_named(clause: str) -> None:
     assert "'data' has no such field: queries read fields of structs" in error
 
 
-@pytest.mark.parametrize("argument", ["DISTINCT x", "DISTINCT a.v", "DISTINCT b[].v"])
-def test_distinct_in_an_aggregate_is_not_taken_for_another_word(argument: str) -> None:
+@pytest.mark.parametrize("argument", ["DISTINCT x", "DISTINCT a.v"])
+def test_counting_distinct_values_of_trends_is_said_to_be_for_matches(argument: str) -> None:
     error = error_of(f"QUERY q RETURN COUNT({argument}) PATTERN SEQ(A a, B b+)")
-    assert "Aggregates take no DISTINCT, which only stands after RETURN" in error
+    assert "a value of one match, as in COUNT(DISTINCT b[].x). Trends have sums alone" in error
+    assert "COUNT_DISTINCT" not in error
+
+
+def test_distinct_in_an_aggregate_is_not_taken_for_another_word() -> None:
+    error = error_of("QUERY q RETURN SUM(DISTINCT b[].v) PATTERN SEQ(A a, B b+)")
+    assert "DISTINCT stands after RETURN, and in COUNT(DISTINCT b[].x)" in error
     assert "Did you mean" not in error
 
 

@@ -484,9 +484,10 @@ def _aggregates_without_variable(query: Clauses, expression: ex.Expression) -> d
                     case Column(name) | Attribute(name, None, Reference.PLAIN) if not (
                         variables_named(query.pattern, name) or did_you_mean(name, events)
                     ):
-                        messages[id(argument)] = (
-                            f"Whose '{name}'? Write {node.name}({owner}.{name})."
-                        )
+                        call = f"{node.name}({owner}.{name})"
+                        if node.name == "COUNT_DISTINCT":
+                            call = f"COUNT(DISTINCT {owner}[].{name})"
+                        messages[id(argument)] = f"Whose '{name}'? Write {call}."
     return messages
 
 
