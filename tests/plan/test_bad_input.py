@@ -111,10 +111,10 @@ CASES = [
         "Compare events that follow one another",
     ),
     (
-        "RETURN COUNT(*) PATTERN SEQ(A, NOT N, B) WHERE N.v > A.v",
+        "RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(N, M), B) WHERE N.v > A.v",
         (3, "N.v > A.v"),
-        "N and A are never in one trend: they stand under a NOT",
-        "Compare events of one pattern",
+        "'N' stands under NOT with others",
+        "Only a NOT of a single event can be related to other events",
     ),
     (
         "RETURN COUNT(*) PATTERN A+ AND B+ WHERE A.v < B.v",

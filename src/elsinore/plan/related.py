@@ -38,6 +38,8 @@ def is_related(query: Query, predicate: Expression) -> bool:
         if all(variables & own for variables in kinds.values()):
             return False
     under_not = [name for name, variables in kinds.items() if not variables & positive]
+    if not under_not:
+        return False  # of two patterns of AND or OR: planning says why they are never compared
     reason = None
     if len(under_not) != 1 or any(v & positive and not v <= positive for v in kinds.values()):
         reason = (
