@@ -31,7 +31,10 @@ SPREADS: dict[str, Callable[[Any], Any]] = {
 State = tuple[pt.Pattern, ...]
 Site = tuple[int, ...]
 LIMIT = 20_000  # assignments of one part; drawn cases with more are given up
-INDEXED = {Reference.CURRENT, Reference.PREVIOUS, Reference.BACK, Reference.EARLIER}
+INDEXED = {
+    *(Reference.CURRENT, Reference.PREVIOUS, Reference.BACK),
+    *(Reference.EARLIER, Reference.RECENT),
+}
 SINGLE = {Reference.PLAIN, Reference.CURRENT}
 LATE = {Reference.LAST, Reference.ALL, Reference.NTH, Reference.FROM_LAST}
 
@@ -627,6 +630,12 @@ class _Part:
                         if not is_current(over.variable) or not events_of(over.variable, place):
                             return None
                         ranged = events_of(over.variable, place)
+                    elif over.reference is Reference.RECENT:
+                        before = events_of(over.variable, place)
+                        if not is_current(over.variable) or len(before) < over.nearest:
+                            return None
+                        end = len(before) - over.nearest + 1
+                        ranged = before[max(len(before) - over.position, 0) : end]
                     else:
                         ranged = events_of(over.variable, len(steps))
                     return Literal(self._aggregate(node, ranged))

@@ -149,8 +149,13 @@ def _prefix(drawn: Drawn, scope: Scope) -> str:
         return _whole(drawn, scope)
     function = drawn.one((*AGGREGATES, "SPREAD", "MEDIAN", "VARIANCE", "COUNT(DISTINCT "))
     call = function if "(" in function else f"{function}("
-    before = f"{call}{name}[1..i-1].{drawn.one(NUMBERS)})"
+    before = f"{call}{name}[{_earlier(drawn)}].{drawn.one(NUMBERS)})"
     return _compared(drawn, f"{name}[i].{drawn.one(NUMBERS)}", before)
+
+
+def _earlier(drawn: Drawn) -> str:
+    """Draw which events before the current one an aggregate is over: all, or the latest few."""
+    return drawn.one(("1..i-1", "i-2..i-1", "i-3..i-1", "i-3..i-2", "i-1..i-1", "i-2..i-2"))
 
 
 def _arithmetic(drawn: Drawn, scope: Scope) -> str:

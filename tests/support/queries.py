@@ -59,7 +59,7 @@ ARITHMETIC_OPERATORS = [operator for operator in Operator if operator.is_arithme
 COMPARISON_OPERATORS = [operator for operator in Operator if operator.is_comparison]
 LIKE_PATTERNS = ("", "%", "_", "a%", "it's", "50\\%", "\\\\", "\n_", "速%")
 PREFIX = (Reference.ALL, Reference.EARLIER, Reference.LAST)
-POSITIONED = (Reference.NTH, Reference.FROM_LAST, Reference.BACK)
+POSITIONED = (Reference.NTH, Reference.FROM_LAST, Reference.BACK, Reference.RECENT)
 
 names = st.one_of(
     st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True),
@@ -193,7 +193,13 @@ def _true_or_false(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[E
 
 def _at(variable: str, name: str | None, reference: Reference, position: int) -> Attribute:
     is_positioned = reference in POSITIONED
-    return Attribute(variable, name, reference, position=position if is_positioned else 0)
+    return Attribute(
+        variable,
+        name,
+        reference,
+        position=position if is_positioned else 0,
+        nearest=position // 2 if reference is Reference.RECENT else 0,
+    )
 
 
 def _attributes(
@@ -231,7 +237,7 @@ def _values(
 
 def _aggregates(variables: st.SearchStrategy[str]) -> st.SearchStrategy[Call]:
     """Draw aggregates over a match's events: built-in ones, and one that a user defines."""
-    over = _attributes(variables, PREFIX)
+    over = _attributes(variables, (*PREFIX, Reference.RECENT))
     counted = st.builds(Attribute, variables, st.none(), st.sampled_from(PREFIX))
     return st.one_of(
         st.builds(

@@ -141,6 +141,18 @@ class EventTerm(PatternTerm):
         """All events before the current one: `b[1..i-1]`."""
         return EventReference(self._variable, At.EARLIER)
 
+    def recent(self, count: int, until: int = 1) -> EventReference:
+        """Return the events from `count` to `until` events before the current one.
+
+        `b.recent(3)` is `b[i-3..i-1]`; near the beginning of a match it has those that there are.
+        """
+        if not 1 <= until <= count <= MOST_POSITIONS:
+            raise ValueError(
+                f"recent(count, until) takes 1 <= until <= count <= {MOST_POSITIONS}, not {count} "
+                f"and {until}."
+            )
+        return EventReference(self._variable, At.RECENT, count, until)
+
     def count(self) -> Term:
         """Return the number of the variable's events over all trends: `COUNT(T)`."""
         return Term(Call("COUNT", (Attribute(self._variable, None),)))

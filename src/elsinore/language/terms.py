@@ -263,14 +263,16 @@ class EventReference:
     _variable: str
     _reference: Reference
     _position: int = 0
+    _nearest: int = 0
 
     def __getattr__(self, name: str) -> Term:
-        if name.startswith("__") or name in {"_variable", "_reference", "_position"}:
+        if name.startswith("__") or name in {"_variable", "_reference", "_position", "_nearest"}:
             raise AttributeError(name)
         return self[name]
 
     def __getitem__(self, name: str) -> Term:
-        return Term(Attribute(self._variable, name, self._reference, None, self._position))
+        place = self._position, self._nearest
+        return Term(Attribute(self._variable, name, self._reference, None, *place))
 
     def count(self) -> Term:
         """Return the number of these events: `COUNT(b[])`."""
@@ -286,7 +288,8 @@ def as_expression(item: object) -> Expression:
     if isinstance(item, Term):
         return item.node
     if isinstance(item, EventReference):
-        return Attribute(item._variable, None, item._reference, None, item._position)
+        place = item._position, item._nearest
+        return Attribute(item._variable, None, item._reference, None, *place)
     return constant_for(item)
 
 

@@ -357,18 +357,19 @@ class ToNodes:
         texts = [str(piece).lower() for piece in pieces]
         if [name_of(piece) for piece in pieces[:1]] == [variable] and texts[1:2] == ["len"]:
             texts = texts[1:]  # b[b.LEN]
-        reference, position = _positioned(texts)
+        reference, position, nearest = _positioned(texts)
         if reference is None:
             raise QuerySyntaxError(
                 f"{variable}[ ] holds i for the current event, i-1 for the previous, 1 for the "
                 f"first, {variable}.LEN for the last, 1..i-1 for the earlier ones, or nothing for "
                 f"all. Positions go up to {MOST_POSITIONS}, from the first event ({variable}[2]), "
-                f"the current one ({variable}[i-2]) or the last ({variable}[{variable}.LEN-1]).",
+                f"the current one ({variable}[i-2], {variable}[i-3..i-1]) or the last "
+                f"({variable}[{variable}.LEN-1]).",
                 span=span or place,
                 choices=("i", "i-1", "1", f"{variable}.LEN", "1..i-1", ""),
             )
         name = _dotted(items[2:]) if len(items) > 2 else None
-        return Attribute(variable, name, reference, place, position)
+        return Attribute(variable, name, reference, place, position, nearest)
 
     def call(self, place: Span, items: Items[Any]) -> Call:
         called = items[0]
@@ -462,20 +463,26 @@ def _is_bare(number: Number) -> bool:
     return all(unit is None for _, unit in number.parts)
 
 
-def _positioned(texts: list[str]) -> tuple[Reference | None, int]:
-    """Return what the words between [ ] refer to, and the position; None if it is nothing.
+def _positioned(texts: list[str]) -> tuple[Reference | None, int, int]:
+    """Return what the words between [ ] refer to, and positions; None if it is nothing.
 
     >>> _positioned(["i", "-", "2"]), _positioned(["len"])
-    ((<Reference.BACK: '[i-n]'>, 2), (<Reference.LAST: '[LEN]'>, 0))
+    ((<Reference.BACK: '[i-n]'>, 2, 0), (<Reference.LAST: '[LEN]'>, 0, 0))
+    >>> _positioned(["i", "-", "3", "..", "i", "-", "1"])
+    (<Reference.RECENT: '[i-n..i-m]'>, 3, 1)
     """
     known = INDEXES.get(" ".join(texts))
     if known is not None:
-        return known, 0
+        return known, 0, 0
+    numbers = [int(text) for text in texts if text.isdecimal()]
+    if not numbers or not all(1 <= number <= MOST_POSITIONS for number in numbers):
+        return None, 0, 0
+    if len(numbers) == 2 and " ".join(texts) == "i - {} .. i - {}".format(*numbers):
+        farthest, nearest = numbers
+        return Reference.RECENT if farthest >= nearest else None, farthest, nearest
     *before, last = texts
-    if not last.isdecimal() or not 1 <= int(last) <= MOST_POSITIONS:
-        return None, 0
     reference = POSITIONS.get(" ".join(before))
-    return reference, int(last)
+    return reference, int(last) if last.isdecimal() else 0, 0
 
 
 def _dotted(names: Iterable[Named]) -> str:

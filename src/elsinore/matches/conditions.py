@@ -4,8 +4,8 @@
 - A condition that reads `b[b.LEN]` or `b[]` is looked at when the match is complete.
 - Any other condition is looked at when an event is selected for one of its variables: that event
   is the current one (`b[i]`, or `b` alone), other variables stand for their latest event, `b[1]`
-  for the first, `b[i-1]` for the neighbour before, `b[1..i-1]` for all before. A condition that
-  reads earlier events is about no event that has none.
+  for the first, `b[i-1]` for the neighbour before, `b[1..i-1]` for all before, and `b[i-3..i-1]`
+  for up to three before. A condition that reads earlier events is about no event that has none.
 - A condition that reads a variable which the match does not bind does not apply. Only `COUNT(a[])`
   needs no event: it is 0.
 - A condition on two variables and nothing else means what it means for trends: where the earlier
@@ -46,8 +46,14 @@ from elsinore.plan.between import goes_back, is_local
 from elsinore.plan.predicates import place_of
 
 LATE = frozenset({Reference.LAST, Reference.ALL, Reference.NTH, Reference.FROM_LAST})
+RANGES = frozenset({Reference.ALL, Reference.EARLIER, Reference.RECENT})
 SINGLE = frozenset({Reference.PLAIN, Reference.CURRENT})
-INDEXED = frozenset({Reference.CURRENT, Reference.PREVIOUS, Reference.BACK, Reference.EARLIER})
+INDEXED = frozenset(
+    {
+        *(Reference.CURRENT, Reference.PREVIOUS, Reference.BACK),
+        *(Reference.EARLIER, Reference.RECENT),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,7 @@ class Conditions:
 
     def _refuse_prefix_under_not(self, predicate: Expression) -> None:
         for attribute in ex.attributes(predicate):
-            if attribute.reference in LATE | {Reference.EARLIER, Reference.BACK}:
+            if attribute.reference in LATE | INDEXED - {Reference.CURRENT, Reference.PREVIOUS}:
                 raise QuerySemanticError(
                     f"'{attribute.variable}' stands under NOT: conditions there are about one "
                     "event or neighbours, not about aggregates of what was selected so far.",
@@ -215,10 +221,10 @@ class Conditions:
                 raise QuerySemanticError(events_or_why, span=node.span, query=self._query.name)
             aggregated.update(id(leaf) for leaf in ex.attributes(node))
         for attribute in read:
-            ranged = attribute.reference in {Reference.ALL, Reference.EARLIER}
+            ranged = attribute.reference in RANGES
             if ranged and id(attribute) not in aggregated:
                 raise QuerySemanticError(
-                    f"'{attribute.variable}{attribute.reference.value}' stands for several events: "
+                    f"'{attribute.variable}{attribute.index}' stands for several events: "
                     "say what of them is compared, as in MAX(b[].x).",
                     span=attribute.span,
                     query=self._query.name,
@@ -444,9 +450,12 @@ class _Resolved:
             moment = Moment.FINAL
             if call.name not in ex.COUNTS and not self._owner.always_binds(variables):
                 self._finally.add(self._owner.registers.number(RegisterKind.FIRST, variables))
-        else:  # EARLIER: it is about events that have an earlier one
+        else:  # EARLIER, RECENT: it is about events that have one of these
             if self._later not in variables:
                 raise _NotAboutIt
             moment = Moment.BEFORE
-            self._bound.add(self._owner.registers.number(RegisterKind.FIRST, variables))
+            if leaf.nearest > 1:
+                self._bound.add(self._owner.registers.back(leaf.nearest, variables))
+            else:
+                self._bound.add(self._owner.registers.number(RegisterKind.FIRST, variables))
         return aggregate_of(self._owner.registers, call, variables, moment)

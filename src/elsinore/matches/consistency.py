@@ -42,7 +42,7 @@ class Trend(Enum):
 
 MONOTONE = {"increasing": Trend.DOWN, "decreasing": Trend.UP}
 _OPPOSITE = {Trend.DOWN: Trend.UP, Trend.UP: Trend.DOWN}
-_SELECTED = {At.PREVIOUS, At.FIRST, At.LAST, At.NTH, At.FROM_LAST, At.BACK}
+_SELECTED = {At.PREVIOUS, At.FIRST, At.LAST, At.NTH, At.FROM_LAST, At.BACK, At.RECENT}
 Leaf = Callable[[Expression], Trend | None]  # the trend of an operand; None for what has operands
 
 
@@ -96,6 +96,8 @@ def _of_query(node: Expression, users: Aggregates) -> Trend | None:
     match node:
         case Attribute(_, _, reference):
             return Trend.ANY if reference in _SELECTED else Trend.SAME
+        case Call() if any(leaf.reference is At.RECENT for leaf in ex.attributes(node)):
+            return Trend.ANY  # of fewer events, the last few are others
         case Call("MAX" | "COUNT", _):
             return Trend.DOWN
         case Call("MIN", _):

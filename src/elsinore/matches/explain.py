@@ -53,10 +53,12 @@ def _remembered(register: Register) -> str:
         return f"event {register.position} of {of}"
     if register.kind is RegisterKind.LAG:
         return f"the event {register.position} before the latest {of}"
+    until = "" if register.nearest == 1 else f" but the latest {register.nearest - 1}"
+    recent = f", of the latest {register.position}{until}" if register.nearest else ""
     read = [name.removeprefix(COMPUTED) for name in register.attributes]
     if any(name.startswith(COMPUTED) for name in register.attributes):
-        return f"{called.lower()} of {', '.join(read)}, e any of {of}"
-    return f"{called.lower()} {of}{'.' if read else ''}{', '.join(read)}"
+        return f"{called.lower()} of {', '.join(read)}, e any of {of}{recent}"
+    return f"{called.lower()} {of}{'.' if read else ''}{', '.join(read)}{recent}"
 
 
 def _stepped(register: Register) -> tuple[str, str]:

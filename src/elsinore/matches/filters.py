@@ -127,6 +127,8 @@ def _flags(
         if slot.moment is Moment.PREVIOUS:
             return Trend.SAME if is_previous_same else Trend.ANY
         register = template.registers[slot.register]
+        if register.position:
+            return Trend.ANY
         if register.aggregate is not None:
             return MONOTONE.get(register.aggregate.monotone or "", Trend.ANY)
         return Trend.SAME if slot.register in same else _TRENDS.get(register.kind, Trend.ANY)

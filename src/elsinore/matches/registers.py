@@ -32,6 +32,7 @@ class RegisterKind(IntEnum):
     SUM_HIGH = 9  # of integers of 64 bits: the sum of their upper halves, SUM has the lower ones
     NTH = 10  # the event at a position, counted from 1
     LAG = 11  # the event so many before the latest one
+    MOVED = 12  # in the engine: numbers as another register had them before the latest event
     USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property
@@ -49,7 +50,9 @@ class RegisterKind(IntEnum):
 class Register:
     """One register: its kind, the variables it is about, the attribute it reads, if any.
 
-    An aggregate that the user defines reads `arguments`.
+    An aggregate that the user defines reads `arguments`. `position` is the place of the one event
+    that it holds; or, if it aggregates only the latest events, how far back these begin, from 1 for
+    the latest one, and `nearest` how far back they end.
     """
 
     kind: RegisterKind
@@ -58,11 +61,19 @@ class Register:
     aggregate: UserAggregate | None = None
     arguments: tuple[str, ...] = ()
     position: int = 0
+    nearest: int = 0
 
     @property
-    def neighbour(self) -> Register:
-        """The register of the position that it takes over from when an event is selected."""
+    def neighbour(self) -> Register | None:
+        """The register whose value it takes over when an event is selected, if there is one.
+
+        The latest three events are the event and the latest two before it.
+        """
         position = self.position - 1
+        if position < 0 or (position == 0 and self.nearest):
+            return None
+        if self.nearest:
+            return replace(self, position=position, nearest=max(self.nearest - 1, 1))
         if self.kind is RegisterKind.NTH and position == 1:
             return Register(RegisterKind.FIRST, self.variables)
         if self.kind is RegisterKind.LAG and position == 0:
@@ -154,28 +165,39 @@ class Registers:
         name: str | None = None,
         aggregate: UserAggregate | None = None,
         arguments: tuple[str, ...] = (),
+        recent: tuple[int, int] = (0, 0),
     ) -> int:
-        """Return the number of a register; a new one where there is none alike."""
-        register = Register(kind, variables, name, aggregate, arguments)
-        number = self._numbers.setdefault(register, len(self._numbers))
-        if kind is RegisterKind.SUM:
-            self._numbers.setdefault(register.upper_half, len(self._numbers))
+        """Return the number of a register; a new one where there is none alike.
+
+        `recent`: it is only about the events from so many to so many before the current one.
+        """
+        return self._put(Register(kind, variables, name, aggregate, arguments, *recent))
+
+    def _put(self, register: Register | None) -> int:
+        """Return the number of a register, and put in those that it takes over from."""
+        number = -1
+        while register is not None:
+            place = self._numbers.setdefault(register, len(self._numbers))
+            number = place if number < 0 else number
+            if register.kind is RegisterKind.SUM:
+                self._numbers.setdefault(register.upper_half, len(self._numbers))
+            register = register.neighbour
         return number
 
     def at(self, leaf: Attribute, variables: tuple[str, ...]) -> int:
         """Return the number of the register for an event at a position (b[2], b[i-2])."""
         match leaf.reference:
             case Reference.NTH:
-                register = Register(RegisterKind.NTH, variables, position=leaf.position)
+                return self._put(Register(RegisterKind.NTH, variables, position=leaf.position))
             case Reference.FROM_LAST:
-                register = Register(RegisterKind.LAG, variables, position=leaf.position)
-            case _:  # the latest one before the current event is one back
-                register = Register(RegisterKind.LAG, variables, position=leaf.position - 1)
-        number = self._numbers.setdefault(register, len(self._numbers))
-        while register.kind.is_at_position:
-            register = register.neighbour
-            self._numbers.setdefault(register, len(self._numbers))
-        return number
+                return self._put(Register(RegisterKind.LAG, variables, position=leaf.position))
+            case _:
+                return self.back(leaf.position, variables)
+
+    def back(self, count: int, variables: tuple[str, ...]) -> int:
+        """Return the number of the register for an event `count` >= 2 before the current one."""
+        # the latest one before the current event is one back
+        return self._put(Register(RegisterKind.LAG, variables, position=count - 1))
 
     def argument(self, node: Expression) -> str | None:
         """Return the attribute that an aggregate's argument is; a new one where it is computed."""
@@ -202,16 +224,18 @@ def aggregate_of(
 ) -> Expression:
     """Return an aggregate of the events bound to some variables, as it is at a moment."""
     names = tuple(registers.argument(argument) for argument in call.arguments)
+    first = ex.attributes(call)[0]
+    recent = (first.position, first.nearest) if first.nearest else (0, 0)
     if call.name in registers.aggregates:
         given = tuple(name for name in names if name is not None)
         user = registers.aggregates[call.name]
-        number = registers.number(RegisterKind.USER, variables, None, user, given)
+        number = registers.number(RegisterKind.USER, variables, None, user, given, recent)
         return slot_attribute(Slot(moment, number))
     (name,) = names
 
     def leaf(kind: RegisterKind) -> Expression:
         attribute = None if kind is RegisterKind.COUNT else name
-        number = registers.number(kind, variables, attribute)
+        number = registers.number(kind, variables, attribute, recent=recent)
         read = name if kind.holds_event else None
         return slot_attribute(Slot(moment, number, read))
 
@@ -247,9 +271,9 @@ def over(call: Call) -> tuple[str, Reference] | str:
         whole = [leaf for leaf in ex.attributes(argument) if leaf.name is None]
         if whole and (call.name != "COUNT" or not isinstance(argument, Attribute)):
             return f"{call.name} is taken of attributes: write {whole[0].variable}[].x."
-    events = {(leaf.variable, leaf.reference) for leaf in leaves}
+    events = {f"{leaf.variable}{leaf.index}" for leaf in leaves}
     if len(events) > 1:
-        events_text = " and ".join(f"{v}{r.value}" for v, r in sorted(events, key=str))
+        events_text = " and ".join(sorted(events))
         return (
             f"{call.name} is taken of one event after another of one variable, not of "
             f"{events_text}: write it of one of them, or aggregate each and compute with the "

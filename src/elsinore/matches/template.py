@@ -37,7 +37,10 @@ from elsinore.plan.modes import HIGH, LAW, Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates, place_of
 
 MOST_WINDOWS = 1_000  # that a match may lie in, with SLIDE: each gives a row of its own
-_POSITIONS = {ex.Reference.NTH, ex.Reference.FROM_LAST, ex.Reference.BACK}
+_POSITIONS = {
+    *(ex.Reference.NTH, ex.Reference.FROM_LAST),
+    *(ex.Reference.BACK, ex.Reference.RECENT),
+}
 START = -1  # the source of an edge that begins a match
 
 

@@ -31,7 +31,7 @@ MOST_PERMUTED = 8  # patterns in any order: n * 2^(n-1) places for events
 PREFIX_REFERENCES = frozenset(
     {
         *(Reference.ALL, Reference.EARLIER, Reference.LAST),
-        *(Reference.NTH, Reference.FROM_LAST, Reference.BACK),
+        *(Reference.NTH, Reference.FROM_LAST, Reference.BACK, Reference.RECENT),
     }
 )
 KLEENE_REFERENCES = frozenset(Reference) - {Reference.PLAIN}

@@ -105,9 +105,7 @@ def with_computed(expression: Expression, query: str, errors: list[QueryError]) 
         own = with_attributes(expression, lambda leaf: Attribute("", leaf.name))
         if isinstance(own, Call):
             own = replace(own, span=expression.span)
-        return Attribute(
-            read.variable, ComputedName.of(own), read.reference, expression.span, read.position
-        )
+        return replace(read, name=ComputedName.of(own), span=expression.span)
     parts = (with_computed(part, query, errors) for part in children(expression))
     return with_children(expression, tuple(parts))
 
@@ -172,7 +170,7 @@ def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
             span=node.span,
             query=query,
         )
-    places = {(read.variable, read.reference, read.position) for read in reads}
+    places = {(read.variable, read.index) for read in reads}
     if len(places) > 1:
         first, second = list(dict.fromkeys(f"{read.variable}{read.index}" for read in reads))[:2]
         return QuerySemanticError(

@@ -27,10 +27,11 @@ class Reference(Enum):
     LAST = "[LEN]"  # b[b.LEN].val: the last one
     ALL = "[]"  # AVG(b[].val): all of them
     EARLIER = "[1..i-1]"  # MAX(b[1..i-1].val): all before the current one
-    # those at `Attribute.position` n
+    # those at `Attribute.position` n, and `nearest` m
     NTH = "[n]"  # b[2].val: the second event bound to the variable
     FROM_LAST = "[LEN-n]"  # b[b.LEN-1].val: n events before the last one
     BACK = "[i-n]"  # b[i-2].val: n events before the current one
+    RECENT = "[i-n..i-m]"  # AVG(b[i-3..i-1].val): those from n to m events before the current one
 
 
 class Operator(Enum):
@@ -117,11 +118,13 @@ class Attribute:
     reference: Reference = Reference.PLAIN
     span: Span | None = field(default=None, compare=False, repr=False)
     position: int = 0
+    nearest: int = 0  # of RECENT
 
     @property
     def index(self) -> str:
         """The index written after the variable: `[1]`, `[i-2]`, `[b.LEN]`, or ""."""
         index = self.reference.value.replace("n", str(self.position))
+        index = index.replace("m", str(self.nearest))
         return index.replace("LEN", f"{self.variable}.LEN")
 
 

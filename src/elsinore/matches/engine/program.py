@@ -39,7 +39,7 @@ SUMS = {RegisterKind.SUM, RegisterKind.SUM_HIGH}
 COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
 
 Range = tuple[int, int]
-Update = tuple[int, int, int, int]  # the fields of `tables.UPDATE`
+Update = tuple[int, int, int, int, int, int]  # the fields of `tables.UPDATE`
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +237,7 @@ def _has_leaves(template: MatchTemplate) -> bool:
         and not _has_late_relations(template)
         and all(edge.ways == FREE for edge in template.edges if edge.source == START)
         and all(
-            register.aggregate is None and not register.kind.is_at_position
-            for register in template.registers
+            register.aggregate is None and not register.position for register in template.registers
         )
     )
 
@@ -329,10 +328,24 @@ class _Updates:
             column = self._layout.half(attribute, is_high=register.kind is RegisterKind.SUM_HIGH)
         elif register.aggregate is not None:
             column = self._aggregates.numbers[register]
-        elif register.kind.is_at_position:
-            column = self._places[self._template.registers.index(register.neighbour)]
         kind = RegisterKind.SUM if register.kind in SUMS else register.kind
-        return int(kind), self._places[number], column, int(is_whole)
+        if register.nearest > 1:
+            kind = RegisterKind.LAG if kind.holds_event else RegisterKind.MOVED
+        source, width = self._source(number, register)
+        return int(kind), self._places[number], column, int(is_whole), source, width
+
+    def _source(self, number: int, register: Register) -> tuple[int, int]:
+        """Return the place of the register that one takes over from, and how many values.
+
+        One that aggregates the latest event alone begins anew: its source is its own place.
+        """
+        if register.neighbour is None:
+            source = self._places[number]
+        else:
+            source = self._places[self._template.registers.index(register.neighbour)]
+        if register.kind is RegisterKind.NTH or not register.position:
+            return source, 0
+        return source, 1 if register.aggregate is None else 1 + register.aggregate.width
 
 
 def known_rows(template: MatchTemplate, code: Code) -> dict[int, int]:
@@ -367,8 +380,7 @@ def compares_neighbours(template: MatchTemplate, code: Code) -> bool:
         and template.uncertain is None
         and not template.query.collapsed
         and all(
-            register.aggregate is None and not register.kind.is_at_position
-            for register in template.registers
+            register.aggregate is None and not register.position for register in template.registers
         )
         and all(not edge.late and edge.ways == FREE for edge in template.edges)
         and all(end.ways == FREE for end in template.ends)

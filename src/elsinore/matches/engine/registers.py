@@ -43,6 +43,7 @@ COUNT = cython.declare(cython.int, 4)
 PRESENT = cython.declare(cython.int, 5)
 NTH = cython.declare(cython.int, 10)
 LAG = cython.declare(cython.int, 11)
+MOVED = cython.declare(cython.int, 12)
 USER = cython.declare(cython.int, 7)
 STEPPED = cython.declare(cython.longlong, 0)  # how a call of an aggregate ends
 ASK_PYTHON = cython.declare(cython.longlong, 2)
@@ -83,14 +84,16 @@ def select(
     for update in range(program.states[state].updates, program.states[state].updates_end):
         kind: cython.int = program.updates[update].kind
         place: cython.int = program.updates[update].register
+        if program.updates[update].width:
+            take_over(program, match, update, step)
         if kind <= GREATEST:
             match.held[step, place] = event_after(
                 program, values, update, row, match.held[step, place]
             )
-        elif kind == LAG:
-            match.held[step, place] = match.held[step - 1, program.updates[update].column]
+        elif kind in (LAG, MOVED):
+            continue
         elif kind == NTH:
-            if match.held[step, place] < 0 <= match.held[step - 1, program.updates[update].column]:
+            if match.held[step, place] < 0 <= match.held[step - 1, program.updates[update].source]:
                 match.held[step, place] = row
         elif kind == USER:
             step_aggregate(program, values, match, program.updates[update].column, place, row, step)
@@ -98,6 +101,22 @@ def select(
             match.numbers[step, place] = number_after(
                 program, values, update, row, match.numbers[step, place]
             )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_over(program: Program, match: Match, update: cython.int, step: cython.int) -> cython.void:
+    """Set a register to what its source was before this step, or before the first event."""
+    place: cython.int = program.updates[update].register
+    source: cython.int = program.updates[update].source
+    before: cython.int = 0 if source == place else step - 1
+    if program.updates[update].kind <= GREATEST or program.updates[update].kind == LAG:
+        match.held[step, place] = match.held[before, source]
+        return
+    number: cython.int
+    for number in range(program.updates[update].width):
+        match.numbers[step, place + number] = match.numbers[before, source + number]
 
 
 @cython.cfunc

@@ -51,6 +51,8 @@ cdef struct Update:
     int register
     int column
     int is_whole
+    int source
+    int width
 
 cdef struct Aggregate:
     long long address

@@ -35,7 +35,7 @@ EDGE = _ints(
     *("bucket", "limits", "limits_end", "relations", "relations_end", "early", "early_end"),
 )
 WAY = _ints("negatives", "negatives_end")
-UPDATE = _ints("kind", "register", "column", "is_whole")
+UPDATE = _ints("kind", "register", "column", "is_whole", "source", "width")
 AGGREGATE = np.dtype(
     [
         ("address", "i8"),
