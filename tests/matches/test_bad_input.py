@@ -43,7 +43,7 @@ CASES = [
     (f"RETURN EVENT_IDS(b.v) {PATTERN}", "EVENT_IDS(b.v)", "the name of an attribute"),
     (f"RETURN a.v {PATTERN} WHERE MATCH_NUMBER() < 3", "MATCH_NUMBER()", "use it in RETURN"),
     (f"RETURN DISTINCT COUNT(*) {PATTERN}", "RETURN DISTINCT COUNT(*)", "DISTINCT is for match"),
-    (f"RETURN MEDIAN(b[].v) {PATTERN}", "MEDIAN(b[].v)", "no function 'MEDIAN'"),
+    (f"RETURN MEDIUM(b[].v) {PATTERN}", "MEDIUM(b[].v)", "no function 'MEDIUM'"),
     (f"RETURN a.v {PATTERN} WHERE b[].v > 1", "b[].v", "stands for several events"),
     (
         f"RETURN a.v {PATTERN} WHERE SUM(b[].v * a.v) > 1",
@@ -51,7 +51,7 @@ CASES = [
         "one variable, not of a and b[]",
     ),
     (f"RETURN SUM(MAX(b[].v)) {PATTERN}", "SUM(MAX(b[].v))", "an aggregate of aggregates"),
-    (f"RETURN a.v {PATTERN} WHERE MEDIAN(b[].v) > 1", "MEDIAN(b[].v)", "no function 'MEDIAN'"),
+    (f"RETURN a.v {PATTERN} WHERE MEDIUM(b[].v) > 1", "MEDIUM(b[].v)", "no function 'MEDIUM'"),
     ("RETURN a.v PATTERN A a AND B b", "A a AND B b", "a match is of one pattern"),
     (
         "RETURN a[].v PATTERN (SEQ(A a, B b))+ WHERE b[i].v > b[i-1].v",

@@ -206,7 +206,7 @@ class Compiler:
             case Literal(int(value)):
                 unsigned = order is Order.UNSIGNED
                 if not unsigned and not -LIMIT < value < LIMIT:
-                    raise InputError(_not_held(value))
+                    raise InputError(_out_of_range(value))
                 self.program.wholes.append(code_of_unsigned(value) if unsigned else int(value))
                 self.emit(Code.WHOLE_CONSTANT, len(self.program.wholes) - 1)
             case ex.Duration(nanoseconds):
@@ -263,14 +263,15 @@ def _bounded(node: Expression, opposite: Order) -> Expression:
         return replace(node, value=bounded(node.value, -LIMIT, LIMIT - 1))
     if opposite is Order.UNSIGNED:
         if node.value == 2**64 - 1:
-            raise InputError(_not_held(node.value))
+            raise InputError(_out_of_range(node.value))
         return replace(node, value=bounded(node.value, 0, 2**64 - 1))
     return node
 
 
-def _not_held(value: int) -> str:
+def _out_of_range(value: int) -> str:
     return (
-        f"A condition computes with {value}, which exceeds 64 bits. Write {value}.0 for a double."
+        f"A condition computes with {value}, which is out of range: whole numbers have 64 bits, "
+        f"less one code for null. Write {value}.0 for a double."
     )
 
 
