@@ -249,7 +249,7 @@ def test_time_and_type_may_be_sql(spark: SparkSession) -> None:
     workload = Workload.parse("QUERY q RETURN COUNT(*) PATTERN SEQ(Low, High+) WITHIN 60 seconds;")
     table = events()
     options: dict[str, Any] = {
-        "time": "time / 2.0",
+        "time": "time / 2.0D",
         "type": "CASE WHEN v > 0 THEN 'High' ELSE 'Low' END",
     }
     expected = workload.run(table, **options)["q"]
