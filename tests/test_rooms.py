@@ -13,6 +13,7 @@ LINES, PARAMETERS = 80, 10
 OPTIONS = {
     "cli/check.py:check",
     "cli/explain.py:explain",
+    "cli/generate.py:generate",
     "cli/report.py:report",
     "cli/run.py:run",
     "cli/stream.py:stream",
