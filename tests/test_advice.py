@@ -35,15 +35,15 @@ class Mean:
 def error_of(text: str, events: object = EVENTS, **options: object) -> str:
     """Return the error that a workload raises when it is parsed or run."""
     with pytest.raises(ElsinoreError) as caught:
-        el.Workload.parse(text, aggregates={"MEAN_OF": Mean}).run(events, **options)
+        el.Workload.parse(text, aggregates={"Q90": Mean}).run(events, **options)
     return str(caught.value)
 
 
 def test_an_aggregate_of_a_user_is_said_to_be_for_matches() -> None:
-    error = error_of("QUERY q RETURN MEAN_OF(b.v) PATTERN SEQ(A a, B b+);")
-    assert "are computed for each match, not over trends. Write MEAN_OF(b[].v)" in error
-    text = "QUERY q RETURN MEAN_OF(b[].v) AS m PATTERN SEQ(A a, B b);"
-    found = el.Workload.parse(text, aggregates={"MEAN_OF": Mean}).run(EVENTS)["q"]
+    error = error_of("QUERY q RETURN Q90(b.v) PATTERN SEQ(A a, B b+);")
+    assert "are computed for each match, not over trends. Write Q90(b[].v)" in error
+    text = "QUERY q RETURN Q90(b[].v) AS m PATTERN SEQ(A a, B b);"
+    found = el.Workload.parse(text, aggregates={"Q90": Mean}).run(EVENTS)["q"]
     assert found["m"].to_pylist() == [1.0, 3.0, 3.0]
 
 

@@ -127,7 +127,7 @@ def test_explain_tells_of_sharing_what_the_readme_shows(tmp_path: Path) -> None:
     told = {mode: CliRunner().invoke(app, [*command, "--sharing", mode]) for mode in SHARING}
     assert shown.split("```")[0] in told["dynamic"].output
     assert "2,067 of 2,067 bursts shared" in told["always"].output
-    assert "1,934 of single events" in told["always"].output
+    assert "9,836 of single events" in told["always"].output
 
 
 def test_the_files_begin_as_the_readme_shows(tmp_path: Path) -> None:

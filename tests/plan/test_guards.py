@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 
-from elsinore.automata import Symbol, glushkov
+from elsinore.automata import Symbol, glushkov, positions
 from elsinore.errors import QuerySemanticError
 from elsinore.language import parse_pattern
 from elsinore.model import Pattern
@@ -133,11 +134,15 @@ def test_without_not_they_are_the_positions_of_the_automaton(pattern: Pattern) -
 
 
 @pytest.mark.parametrize(
-    ("pattern", "limit"),
-    [("A{1,9}", "POSITION_LIMIT"), ("SEQ(A+, B+)", "FOLLOW_LIMIT"), ("A+", "FOLLOW_LIMIT")],
+    ("pattern", "module", "limit"),
+    [
+        ("A{1,9}", positions, "POSITION_LIMIT"),
+        ("SEQ(A+, B+)", guards, "FOLLOW_LIMIT"),
+        ("A+", guards, "FOLLOW_LIMIT"),
+    ],
 )
-def test_too_large_a_pattern_is_refused(pattern: str, limit: str) -> None:
-    with patch.object(guards, limit, 0), pytest.raises(QuerySemanticError, match="smaller counts"):
+def test_too_large_a_pattern_is_refused(pattern: str, module: ModuleType, limit: str) -> None:
+    with patch.object(module, limit, 0), pytest.raises(QuerySemanticError, match="smaller counts"):
         guarded_positions(parse_pattern(pattern))
 
 

@@ -18,6 +18,7 @@ from elsinore.quantitative.fingerprint import fingerprint
 
 A, B = qre.event("A"), qre.event("B")
 ONE = qre.atom(A)
+COUNTED = qre.iterate(qre.atom(), qre.counts())
 
 
 def add(left: Any, right: Any) -> Any:
@@ -66,6 +67,10 @@ FOLDS: dict[str, tuple[Callable[[], Fold], list[Callable[[], Fold]]]] = {
 }
 
 QUERIES: dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]] = {
+    "aggregate": (
+        lambda: qre.apply(COUNTED, qre.aggregate(qre.max())),
+        [lambda: qre.apply(COUNTED, qre.aggregate(qre.min()))],
+    ),
     "apply": (lambda: qre.apply(ONE, is_high), [lambda: qre.apply(ONE, is_low)]),
     "approx_count_in_window": (
         lambda: qre.approx_count_in_window(ONE, 5, is_high, 0.1),
@@ -120,6 +125,10 @@ QUERIES: dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]] = {
         lambda: qre.iterate_n(ONE, 3, 0, add),
         [lambda: qre.iterate_n(ONE, 4, 0, add), lambda: qre.iterate_n(ONE, 3, 1, add)],
     ),
+    "join": (
+        lambda: qre.combine(COUNTED, COUNTED, qre.join(subtract)),
+        [lambda: qre.combine(COUNTED, COUNTED, qre.join(add))],
+    ),
     "map": (lambda: qre.map(is_high), [lambda: qre.map(is_low)]),
     "map_collect": (
         lambda: qre.map_collect(A, "k", qre.filter(A)),
@@ -133,6 +142,14 @@ QUERIES: dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]] = {
     ),
     "match": (lambda: qre.match(A.star()), [lambda: qre.match(A.plus())]),
     "pipeline": (lambda: ONE >> qre.filter(A), [lambda: ONE >> qre.filter(B), lambda: ONE]),
+    "project": (
+        lambda: qre.apply(COUNTED, qre.project(subtract)),
+        [lambda: qre.apply(COUNTED, qre.project(add))],
+    ),
+    "select": (
+        lambda: qre.apply(COUNTED, qre.select(subtract)),
+        [lambda: qre.apply(COUNTED, qre.select(add))],
+    ),
     "sliding": (
         lambda: qre.sliding(ONE, 5, 0, add, combine=add, inverse=subtract),
         [

@@ -328,7 +328,7 @@ def _functions_known(
                 continue
             known = [*names, *(name.upper() for name in sorted(SQL_FUNCTIONS))]
             near = did_you_mean(_SYNONYMS.get(node.name, node.name), known)
-            hint = _user_aggregate_hint(node.name, read) if in_return else ""
+            hint = _user_aggregate_hint(node.name, read) if in_return and not near else ""
             yield _error(
                 query,
                 f"There is no function '{node.name}'.{near} Functions: {', '.join(names)}.{hint}",
