@@ -79,7 +79,7 @@ def _meet(left: GuardedTemplate, right: GuardedTemplate) -> bool:
         return name if name == along else None
 
     ends = set(itertools.product(left.accepting, right.accepting))
-    pairs, _ = product_of(here, there, met, {BEGIN}, ends)
+    pairs, _ = _product(here, there, met, ends)
     return bool(pairs)
 
 
@@ -105,7 +105,7 @@ def _guarded_both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTempl
         (end.source, last.source): _both_free(_free_of(left, end.ways), _free_of(right, last.ways))
         for end, last in itertools.product(left.ends, right.ends)
     }
-    pairs, steps = product_of(_steps(left), _steps(right), met, {BEGIN}, ends.keys())
+    pairs, steps = _product(_steps(left), _steps(right), met, ends.keys())
     new = {pair: place for place, pair in enumerate(pairs)}
     states = {new[target]: step.state for _, target, step in steps}
     negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
@@ -165,24 +165,23 @@ def _both_free(ways: _Free, more_ways: _Free) -> _Free:
     return frozenset(way | more for way, more in itertools.product(ways, more_ways))
 
 
-def product_of(
+def _product(
     left: Iterable[tuple[int, int, Label]],
     right: Iterable[tuple[int, int, Label]],
     met: Callable[[Label, Label], Label | None],
-    begins: AbstractSet[Pair],
     ends: AbstractSet[Pair],
 ) -> tuple[list[Pair], list[tuple[Pair, Pair, Label]]]:
-    """Return the pairs of states that lead from `begins` to `ends`, and the steps between them.
+    """Return the pairs of states on the way from `BEGIN` to `ends`, and the steps between them.
 
     left, right: steps, each with its source and its target. met: the step that two are together.
-    The pair of START with START is not among the pairs.
+    `BEGIN` is not among the pairs.
     """
     leaving: tuple[dict[int, list[tuple[int, Label]]], ...] = ({}, {})
     for by_source, moves in zip(leaving, (left, right), strict=True):
         for source, target, label in moves:
             by_source.setdefault(source, []).append((target, label))
-    pairs = dict.fromkeys(sorted(begins))
-    pending = list(pairs)
+    pairs: dict[Pair, None] = {BEGIN: None}
+    pending = [BEGIN]
     steps = []
     while pending:
         pair = pending.pop()
