@@ -236,28 +236,35 @@ def trend_unit(routed: Sequence[Routed], *, exact: bool = False) -> TrendUnit:
         for type_name, predicates in sorted(route.guarded.predicates.items()):
             ordered = sorted(predicates, key=repr)
             local.setdefault(type_name, {}).update(dict.fromkeys(ordered))
-    templates = tuple(route.template for route in routed if route.template is not None)
-    unit = TrendUnit(
-        path=routed[0].path,
+    path, members = routed[0].path, tuple(route.guarded for route in routed)
+    if path is Path.GRAPH and any(member.negatives for member in members):
+        templates, merged = _stored_and_merged(members)
+    else:
+        templates = tuple(route.template for route in routed if route.template is not None)
+        merged = merge_templates(templates)
+    return TrendUnit(
+        path=path,
         why=tuple(route.why for route in routed),
-        members=tuple(route.guarded for route in routed),
+        members=members,
         templates=templates,
         classes=classes_of(local.items()),
-        merged=merge_templates(templates),
+        merged=merged,
         exact=exact,
     )
-    has_negatives = any(template.negatives for template in unit.members)
-    return stored_unit(unit) if unit.path is Path.GRAPH and has_negatives else unit
 
 
-def stored_unit(unit: TrendUnit, is_range: Callable[[Cut], bool] = lambda _: True) -> TrendUnit:
-    """Return a unit of the path GRAPH with templates of its queries and of what NOT forbids.
+def stored_unit(unit: TrendUnit, is_range: Callable[[Cut], bool]) -> TrendUnit:
+    """Return a unit of the path GRAPH with other templates; is_range: as for `stored`."""
+    templates, merged = _stored_and_merged(unit.members, is_range)
+    return replace(unit, templates=templates, merged=merged)
 
-    is_range: as for `stored`.
-    """
+
+def _stored_and_merged(
+    members: Sequence[GuardedTemplate], is_range: Callable[[Cut], bool] = lambda _: True
+) -> tuple[tuple[Template, ...], MergedTemplate]:
+    """Return templates of queries, and these merged with templates of the patterns under NOT."""
     negatives = Negatives()
-    templates = [stored(member, negatives, is_range) for member in unit.members]
+    templates = [stored(member, negatives, is_range) for member in members]
     known = tuple(template for template in templates if isinstance(template, Template))
     assert len(known) == len(templates)
-    merged = merge_templates(known, negatives.templates(is_range))
-    return replace(unit, templates=known, merged=merged)
+    return known, merge_templates(known, negatives.templates(is_range))
