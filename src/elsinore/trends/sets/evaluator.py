@@ -22,7 +22,7 @@ from elsinore.plan.stored import stored
 from elsinore.plan.template import Template
 from elsinore.trends.sets.ground import Automaton, Stretch, ground_of
 from elsinore.trends.sets.search import total
-from elsinore.trends.sets.states import Columns, States, Totals, reads_ranges, summed_unit
+from elsinore.trends.sets.states import States, Totals, reads_ranges, summed_unit
 from elsinore.trends.sets.sums import Addends
 from elsinore.trends.values.arrays import FOREVER, NEVER, Ints
 
@@ -110,9 +110,7 @@ class SetsEvaluator:
     def _totals_of(self, events: SetEvents) -> TotalsOf:
         """Return what gives the sums of all queries of a window that have trends there."""
         codes, states = events.codes.data, self._states
-        columns = None
-        if states is not None:
-            columns = Columns.of(states.unit, events.rows, events.ranks)
+        columns = None if states is None else states.columns(events.rows, events.ranks)
         addends = {
             query: Addends(automaton.template, events.rows, events.ranks)
             for query, automaton in self._automata.items()

@@ -22,49 +22,18 @@ from elsinore.plan.template import ALL, Reads, Template
 from elsinore.trends.engine.tables import NO_ADDEND, ONE, VALUE
 from elsinore.trends.engine.updates import SumUpdate, Update, Updates
 from elsinore.trends.sets.ranked import Ranked, Values
-from elsinore.trends.sets.sums import NONE, Sums, exact_number, exact_pairs
-from elsinore.trends.values.columns import EDGE
+from elsinore.trends.sets.sums import NONE, Sums, exact_number, exact_pairs, rank_at
 
 RECENT = 2**16  # exact numbers that are kept: those of rows of windows that overlap are read again
 Totals = tuple[int, Sums]  # of a query
 
 
 class Columns(NamedTuple):
-    """What events add up, by addend, and compare, by column of ranks; each by row."""
+    """What events add up, by addend, their ranks, by column, and compared values; each by row."""
 
     addends: Sequence[Callable[[int], Number | None]]
-    ranks: Sequence[Sequence[int | None]]
+    ranks: Sequence[Callable[[int], int]]
     compared: Values
-
-    @classmethod
-    def of(
-        cls,
-        unit: TrendUnit,
-        rows: Mapping[str, Sequence[Any]],
-        ranks: Mapping[str, Sequence[int | None]],
-    ) -> Columns:
-        """Return the columns of a unit: of deviations those of one turn, from 0, are enough."""
-
-        @lru_cache(maxsize=RECENT)
-        def number(name: str, row: int) -> Number | None:
-            return exact_number(rows[name][row])
-
-        def value(addend: Addend, row: int) -> Number | None:
-            found = None if addend.turn else number(addend.attribute, row)
-            return found**2 if found is not None and addend.kind is FieldKind.SQUARE else found
-
-        addends = [partial(value, addend) for addend in unit.addends]
-        in_order = [_in_order(kind, ranks[name]) for kind, name in Updates(unit).ranks]
-        return cls(addends, in_order, rows)
-
-
-def _in_order(kind: FieldKind, ranks: Sequence[int | None]) -> Sequence[int | None]:
-    """Return ranks of which the least is taken: inverted for the greatest, or 0 at an edge."""
-    if kind is FieldKind.LEAST:
-        return ranks
-    if kind is FieldKind.GREATEST:
-        return [None if rank is None else ~rank for rank in ranks]
-    return [0 if rank == EDGE[kind] else None for rank in ranks]
 
 
 class States:
@@ -74,6 +43,25 @@ class States:
         self.unit = unit
         self._updates = Updates(unit)
         self._effects: dict[tuple[int, int], tuple[list[Update], list[int]]] = {}
+
+    def columns(
+        self, rows: Mapping[str, Sequence[Any]], ranks: Mapping[str, Sequence[int | None]]
+    ) -> Columns:
+        """Return the columns of events: of deviations those of one turn, from 0, are enough."""
+
+        @lru_cache(maxsize=RECENT)
+        def number(name: str, row: int) -> Number | None:
+            return exact_number(rows[name][row])
+
+        def value(addend: Addend, row: int) -> Number | None:
+            found = None if addend.turn else number(addend.attribute, row)
+            return found**2 if found is not None and addend.kind is FieldKind.SQUARE else found
+
+        return Columns(
+            [partial(value, addend) for addend in self.unit.addends],
+            [partial(rank_at, kind, ranks[name]) for kind, name in self._updates.ranks],
+            rows,
+        )
 
     def totals(
         self,
@@ -175,8 +163,9 @@ class _Kept:
             ranks = [
                 read[s.node, s.reads].extremes[s.row] for s in sources if (s.node, s.reads) in read
             ]
-            rank = self._columns.ranks[column][row] if column >= 0 else None
-            extremes.append(min([NONE, *ranks, NONE if rank is None else rank]))
+            extremes.append(
+                min([*ranks, self._columns.ranks[column](row) if column >= 0 else NONE])
+            )
         return Sums(linear, extremes)
 
     def _addend(self, part: SumUpdate, row: int) -> Number:

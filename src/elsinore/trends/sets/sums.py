@@ -110,12 +110,20 @@ class Addends:
         return self._numbers[name, row]
 
     def _rank(self, entry: Field, row: int) -> int:
-        rank = self._ranks[entry.attribute or ""][row]
-        if rank is None:
-            return NONE
-        if entry.kind in EDGE:
-            return 0 if rank == EDGE[entry.kind] else NONE
-        return rank if entry.kind is FieldKind.LEAST else ~rank
+        return rank_at(entry.kind, self._ranks[entry.attribute or ""], row)
+
+
+def rank_at(kind: FieldKind, ranks: Sequence[int | None], row: int) -> int:
+    """Return the rank of a row, of which the least is taken; NONE if it has none.
+
+    It is inverted for the greatest, and 0 for the rank that stands for none, in a field of edges.
+    """
+    rank = ranks[row]
+    if rank is None:
+        return NONE
+    if kind in EDGE:
+        return 0 if rank == EDGE[kind] else NONE
+    return rank if kind is FieldKind.LEAST else ~rank
 
 
 def exact_number(value: object) -> Number | None:
