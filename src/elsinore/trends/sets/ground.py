@@ -171,10 +171,6 @@ class Ground:
             if all(read.variable in rows for read in attributes(condition))
         )
 
-    def gap_after(self, run: Run, last: Place, move: Move, place: Place) -> Gap:
-        """Return the gap between a run's last event and the one that a move takes."""
-        return Gap(last.moment, place.moment, ((run.state, last.row), (move.target, place.row)))
-
     def holds(self, condition: int, earlier: int, later: int) -> bool:
         """Return whether a condition holds between the events of two rows."""
         rows = self.stretch.rows
@@ -217,17 +213,19 @@ class Arrival:
         return Gap(BEFORE_ALL, self.place.moment, ((start.target, self.place.row),))
 
     def extended(self, run: Run, last: Place) -> tuple[Run, ...]:
-        """Return what a run becomes, whose last event is `last` and strictly earlier."""
+        """Return the runs that the event makes of a run whose last event, `last`, is earlier."""
         return tuple(
             self._ground.automaton.entered(run, move.target, self.place.row)
-            for move in self.moves(run, last)
-            if self._ground.is_free(
-                move.ways, gap := self._ground.gap_after(run, last, move, self.place)
-            )
+            for move in self._moves(run, last)
+            if self._ground.is_free(move.ways, gap := self._between(run, last, move))
             and not self._ground.is_free(move.unless, gap)
         )
 
-    def moves(self, run: Run, last: Place) -> Iterator[Move]:
+    def _between(self, run: Run, last: Place, move: Move) -> Gap:
+        around = (run.state, last.row), (move.target, self.place.row)
+        return Gap(last.moment, self.place.moment, around)
+
+    def _moves(self, run: Run, last: Place) -> Iterator[Move]:
         """Yield the moves of a run for which the event fits, whatever NOT says of those between."""
         for move in self._ground.automaton.moves[run.state]:
             anchored = ((run.bound[anchor], condition) for anchor, condition in move.checks)
