@@ -82,9 +82,10 @@ def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
             orders = {order_of(plain_column(to_arrow([], types[n])).type) for n in (earlier, later)}
             if len(orders) == 1:
                 return orders <= {*STEADY, Order.TEXT}
-    shifted = _shifted_attribute(cut.current)
+    shifted = _shifted(cut.current)
     if shifted is not None:
-        names = [attribute.name or "" for attribute in (*ex.attributes(cut.previous), shifted)]
+        read = (*ex.attributes(cut.previous), shifted.attribute)
+        names = [attribute.name or "" for attribute in read]
         orders = {order_of(plain_column(to_arrow([], types[name])).type) for name in names}
         return orders in ({Order.TIME}, {Order.DURATION})
     computed = (cut.previous, cut.current, *(() if cut.shift is None else (cut.shift,)))
@@ -197,18 +198,10 @@ class _Codes:
                     return self._text_codes(name)
                 codes = steady_codes(name, column, order, self._unit)
                 return to_numpy(codes, 0), to_numpy(column.is_valid())
-        attribute = _shifted_attribute(expression)
-        if attribute is not None:
-            ticks, known = self.of(attribute)
-            unit = NANOSECONDS[self._unit]
-            shifted = _shifted_codes(expression, ticks, lambda nanoseconds: nanoseconds // unit)
-            if shifted is None:
-                raise InputError(
-                    f"A time or a length of time in a condition goes beyond 64 bits: "
-                    f"'{attribute.name}' and a constant. Cast it to microseconds, or leave out "
-                    "such events."
-                )
-            return shifted, known
+        shifted = _shifted(expression)
+        if shifted is not None:
+            ticks, known = self.of(shifted.attribute)
+            return shifted.codes(ticks, NANOSECONDS[self._unit]), known
         values = self.values(expression)
         if values.are_whole:
             return as_codes(values), values.known
@@ -353,36 +346,39 @@ def _apart(
     return apart
 
 
-def _shifted_attribute(expression: Expression) -> Attribute | None:
-    """Return the attribute of a shifted attribute (`elsinore.plan.ranges`), or None."""
+class _Shifted(NamedTuple):
+    """An attribute of a time, or with the sign -1 its negative, plus a constant length of time."""
+
+    sign: int
+    attribute: Attribute
+    nanoseconds: int
+
+    def codes(self, ticks: Ints, unit: int) -> Ints:
+        """Return its values in ticks of so many nanoseconds, given those of the attribute.
+
+        Raises InputError if 64 bits do not suffice.
+
+        >>> before = _Shifted(1, Attribute("current", "time"), 1_000_000_000)
+        >>> before.codes(np.array([5, 6]), 1_000).tolist()
+        [1000005, 1000006]
+        """
+        length = self.nanoseconds // unit
+        if len(ticks):
+            ends = [self.sign * int(tick) + length for tick in (ticks.min(), ticks.max())]
+            if max(map(abs, [length, *ends])) > GREATEST:
+                raise InputError(
+                    f"A time or a length of time in a condition goes beyond 64 bits: "
+                    f"'{self.attribute.name}' and a constant. Cast it to microseconds, or leave "
+                    "out such events."
+                )
+        return self.sign * ticks + np.int64(length)
+
+
+def _shifted(expression: Expression) -> _Shifted | None:
+    """Return a shifted attribute (`elsinore.plan.ranges`), None for another expression."""
     match expression:
-        case Binary(Operator.ADD, Attribute() as attribute, Duration()):
-            return attribute
-        case Binary(Operator.SUB, Duration(), Attribute() as attribute):
-            return attribute
+        case Binary(Operator.ADD, Attribute() as attribute, Duration(nanoseconds)):
+            return _Shifted(1, attribute, nanoseconds)
+        case Binary(Operator.SUB, Duration(nanoseconds), Attribute() as attribute):
+            return _Shifted(-1, attribute, nanoseconds)
     return None
-
-
-def _shifted_codes(
-    expression: Expression, codes: Ints, length_code: Callable[[int], int]
-) -> Ints | None:
-    """Return a shifted attribute in ticks, given the attribute's; None if 64 bits do not suffice.
-
-    >>> time, second = Attribute("current", "time"), Duration(1_000_000_000)
-    >>> before = Binary(Operator.ADD, time, second)
-    >>> _shifted_codes(before, np.array([5, 6]), lambda nanoseconds: nanoseconds // 1_000).tolist()
-    [1000005, 1000006]
-    """
-    match expression:
-        case Binary(Operator.ADD, _, Duration(nanoseconds)):
-            sign = 1
-        case Binary(Operator.SUB, Duration(nanoseconds), _):
-            sign = -1
-        case _:
-            raise TypeError(f"not a shifted attribute: {expression}")
-    length = length_code(nanoseconds)
-    if len(codes):
-        ends = [sign * int(code) + length for code in (codes.min(), codes.max())]
-        if max(map(abs, [length, *ends])) > GREATEST:
-            return None
-    return sign * codes + np.int64(length)
