@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow, to_numpy
+from elsinore.arrow import to_numpy
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import unit_of
 from elsinore.model import expression as ex
@@ -39,6 +39,7 @@ from elsinore.trends.engine.values import (
     compared,
     kind_of,
     plain_column,
+    plain_type,
     values_of,
 )
 from elsinore.trends.values.arrays import Ints
@@ -79,14 +80,14 @@ def is_range(cut: Cut, types: Mapping[str, pa.DataType]) -> bool:
     """
     match cut.previous, cut.current, cut.shift:
         case Attribute(_, str(earlier)), Attribute(_, str(later)), None:
-            orders = {order_of(plain_column(to_arrow([], types[n])).type) for n in (earlier, later)}
+            orders = {order_of(plain_type(types[n])) for n in (earlier, later)}
             if len(orders) == 1:
                 return orders <= {*STEADY, Order.TEXT}
     shifted = _shifted(cut.current)
     if shifted is not None:
         read = (*ex.attributes(cut.previous), shifted.attribute)
         names = [attribute.name or "" for attribute in read]
-        orders = {order_of(plain_column(to_arrow([], types[name])).type) for name in names}
+        orders = {order_of(plain_type(types[name])) for name in names}
         return orders in ({Order.TIME}, {Order.DURATION})
     computed = (cut.previous, cut.current, *(() if cut.shift is None else (cut.shift,)))
     return all(kind_of(expression, types) is not None for expression in computed)
@@ -173,8 +174,7 @@ class _Codes:
         prefix = "pair:"
         fields = [field for field in batch.schema if field.name.startswith(prefix)]
         self._types = {field.name.removeprefix(prefix): field.type for field in fields}
-        plain = [plain_column(to_arrow([], kind)).type for kind in self._types.values()]
-        self._unit = "ns" if has_fine_lengths else unit_of(*plain)
+        self._unit = "ns" if has_fine_lengths else unit_of(*map(plain_type, self._types.values()))
         self._known: dict[Expression, Codes] = {}
 
     def of(self, expression: Expression) -> Codes:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.arrow import to_arrow, to_numpy
+from elsinore.arrow import to_numpy
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import unit_of
 from elsinore.model import expression as ex
@@ -35,7 +35,7 @@ from elsinore.trends.engine.codes import order_of, steady_codes, with_nan
 from elsinore.trends.engine.runs import renumber_orders
 from elsinore.trends.engine.store import Store
 from elsinore.trends.engine.tables import Program
-from elsinore.trends.engine.values import plain_column
+from elsinore.trends.engine.values import plain_column, plain_type
 
 _ORDERS = {
     Codes.WHOLE: Order.WHOLE,
@@ -66,7 +66,7 @@ class _Layout:
     """The columns of the attributes that conditions read, given out as they are asked for."""
 
     def __init__(self, types: Mapping[str, pa.DataType]) -> None:
-        plain = {name: plain_column(to_arrow([], kind)).type for name, kind in types.items()}
+        plain = {name: plain_type(kind) for name, kind in types.items()}
         self.orders = {name: order_of(kind) for name, kind in plain.items()}
         self.unit = unit_of(*plain.values())
         self.columns: dict[_Column, int] = {}

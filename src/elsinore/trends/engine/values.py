@@ -67,6 +67,11 @@ def plain_column(column: pa.Array) -> pa.Array:
     return column
 
 
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column of some type once it is plain."""
+    return plain_column(to_arrow([], kind)).type
+
+
 def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order | None:
     """Return whether an expression gives whole numbers or doubles; None if it is not computed here.
 
@@ -83,7 +88,7 @@ def kind_of(expression: Expression, types: Mapping[str, pa.DataType]) -> Order |
         case Literal(float()):
             return Order.NUMBER
         case Attribute(_, str(name)):
-            order = order_of(plain_column(to_arrow([], types[name])).type)
+            order = order_of(plain_type(types[name]))
             return order if order in {Order.WHOLE, Order.NUMBER} else None
         case Negative(operand) | Call("ABS", (operand,)):
             return kind_of(operand, types)
