@@ -71,7 +71,7 @@ def note_event(
     """
     number: cython.Py_ssize_t = program.sections[section].number
     if store.bursts[slot, number].events == 0:
-        begin_burst(program, store, slot, number, has_great)
+        begin_burst(program, store, slot, number)
     store.bursts[slot, number].events += 1
     if store.mode == NEVER or not program.sets[number].has_sums:
         return
@@ -102,11 +102,7 @@ def observe(
 @cython.nogil
 @cython.exceptval(check=False)
 def begin_burst(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    has_great: cython.bint,
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.void:
     """Begin a burst, and decide whether to share it."""
     store.bursts[slot, number].time = store.slots[slot].time
@@ -121,8 +117,6 @@ def begin_burst(
         return
     store.counts[number].considered += 1
     share(program, store, slot, number, store.counts[number].length)
-    if has_great:
-        split(program, store, slot, number)
 
 
 @cython.cfunc
