@@ -21,8 +21,8 @@ WHOLE_STREAM = "the whole stream"
 def path_in_words(path: Path, why: str) -> str:
     """Return a query's path and the reason for it as one phrase.
 
-    >>> path_in_words(Path.GRAPH, "its own graph of events: NOT depends on the events in between")
-    'graph path (its own graph of events), because NOT depends on the events in between'
+    >>> path_in_words(Path.GRAPH, "its own list of events: NOT depends on the events in between")
+    'graph path (its own list of events), because NOT depends on the events in between'
     """
     method, _, reason = why.partition(": ")
     return (

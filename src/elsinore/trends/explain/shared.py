@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -75,14 +75,14 @@ def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, 
             (found.pattern, found.queries)
             for found in sharing_sets(Updates(engine))
             if sum(map(len, found.holders)) > 1
-            and (found.is_repeated or any(map(_follows(engine.merged), found.members)))
+            and (found.is_repeated or any(_follows(engine.merged, n) for n in found.members))
         ]
     return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["sharing sets"])
 
 
-def _follows(merged: MergedTemplate) -> Callable[[int], bool]:
-    """Return what tells whether a node's events follow others; the first ones are only counted."""
-    return lambda number: any(edge.source != START for edge in merged.nodes[number].edges)
+def _follows(merged: MergedTemplate, number: int) -> bool:
+    """Return whether events of a node follow others; first events are only counted."""
+    return any(edge.source != START for edge in merged.nodes[number].edges)
 
 
 def merged_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
