@@ -86,13 +86,15 @@ class Recording:
     @property
     def longest_shared(self) -> int:
         """The events of the longest burst that was shared."""
-        records = (
+        return max((record.events for record in self._shared_records()), default=0)
+
+    def _shared_records(self) -> list[BurstRecord]:
+        return [
             record
             for statistics in self.sharing
             for record in statistics.records
             if record.shared > 1
-        )
-        return max((record.events for record in records), default=0)
+        ]
 
     def graphs(self) -> Iterator[HamletGraph]:
         """Return the graph of each key and each choice of windows that held an event together."""
@@ -185,12 +187,7 @@ class Recording:
 
     def _most_shared(self) -> tuple[int, int] | None:
         """Return the key and time of the burst of most events that was shared."""
-        records = [
-            record
-            for statistics in self.sharing
-            for record in statistics.records
-            if record.shared > 1
-        ]
+        records = self._shared_records()
         if not records:
             return None
         most = max(records, key=lambda record: (record.events, -record.time))
