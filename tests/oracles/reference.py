@@ -153,12 +153,14 @@ class _Part:
         self._bound: dict[str, frozenset[str]] = {}
         self._backward: dict[tuple[int, str, str], bool] = {}
         self._local = [predicate for predicate in query.where if _is_local(predicate)]
-        self._of_gaps = [p for p in query.where if _forbidden_in(query, p)]
-        self._between = [
-            predicate
-            for predicate in query.where
-            if not _is_local(predicate) and not _forbidden_in(query, predicate)
-        ]
+        self._of_gaps: dict[str, list[Expression]] = {}  # by the variable under NOT
+        self._between: list[Expression] = []
+        for predicate in query.where:
+            forbidden = _forbidden_in(query, predicate)
+            if forbidden is not None:
+                self._of_gaps.setdefault(forbidden, []).append(predicate)
+            elif not _is_local(predicate):
+                self._between.append(predicate)
 
     def trends(
         self, pattern: Pattern, strategy: Strategy = Strategy.ANY
@@ -258,29 +260,29 @@ class _Part:
     def _negated(self, assignment: Assignment) -> bool:
         """Return whether there is a match of a NOT between the events around it."""
         for place, item in enumerate(assignment):
-            if isinstance(item, pt.Negation):
-                before = _end(assignment[:place], None)
-                after = next((step.event for step in _steps(assignment[place:])), None)
-                around = [*list(_steps(assignment[:place]))[-1:]]
-                around += [*list(_steps(assignment[place:]))[:1]]
-                for match in self._trends_of_negated(item.pattern):
-                    if self._later(before, match[0]) and self._later(match[-1], after):
-                        forbidden = item.pattern, match[0]
-                        if len(match) > 1 or self._relates(*forbidden, around):
-                            return True
+            if not isinstance(item, pt.Negation):
+                continue
+            last = list(_steps(assignment[:place]))[-1:]
+            following = list(_steps(assignment[place:]))[:1]
+            before = _end(assignment[:place], None)
+            after = following[0].event if following else None
+            for match in self._trends_of_negated(item.pattern):
+                is_between = self._later(before, match[0]) and self._later(match[-1], after)
+                if is_between and (
+                    len(match) > 1 or self._relates(item.pattern, match[0], last + following)
+                ):
+                    return True
         return False
 
     def _relates(self, pattern: Pattern, forbidden: int, around: Sequence[Step]) -> bool:
-        """Return whether an event under NOT fulfils what relates it to the events around its gap.
+        """Return whether an event under NOT fulfils the conditions on it and those around its gap.
 
         A condition on a variable that is not there does not apply; the later event counts first.
         """
         if not isinstance(pattern, pt.Event):
             return True
         event = self.events[forbidden]
-        for predicate in self._of_gaps:
-            if _forbidden_in(self.query, predicate) != pattern.variable:
-                continue
+        for predicate in self._of_gaps.get(pattern.variable, ()):
             values: dict[Attribute, Any] = {}
             for read in ex.attributes(predicate):
                 named = variables_named(self.query.pattern, read.variable)
