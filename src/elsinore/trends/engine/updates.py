@@ -94,8 +94,29 @@ class Updates:
 
     @cached_property
     def lane_order(self) -> list[tuple[int, int]]:
-        """By what nodes of one shape are ordered, so that events change lanes side by side."""
-        return lane_order(self.unit)
+        """The sort keys of nodes of one shape, by which events change lanes side by side.
+
+        Queries are ordered by the constants of their thresholds, and then by their types from the
+        last to the first; a node goes with the first query whose trends pass through it, so that
+        nodes and their predecessors are in one order.
+        """
+        templates = self.unit.templates
+        passed = [_backward(self.merged, query) for query in range(len(templates))]
+        types = [
+            (node.edges[0].type,)
+            if len(node.edges) == 1
+            else tuple(sorted({edge.type for edge in node.edges}))
+            for node in self.nodes
+        ]
+        ranked = sorted(
+            (_thresholds(templates[query]), [types[node] for node in several], query)
+            for query, several in enumerate(passed)
+        )
+        order: dict[int, int] = {}
+        for place, (*_, query) in enumerate(ranked):
+            for node in passed[query]:
+                order.setdefault(node, place)
+        return [(order.get(node, len(ranked)), node) for node in range(len(self.nodes))]
 
     def _ranks(self) -> list[tuple[FieldKind, str]]:
         read = dict.fromkeys(
@@ -170,34 +191,6 @@ def addend_codes(unit: TrendUnit) -> dict[Addend, int]:
         codes[addend] = VALUE + 2 * number
         codes.setdefault(Addend(FieldKind.PRESENT, addend.attribute), VALUE + 2 * number + 1)
     return codes
-
-
-def lane_order(unit: TrendUnit) -> list[tuple[int, int]]:
-    """Return by what nodes of one shape are ordered: so that events change runs of lanes.
-
-    Queries are ordered by the constants of their thresholds, and then by their types from the last
-    to the first; a node goes with the first query whose trends pass through it, so that nodes and
-    their predecessors are in one order.
-    """
-    nodes = unit.merged.nodes
-    passed = [_backward(unit.merged, query) for query in range(len(unit.templates))]
-    types = [
-        (node.edges[0].type,)
-        if len(node.edges) == 1
-        else tuple(sorted({edge.type for edge in node.edges}))
-        for node in nodes
-    ]
-    ranked = sorted(
-        [
-            (_thresholds(unit.templates[query]), [types[node] for node in several], query)
-            for query, several in enumerate(passed)
-        ]
-    )
-    order: dict[int, int] = {}
-    for place, (*_, query) in enumerate(ranked):
-        for node in passed[query]:
-            order.setdefault(node, place)
-    return [(order.get(node, len(ranked)), node) for node in range(len(nodes))]
 
 
 def _backward(merged: MergedTemplate, query: int) -> list[int]:
