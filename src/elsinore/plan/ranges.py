@@ -45,17 +45,14 @@ def common_sort_key(cuts: list[Cut] | tuple[Cut, ...]) -> Expression | None:
     if all(cut.previous == cuts[0].previous for cut in cuts):
         return cuts[0].previous
     slopes = [slope(cut.previous) for cut in cuts]
-    if slopes[0] is None or any(
-        slope_of is None or slope_of[0] != slopes[0][0] for slope_of in slopes
-    ):
-        return None
-    return slopes[0][0]
+    attributes = {None if slope_of is None else slope_of[0] for slope_of in slopes}
+    return attributes.pop() if len(attributes) == 1 else None
 
 
 def sides(cut: Cut, by: Expression) -> Iterator[tuple[Operator, bool]]:
     """Yield the comparisons by order that a cut consists of, and whether each bounds from above.
 
-    by: what events are put in order by.
+    by: the sort key of events.
     """
     rises = cut.previous == by or (slope(cut.previous) or (by, 1))[1] > 0
     of_equality = Operator.GE, Operator.LE
@@ -96,18 +93,12 @@ def _turned(slope: tuple[Attribute, int] | None) -> tuple[Attribute, int] | None
 def ranges_of(condition: Expression) -> list[list[Cut]] | None:
     """Return the ranges that a condition between two events is: all cuts of one of them hold."""
     match condition:
-        case Binary(Operator.AND, left, right):
+        case Binary(Operator.AND | Operator.OR as operator, left, right):
             left_ranges, right_ranges = ranges_of(left), ranges_of(right)
-            return (
-                None
-                if left_ranges is None or right_ranges is None
-                else both(left_ranges, right_ranges)
-            )
-        case Binary(Operator.OR, left, right):
-            left_ranges, right_ranges = ranges_of(left), ranges_of(right)
-            return (
-                None if left_ranges is None or right_ranges is None else left_ranges + right_ranges
-            )
+            if left_ranges is None or right_ranges is None:
+                return None
+            is_and = operator is Operator.AND
+            return both(left_ranges, right_ranges) if is_and else left_ranges + right_ranges
         case Not(Not(operand)):
             return ranges_of(operand)
         case Not(Binary(Operator.AND | Operator.OR as operator, left, right)):
@@ -150,8 +141,8 @@ def _compared(operator: Operator, left: Expression, right: Expression) -> list[l
 
 def _cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
     """Return the cut `left operator right`; `right` reads no earlier event."""
-    if has_length(left, right):
-        return length_cut(left, operator, right)
+    if _has_length(left, right):
+        return _length_cut(left, operator, right)
     if not (_computes(left) and _computes(right)):
         return None
     if not _reads(left, CURRENT):
@@ -187,19 +178,19 @@ def _reads(expression: Expression, event: str) -> bool:
     return any(attribute.variable == event for attribute in ex.attributes(expression))
 
 
-def has_length(*expressions: Expression) -> bool:
+def _has_length(*expressions: Expression) -> bool:
     """Return whether expressions contain a constant length of time."""
     return any(isinstance(node, Duration) for part in expressions for node in ex.walk(part))
 
 
-def length_cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
+def _length_cut(left: Expression, operator: Operator, right: Expression) -> Cut | None:
     """Return a comparison of times or lengths as a cut; None if it is not a sum of two attributes.
 
     The attributes are one of each event, and constant lengths are added to them.
 
     >>> time, before = Attribute("current", "time"), Attribute(PREVIOUS, "time")
     >>> minute = Duration(60_000_000_000)
-    >>> cut = length_cut(Binary(Operator.SUB, time, before), Operator.LE, minute)
+    >>> cut = _length_cut(Binary(Operator.SUB, time, before), Operator.LE, minute)
     >>> cut.operator.value, cut.current.operator.value, cut.current.right.nanoseconds
     ('>=', '+', -60000000000)
     """
@@ -232,11 +223,11 @@ def limits_time(left: Expression, right: Expression) -> bool:
     """
     terms = signed_terms(Binary(Operator.SUB, left, right)) or []
     events = [term.variable for _, term in terms if isinstance(term, Attribute)]
-    has_length = any(
+    is_of_time = any(
         isinstance(term, Duration) or (isinstance(term, Literal) and term.is_ticks)
         for _, term in terms
     )
-    return has_length and len(events) == 2 and events[0] != events[1]
+    return is_of_time and len(events) == 2 and events[0] != events[1]
 
 
 def signed_terms(expression: Expression) -> list[Term] | None:

@@ -45,7 +45,6 @@ from elsinore.plan.template import (
     label,
 )
 
-RELATED = "what NOT forbids is compared with the events around it"
 _CHECKED = Rows(None, is_checked=True)
 _BEGINNING = Field(FieldKind.BEGINNING)
 
@@ -114,7 +113,7 @@ def _refusal(guarded: GuardedTemplate) -> str | None:
         return "the pattern is ambiguous"
     negatives = guarded.negatives_at_any_depth
     if any(negative.related for negative in negatives):
-        return RELATED
+        return "what NOT forbids is compared with the events around it"
     if len(guarded.anchors) > 1 or any(negative.anchors for negative in negatives):
         return "events are compared with several that need not precede them directly"
     at_edges = [start.ways for n in negatives for start in n.starts]
