@@ -20,8 +20,8 @@ SECOND = 1_000_000
 PATTERNS = {
     "sums per state": "SEQ(A, B+)",
     "sums with NOT": "SEQ(NOT C, A, B+)",
-    "the shared graph": "SEQ(A, B+ b) WHERE b[i].v > b[i-1].v",
-    "a graph of its own": "SEQ(A, NOT SEQ(C, D), B+ b)",
+    "compared neighbours": "SEQ(A, B+ b) WHERE b[i].v > b[i-1].v",
+    "NOT of a sequence": "SEQ(A, NOT SEQ(C, D), B+ b)",
 }
 
 

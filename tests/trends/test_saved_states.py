@@ -20,8 +20,8 @@ from support.units import unit_inputs
 
 WORKLOADS = {
     "sums per state": "SEQ(A a, NOT A n, B b+) WHERE b.v > 1 AND b.w < 9 AND a.v > 0 AND n.v < 1",
-    "shared graph": "SEQ(A a, B b+) WHERE b[i].v >= b[i-1].w AND b.v > 1 AND b.w < 9 AND a.v > 0",
-    "own graph": "SEQ(A a, B b+) WHERE b[i].v != b[i-1].w AND a.v < b[i].w AND b.v > 1 AND b.w < 9",
+    "ranges": "SEQ(A a, B b+) WHERE b[i].v >= b[i-1].w AND b.v > 1 AND b.w < 9 AND a.v > 0",
+    "anchors": "SEQ(A a, B b+) WHERE b[i].v != b[i-1].w AND a.v < b[i].w AND b.v > 1 AND b.w < 9",
     "step by step": "SEQ(A a, B b+) STRATEGY SKIP TILL NEXT MATCH WHERE b[i].v >= b[i-1].v",
 }
 EVENTS = pa.table(

@@ -21,9 +21,9 @@ WORKLOADS = {
     "shared bursts": ["SEQ(A a, B+ b)", "SEQ(C c, B+ b)", "SEQ(A a, B+ b) WHERE b.v < 0.7"],
     "by an index": [NEIGHBOURS.format("A")],
     "texts": ["SEQ(A a, B+ b) WHERE b[i].s > b[i-1].s"],
-    "the shared graph": [NEIGHBOURS.format(one) for one in "ACACAC"],
+    "many queries by an index": [NEIGHBOURS.format(one) for one in "ACACAC"],
     "step by step": ["SEQ(A a, B+ b) STRATEGY SKIP TILL NEXT MATCH"],
-    "a graph of its own": ["SEQ(A a, NOT SEQ(C c, A d), B+ b)"],
+    "NOT of a sequence": ["SEQ(A a, NOT SEQ(C c, A d), B+ b)"],
     "exact": ["SEQ(A a, B+ b)"],
 }
 

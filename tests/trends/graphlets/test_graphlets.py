@@ -149,7 +149,7 @@ def check_forms(graph: HamletGraph) -> None:
 
 
 def check_snapshots(found: TrendStatistics, sharing: Sharing) -> None:
-    """Compare how many snapshots the shared graph made with those that are told of one window.
+    """Compare the number of snapshots that the engine made with those of the graph of one window.
 
     It compares the forms of an event by each condition, those of events that end no trend of a
     query included; so it may make one more where a graphlet's events have all before them as
