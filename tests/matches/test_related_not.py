@@ -36,6 +36,7 @@ PATTERNS = (
     "SEQ(A a, (SEQ(NOT C c, B b) OR B e), C f)",
     "SEQ(A a, NOT C c, B b, C f)",
     "SEQ(A a, NOT C c, B* b, NOT D d, C f)",
+    "SEQ(A a, NOT C c, B b, NOT C d, A e)",
 )
 
 
@@ -94,6 +95,16 @@ def test_paid_and_not_shipped_in_time(where: str, ids: list[int]) -> None:
     text = f"RETURN p.id AS id PATTERN SEQ(Pay p, NOT Ship s) WHERE {where}"
     (table,) = el.Workload.parse(text).run(PAID).values()
     assert table["id"].to_pylist() == ids
+
+
+def test_a_type_stands_for_each_not_of_it() -> None:
+    text = "RETURN a.v AS v PATTERN SEQ(A a, NOT C c, B b, NOT C d, D e) WHERE C.v = a.v"
+    events = [
+        {"time": n, "type": kind, "v": v}
+        for n, (kind, v) in enumerate([("A", 1), ("A", 7), ("B", 5), ("C", 7), ("D", 1)])
+    ]
+    (table,) = el.Workload.parse(text).run(events).values()
+    assert table["v"].to_pylist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -396,8 +396,10 @@ class _Part:
         """Return whether a condition is about the event of a NOT and other events."""
         names = {a.variable for a in ex.attributes(predicate)}
         own = {event.variable for event in pt.events(negated)}
-        under = {n for n in names if own.issuperset(variables_named(self.query.pattern, n))}
-        return bool(under) and under != names
+        whole = self.query.pattern
+        under = {name for name in names if not self._variables(name, whole)}
+        is_on_it = any(own.intersection(variables_named(whole, name)) for name in under)
+        return is_on_it and under != names
 
     # --- strategies -----------------------------------------------------------------------------
 

@@ -157,9 +157,9 @@ class _Part:
         self._between: list[Expression] = []
         for predicate in query.where:
             forbidden = _forbidden_in(query, predicate)
-            if forbidden is not None:
-                self._of_gaps.setdefault(forbidden, []).append(predicate)
-            elif not _is_local(predicate):
+            for variable in forbidden:
+                self._of_gaps.setdefault(variable, []).append(predicate)
+            if not forbidden and not _is_local(predicate):
                 self._between.append(predicate)
 
     def trends(
@@ -522,20 +522,19 @@ def _refuse_predicates_across(query: Query) -> None:
                 )
 
 
-def _forbidden_in(query: Query, predicate: Expression) -> str | None:
-    """Return the variable under NOT that a predicate relates to others, if it does."""
+def _forbidden_in(query: Query, predicate: Expression) -> frozenset[str]:
+    """Return the variables under NOT that a predicate relates to others, by one name."""
     single = {
         node.pattern.variable
         for node in pt.walk(query.pattern)
         if isinstance(node, pt.Negation) and isinstance(node.pattern, pt.Event)
     }
-    names = [
-        set(variables_named(query.pattern, attribute.variable))
+    by_name = {
+        frozenset(variables_named(query.pattern, attribute.variable))
         for attribute in ex.attributes(predicate)
-    ]
-    forbidden = single.intersection(*([set().union(*names)] if names else [set()]))
-    others = set().union(*names) - forbidden
-    return next(iter(forbidden)) if len(forbidden) == 1 and others else None
+    }
+    under_not = [variables for variables in by_name if variables <= single]
+    return under_not[0] if len(under_not) == 1 and len(by_name) > 1 else frozenset()
 
 
 def _is_local(predicate: Expression) -> bool:

@@ -57,9 +57,10 @@ def condition(drawn: Drawn, scope: Scope) -> str:
 def relation(drawn: Drawn, scope: Scope, pattern: pt.Pattern) -> str | None:
     """Draw a condition that relates the event of a NOT to those of the whole pattern."""
     negated = [
-        node.pattern.variable
+        name
         for node in pt.walk(pattern)
         if isinstance(node, pt.Negation) and isinstance(node.pattern, pt.Event)
+        for name in (node.pattern.variable, node.pattern.type)
     ]
     if not negated:
         return None

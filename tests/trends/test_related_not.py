@@ -36,9 +36,10 @@ OPERATORS = (Operator.EQ, Operator.EQ, Operator.LT, Operator.GE, Operator.NE)
 def related(drawn: Drawn, query: Query) -> Query:
     """Return a query with one or two conditions that relate an event under NOT to others."""
     negated = [
-        node.pattern.variable
+        name
         for node in pt.walk(query.pattern)
         if isinstance(node, Negation) and isinstance(node.pattern, Event)
+        for name in (node.pattern.variable, node.pattern.type)
     ]
     assume(negated)
     positive = [event.variable for event in pt.positive_events(query.pattern)]
@@ -94,6 +95,8 @@ EVENTS = [
         ("SEQ(B b, NOT C c)", "c.time - b.time <= 1 second", 1),
         ("SEQ(NOT C c, B b)", "c.k < b.k", 1),
         ("SEQ(A a, (SEQ(NOT C c, B b))+)", "c.k = b.k", 3),
+        ("SEQ(A a, NOT C c, B b, NOT C d)", "C.k = b.k", 1),
+        ("SEQ(A a, NOT C c, B b, NOT C d)", "C.k > b.k", 1),
     ],
 )
 def test_examples(pattern: str, where: str, count: int) -> None:
@@ -109,6 +112,7 @@ def test_examples(pattern: str, where: str, count: int) -> None:
         ("SEQ(A a, B b, NOT C c)", "c.k = a.k", "a is not always next to that gap"),
         ("SEQ(A a, NOT SEQ(C c, D d), B b)", "c.k = a.k", "Only a NOT of a single event"),
         ("SEQ(A a+, NOT C c, B b)", "c.k = a[1].k", "compared with the events around the gap"),
+        ("SEQ(A a, NOT C c, B b, NOT C d)", "C.k = a.k", "'d' stands under NOT, and a is not"),
     ],
 )
 def test_other_relations_are_rejected_with_the_reason(

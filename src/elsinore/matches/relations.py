@@ -16,14 +16,12 @@ from elsinore.matches.conditions import Condition, Conditions
 from elsinore.matches.registers import RegisterKind, Slot, slot_attribute
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
-from elsinore.model.check import variables_named
 from elsinore.model.expression import Attribute, Expression, Reference
 from elsinore.model.query import Query
 from elsinore.operators.conditions.code import Moment
-from elsinore.plan.between import is_local
 from elsinore.plan.guards import Ways
 from elsinore.plan.predicates import place_of
-from elsinore.plan.related import is_related
+from elsinore.plan.related import related_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,8 @@ class Relations:
             if isinstance(negative, pt.Event)
         }
         for predicate in query.where if whole is query.pattern else ():
-            if not is_local(predicate) and is_related(query, predicate):
-                number = next(
-                    numbers[variable]
-                    for attribute in ex.attributes(predicate)
-                    for variable in variables_named(query.pattern, attribute.variable)
-                    if variable in numbers
-                )
-                self._predicates.setdefault(number, []).append(predicate)
+            for variable in related_variables(query, predicate):
+                self._predicates.setdefault(numbers[variable], []).append(predicate)
         self._is_repeated = any(
             isinstance(node, pt.Negation)
             for kleene in pt.walk(whole)

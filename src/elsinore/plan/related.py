@@ -23,12 +23,16 @@ from elsinore.plan.predicates import place_of, wholes_of
 _REFERENCES = frozenset({Reference.PLAIN, Reference.CURRENT, Reference.FIRST, Reference.LAST})
 
 
-def is_related(query: Query, predicate: Expression) -> bool:
-    """Return whether a condition relates the event of a NOT to other events of the pattern.
+def related_variables(query: Query, predicate: Expression) -> tuple[str, ...]:
+    """Return the variables of NOTs whose events a condition relates to other events.
+
+    They are several if it names the type of several NOTs: it relates the event of each of them.
 
     Raises QuerySemanticError if it relates more than a single event under NOT, or in another way
     than attribute by attribute.
     """
+    if is_local(predicate):
+        return ()
     single, nested = _negated(query.pattern)
     positive = {event.variable for event in pt.positive_events(query.pattern)}
     names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
@@ -36,10 +40,10 @@ def is_related(query: Query, predicate: Expression) -> bool:
     for whole in wholes_of(query.pattern):
         own = {event.variable for event in pt.positive_events(whole)}
         if all(variables & own for variables in kinds.values()):
-            return False
+            return ()
     under_not = [name for name, variables in kinds.items() if not variables & positive]
     if not under_not:
-        return False  # of two patterns of AND or OR: planning says why they are never compared
+        return ()  # of two patterns of AND or OR: planning says why they are never compared
     reason = None
     if len(under_not) != 1 or any(v & positive and not v <= positive for v in kinds.values()):
         reason = (
@@ -65,7 +69,7 @@ def is_related(query: Query, predicate: Expression) -> bool:
         )
     if reason is not None:
         raise QuerySemanticError(reason, span=place_of(predicate), query=query.name)
-    return True
+    return variables_named(query.pattern, under_not[0])
 
 
 def _negated(pattern: pt.Pattern) -> tuple[set[str], bool]:
@@ -96,27 +100,19 @@ def related_conditions(
     positive = {event.variable for event in pt.positive_events(query.pattern)}
     by_variable: dict[str, tuple[Expression, ...]] = {}
     for predicate in query.where:
-        if is_local(predicate) or not is_related(query, predicate):
-            continue
-        read = ex.attributes(predicate)
-        (forbidden,) = {
-            variable
-            for attribute in read
-            for variable in variables_named(query.pattern, attribute.variable)
-            if variable not in positive
-        }
-        for attribute in read:
-            if attribute.reference is not Reference.PLAIN:
-                raise QuerySemanticError(
-                    f"'{forbidden}' stands under NOT: in a trend query it is compared with the "
-                    f"events around the gap, as {attribute.variable}.{attribute.name or 'x'}.",
-                    span=place_of(predicate),
-                    query=query.name,
-                )
-            for variable in variables_named(query.pattern, attribute.variable):
-                if variable != forbidden:
-                    _check_is_near(query, placed, predicate, forbidden, variable)
-        by_variable[forbidden] = (*by_variable.get(forbidden, ()), predicate)
+        for forbidden in related_variables(query, predicate):
+            for attribute in ex.attributes(predicate):
+                if attribute.reference is not Reference.PLAIN:
+                    raise QuerySemanticError(
+                        f"'{forbidden}' stands under NOT: in a trend query it is compared with the "
+                        f"events around the gap, as {attribute.variable}.{attribute.name or 'x'}.",
+                        span=place_of(predicate),
+                        query=query.name,
+                    )
+                for variable in variables_named(query.pattern, attribute.variable):
+                    if variable in positive:
+                        _check_is_near(query, placed, predicate, forbidden, variable)
+            by_variable[forbidden] = (*by_variable.get(forbidden, ()), predicate)
     return by_variable
 
 
