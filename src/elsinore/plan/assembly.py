@@ -62,10 +62,9 @@ def guarded_template(query: Query) -> GuardedTemplate:
     placed = {whole: guarded_positions(whole) for whole in wholes_of(query.pattern)}
     related = related_conditions(query, placed)
     apart = {id(condition) for conditions in related.values() for condition in conditions}
-    near = [predicate for predicate in query.where if id(predicate) not in apart]
-    refuse_unreadable(query, near)
+    between = [p for p in query.where if not is_local(p) and id(p) not in apart]
+    refuse_unreadable(query, between)
     local = local_predicates(query)
-    between = [predicate for predicate in near if not is_local(predicate)]
     for predicate in between:
         refuse_strangers(query, placed, predicate)
 

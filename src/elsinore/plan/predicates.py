@@ -93,7 +93,7 @@ def binds(query: Query, predicate: Expression, name: str) -> bool:
     return not read or name in variables_named(query.pattern, read[0].variable)
 
 
-def refuse_unreadable(query: Query, where: Iterable[Expression]) -> None:
+def refuse_unreadable(query: Query, between: Iterable[Expression]) -> None:
     """Refuse predicates between events that are not of the shapes that can be summed up.
 
     Raises UnsupportedError for LIKE in them, QuerySemanticError for another shape, and for events
@@ -104,9 +104,7 @@ def refuse_unreadable(query: Query, where: Iterable[Expression]) -> None:
         frozenset(event.variable for event in pt.positive_events(whole))
         for whole in wholes_of(query.pattern)
     ]
-    for predicate in where:
-        if is_local(predicate):
-            continue
+    for predicate in between:
         for node in ex.walk(predicate):
             if isinstance(node, ex.Like):
                 raise UnsupportedError(
