@@ -10,11 +10,11 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 from elsinore.kernels import kernel
-from elsinore.kernels.arrow import array_at
-from elsinore.kernels.pointers import pointed
+from elsinore.quantitative.lowered.words import HELPERS
 
 WORDS = types.Array(types.int64, 1, "C")
 LISTED = types.ListType(WORDS)
+words_at = HELPERS["words_at"]  # returns a pointer
 
 
 class Pair(NamedTuple):
@@ -30,11 +30,6 @@ def made(count: int) -> np.ndarray:
 @kernel(linked=True)
 def count_made(count: int) -> int:
     return len(made(count))
-
-
-@kernel(borrows=True, inline=True)
-def at(address: int, count: int) -> Any:
-    return Pair(array_at(address, count, np.int64), array_at(address, count, np.int64)[1:])
 
 
 def makes(numbers: np.ndarray) -> int:
@@ -75,10 +70,6 @@ def returns_slice(numbers: np.ndarray) -> Any:
     return 1, part
 
 
-def returns_at_address(numbers: np.ndarray) -> np.ndarray:
-    return array_at(numbers.ctypes.data, 1, np.int64)
-
-
 def returns_shaped(numbers: np.ndarray) -> np.ndarray:
     return numbers.reshape((1, -1))
 
@@ -88,7 +79,7 @@ def returns_tuple(numbers: np.ndarray) -> Pair:
 
 
 def returns_where(numbers: np.ndarray) -> Any:
-    return pointed(numbers)
+    return words_at(numbers, 0)
 
 
 def gives(numbers: np.ndarray) -> Iterator[int]:
@@ -106,7 +97,6 @@ def gives(numbers: np.ndarray) -> Iterator[int]:
         (lists, "memory of its own"),
         (spells, "makes, keeps"),
         (gets, "gets array.* from made"),
-        (returns_at_address, "keeps or returns"),
         (returns_shaped, "keeps or returns"),
         (gives, "one by one|returns"),
     ],
@@ -150,29 +140,20 @@ def test_a_kernel_that_borrows_keeps_no_array_in_a_list_of_its_caller() -> None:
         kernel(borrows=True)(reads).compile((WORDS, LISTED))  # type: ignore[attr-defined]
 
 
-def test_a_kernel_that_borrows_has_parts_of_arrays_and_arrays_at_addresses() -> None:
+def test_a_kernel_that_borrows_has_parts_of_arrays() -> None:
     @kernel(borrows=True)
-    def total(pair: Pair, table: np.ndarray, address: int) -> int:
+    def total(pair: Pair, table: np.ndarray) -> int:
         found = 0
         for number in pair.one[1:]:
             found += number
         for row in table:
             found += row[0] + row[-1]
-        both = pair.other, at(address, 3)
+        both = pair.other, pair.one[1:]
         found += table.reshape(-1)[1]
-        return found + both[0][0] + both[1].one[0] + both[1].other[1]
+        return found + both[0][0] + both[1][1]
 
     numbers, table = np.array([5, 7, 9]), np.array([[1, 2], [3, 4]])
-    assert total(Pair(numbers, numbers[1:]), table, numbers.ctypes.data) == 16 + 10 + 2 + 7 + 5 + 9
-
-
-def test_only_a_kernel_that_borrows_hands_on_where_an_array_begins() -> None:
-    def first(numbers: np.ndarray) -> int:
-        return pointed(numbers)[0]
-
-    with pytest.raises(TypingError, match="first hands on where an array begins"):
-        kernel(first).compile((WORDS,))  # type: ignore[attr-defined]
-    assert kernel(borrows=True)(first)(np.array([5, 7])) == 5
+    assert total(Pair(numbers, numbers[1:]), table) == 16 + 10 + 2 + 7 + 9
 
 
 def test_a_kernel_that_counts_does_so_whoever_calls_it_first() -> None:

@@ -25,7 +25,7 @@ def caller(number):
 
 
 def key_of(source: str, kind: Any = types.int64, name: str = "caller") -> str:
-    names: dict[str, Any] = {"njit": njit, "np": np, "__name__": "elsinore.kernels.slots"}
+    names: dict[str, Any] = {"njit": njit, "np": np, "__name__": "elsinore.kernels.source"}
     exec(source, names)
     return content_key(names[name], (kind,))
 

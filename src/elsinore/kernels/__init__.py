@@ -13,7 +13,7 @@ from elsinore.kernels.decorator import (
     numba_is_installed,
 )
 from elsinore.kernels.shelf import SHELF
-from elsinore.kernels.tiers import compiling, enter, is_compiled, is_compiling
+from elsinore.kernels.tiers import compiling, enter, is_compiled
 from elsinore.kernels.uncompiled import uncompiled
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "enter",
     "folder_path",
     "is_compiled",
-    "is_compiling",
     "is_kernel",
     "kernel",
     "numba_is_installed",

@@ -18,7 +18,6 @@ from numba.core import ir
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.errors import TypingError
 
-from elsinore.kernels.pointers import pointed
 from elsinore.kernels.source import BORROWS
 
 RULE = "It is declared with borrows=True, so that nothing counts references to its arrays"
@@ -80,11 +79,6 @@ def _is_call(statement: Any) -> bool:
     )
 
 
-def _callee(state: Any, call: Any) -> Any:
-    """Return the function of Python that a call is of, None of a kernel's or a method's."""
-    return getattr(state.typemap[call.func.name], "typing_key", None)
-
-
 def _parts(kind: Any) -> list[Any]:
     """Return the types that a type is made of: of tuples, and of what may be None."""
     kind = types.unliteral(kind)
@@ -120,11 +114,8 @@ def _check_call(state: Any, call: Any) -> None:
 
 
 def _check_counting(state: Any, call: Any) -> None:
-    """Raise TypingError where a kernel that counts has what only others may have."""
+    """Raise TypingError if a kernel that counts gets an array from one that borrows."""
     name, callee = state.func_id.func_qualname, state.typemap[call.value.func.name]
-    if _callee(state, call.value) is pointed:
-        why = "hands on where an array begins, as only kernels with borrows=True may"
-        raise TypingError(f"{name} {why}.", loc=call.loc)
     function: Any = callee.dispatcher.py_func if isinstance(callee, types.Dispatcher) else None
     kind = state.typemap[call.target.name]
     if getattr(function, BORROWS, False) and _has_references(kind):

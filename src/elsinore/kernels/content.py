@@ -22,7 +22,6 @@ import numba
 import numpy as np
 from numba.extending import is_jitted
 
-from elsinore.kernels import intrinsics
 from elsinore.kernels.compilers import pipeline_of
 from elsinore.kernels.decorator import Kernel, is_kernel
 from elsinore.kernels.means import shortcuts
@@ -149,8 +148,6 @@ def _of_value(value: Any, seen: dict[int, int]) -> Iterator[str]:
         home = getattr(value, "__module__", None) or type(value).__module__
         name = getattr(value, "__qualname__", None) or type(value).__qualname__
         yield f"{type(value).__qualname__} {home}.{name}"
-        if any(value is each for each in intrinsics.REPLACED):
-            yield _module_source(intrinsics.__name__)
         source = inspect.getmodule(getattr(value, "_defn", value))
         for module in {home, getattr(source, "__name__", home)}:
             if _is_ours(module):

@@ -82,11 +82,6 @@ def enter(kernel: Callable[P, R], seconds: float, /, *args: P.args, **kwargs: P.
         TIERS.total += took
 
 
-def is_compiling() -> bool:
-    """Return whether `compiling` is in force: what may be needed another time is run too."""
-    return TIERS.compiling > 0
-
-
 def is_compiled(kernel: object) -> bool:
     """Return whether a kernel was compiled or loaded, for whatever types."""
     return is_kernel(kernel) and bool(kernel.overloads)
