@@ -232,22 +232,26 @@ def _called(number: int) -> int:
     return number + 1
 
 
-@kernel(seconds=3.0)
+@kernel
 def _short(number: int) -> int:
     return _called(number)
 
 
-@kernel(seconds=20.0)
+@kernel
 def _long(number: int) -> int:
-    return _short(_called(number))
+    for _ in range(number):
+        number = _short(_called(number)) * _called(number) - _short(number) * _short(number + 2)
+        number = _called(_short(number)) * _short(number) - _called(number) * _called(number + 2)
+    return number
 
 
 def test_one_line_tells_how_long_all_takes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(notice, "NOTICE", Notice())
+    monkeypatch.setattr(notice, "_SECONDS_PER_BYTE", 3.0 / notice.size_of(_short, set()))
     for each in (_short, _called, _long, _called, _short):  # as the compiler comes to them
         notice.begin_notice(each, "/cache")
-    (said,) = caplog.messages
-    assert "about 25 s" in said
-    assert "/cache" in said
+    seconds = 3.0 + notice.seconds_of(_long)
+    assert seconds > 10
+    assert caplog.messages == [Notice().sentence(seconds, "/cache")]

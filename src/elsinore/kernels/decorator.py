@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from threading import RLock
 from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
 
-from elsinore.kernels.source import BORROWS, RARE, SECONDS
+from elsinore.kernels.source import BORROWS, RARE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,7 +99,6 @@ def kernel(
     borrows: bool = False,
     linked: bool = False,
     rare: bool = False,
-    seconds: float | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(
     function: Callable[P, R] | None = None,
@@ -109,7 +108,6 @@ def kernel(
     borrows: bool = False,
     linked: bool = False,
     rare: bool = False,
-    seconds: float | None = None,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function on its first call for each signature; what was compiled is kept.
 
@@ -135,9 +133,6 @@ def kernel(
     no copy of it stands in its callers. Loops that copy a few words are else most of the machine
     code there is to make.
 
-    seconds: how long it takes to compile, with all it calls, where its size tells that wrong: what
-    stands behind an argument that is None is not compiled, and is counted else.
-
     Without Numba, or with ELSINORE_COMPILE=0 in the environment, nothing is compiled.
 
     >>> import numpy as np
@@ -154,8 +149,6 @@ def kernel(
     def declared(body: Callable[P, R]) -> Callable[P, R]:
         if rare:
             setattr(body, RARE, True)
-        if seconds is not None:
-            setattr(body, SECONDS, seconds)
         return compiled(body, inline=inline, borrows=borrows, linked=linked)
 
     return declared if function is None else declared(function)

@@ -6,7 +6,7 @@ import logging
 from functools import lru_cache
 
 from elsinore.kernels.decorator import Kernel, is_kernel
-from elsinore.kernels.source import SECONDS, global_names
+from elsinore.kernels.source import global_names
 
 LOG = logging.getLogger("elsinore.kernels")
 
@@ -82,11 +82,8 @@ def seconds_of(kernel: Kernel) -> float:
     >>> from elsinore.kernels import kernel
     >>> seconds_of(kernel(lambda number: number + 1)) < 0.1
     True
-    >>> seconds_of(kernel(seconds=20.0)(lambda number: number + 1))
-    20.0
     """
-    seconds: float | None = getattr(kernel.py_func, SECONDS, None)
-    return _SECONDS_PER_BYTE * size_of(kernel, set()) if seconds is None else seconds
+    return _SECONDS_PER_BYTE * size_of(kernel, set())
 
 
 def size_of(kernel: Kernel, seen: set[int]) -> int:

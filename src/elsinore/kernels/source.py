@@ -5,9 +5,8 @@ from __future__ import annotations
 from types import CodeType
 
 PACKAGE = __name__.partition(".")[0]
-# of a function: that it is called seldom, so that small code is best; that it counts no references;
-# how many seconds compiling it takes
-RARE, BORROWS, SECONDS = "_is_rare", "_borrows", "_seconds"
+# of a function: that it is called seldom, so that small code is best; that it counts no references
+RARE, BORROWS = "_is_rare", "_borrows"
 
 
 def global_names(code: CodeType) -> set[str]:
