@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from benchmarks.in_process import queries
 from benchmarks.measure import Row, assert_same, seconds
 from benchmarks.slides import Fed, Work
-from elsinore.kernels import compiling
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.operators.panes import Panes, Stretches, action_type
 from elsinore.plan import Sharing
@@ -169,9 +168,8 @@ def main(quick: bool) -> list[Row]:
 def _measure(shape: Shape, count: int) -> Row:
     """Measure events of a shape beside the operator."""
     fed = ByKey.of(shape, count)
-    with compiling():  # all of them, and not what few events are worth
-        actions = fed.actions(fed.combine())
-        assert_same(fed.fed.results(fed.fold(actions)), fed.fed.results(fed.operate()))
+    actions = fed.actions(fed.combine())
+    assert_same(fed.fed.results(fed.fold(actions)), fed.fed.results(fed.operate()))
     ways = {"combine": fed.combine, "fold": lambda: fed.fold(actions), "operate": fed.operate}
     taken = dict.fromkeys(ways, np.inf)
     for _ in range(RUNS):
