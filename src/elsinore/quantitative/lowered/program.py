@@ -39,6 +39,7 @@ from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.emit import INDENT, fresh
+from elsinore.quantitative.machine.layout import nodes_of
 from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select
@@ -176,7 +177,7 @@ def reasons(
 ) -> list[str | None]:
     """Return, for each query of a pipeline, why it is not compiled, None where it is."""
     if schema is None:
-        nodes = _nodes(stages[0])
+        nodes = list(nodes_of(stages[0]))
         used = attributes_read(value for node in nodes for value in _functions(node))
         keys = {_attribute(node.key) for node in nodes if isinstance(node, MapCollect)} - {None}
         schema = dict.fromkeys(sorted(used), pa.float64()) | dict.fromkeys(keys, pa.int64())
@@ -243,7 +244,7 @@ def _lowered(
         run=compiled(names["run"], borrows=True, pipeline=QuickCompiler),
         classes={as_named_tuple(kind): kind for kind in _dataclasses(query)},
         spelled_out=context.spelled_out
-        | texts_of(value for node in _nodes(query) for value in _functions(node)),
+        | texts_of(value for node in nodes_of(query) for value in _functions(node)),
     )
     _compile(lowered)
     return lowered
@@ -301,7 +302,7 @@ def is_kept(kept: Kept, query: Node, schema: Mapping[str, pa.DataType]) -> bool:
 
 
 def _key(query: Node, schema: Any, nullable: Any, value: Any) -> tuple[Any, list[Any]]:
-    around = captured(function for node in _nodes(query) for function in _functions(node))
+    around = captured(function for node in nodes_of(query) for function in _functions(node))
     columns = tuple((name, str(kind)) for name, kind in (schema or {}).items())
     return (columns, nullable, value, tuple(map(id, around))), around
 
@@ -319,7 +320,7 @@ def _machine(
     if len(bits.told) > MOST_TOLD:
         raise CannotCompile(f"{len(bits.told)} predicates do not fit an integer's bits")
     query = fresh(query)
-    nodes = _nodes(query)
+    nodes = list(nodes_of(query))
     used = attributes_read(value for node in nodes for value in _functions(node))
     used |= attributes_read(test for leaf in bits.asked for _, test in leaf.tests)
     used |= {_attribute(node.key) for node in nodes if isinstance(node, MapCollect)} - {None}  # type: ignore[arg-type]
@@ -458,10 +459,6 @@ def _machines(machine: Compiled) -> list[Compiled]:
     return [machine, *(part for inner in machine.inner.values() for part in _machines(inner))]
 
 
-def _nodes(query: Node) -> list[Node]:
-    return [query, *(node for part in query.parts for node in _nodes(part))]
-
-
 def _nodes_kept(machine: Compiled) -> list[tuple[Node, bool]]:
     """Return the nodes of a machine, those of keys too, and whether anyone reads their values."""
     return [
@@ -512,7 +509,7 @@ def _holds(kind: Any, item: Any) -> bool:
 def _dataclasses(query: Node) -> set[type]:
     """Return the dataclasses that a query's constants and functions name."""
     classes: set[type] = set()
-    for node in _nodes(query):
+    for node in nodes_of(query):
         for function in _functions(node):
             scope = getattr(function, "__globals__", {})
             code = getattr(function, "__code__", None)
