@@ -25,7 +25,7 @@ from elsinore.quantitative.lowered.words import (
     type_of,
     unified,
 )
-from elsinore.quantitative.machine.layout import is_unit, reads
+from elsinore.quantitative.machine.layout import is_kept, is_unit, reads
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -82,7 +82,7 @@ class Types:
             case Split(parts, op):
                 for place, piece in enumerate(parts):
                     self.place(piece, stack)
-                    if self._emitter.is_kept(op, place, piece):
+                    if is_kept(op, place, piece):
                         stack = (*stack, self.value(piece))
             case Iterate(body, _, step):
                 self.place(body, stack if step is unit else (*stack, self.value(node)))

@@ -22,7 +22,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from elsinore.quantitative.functions import left, right, unit
-from elsinore.quantitative.machine.layout import is_unit, maker_of, reads
+from elsinore.quantitative.machine.layout import (
+    is_kept,
+    is_unit,
+    maker_of,
+    reads,
+    value_is_read,
+)
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -143,7 +149,7 @@ class Emitter:
             case Split(parts, op):
                 for place, piece in enumerate(parts):
                     self._place(piece, node, place, kept)
-                    if self.is_kept(op, place, piece):
+                    if is_kept(op, place, piece):
                         kept = (*kept, maker_of(piece))
             case Iterate(body, _, step):
                 self._place(body, node, 0, kept if step is unit else (*kept, maker_of(node)))
@@ -159,30 +165,10 @@ class Emitter:
                 for place, piece in enumerate(node.parts):
                     self._place(piece, node, place, kept)
 
-    @staticmethod
-    def is_kept(op: Any, place: int, piece: Node) -> bool:
-        """Return whether the value of a part of a `split` is wanted when the last part ends."""
-        if op is right or op is unit:
-            return False
-        if op is left and place:
-            return False
-        return not is_unit(piece) and reads(op, place)
-
     def value_is_read(self, node: Node) -> bool:
         """Return whether a node's value may make a difference to the whole query's."""
         place = self._places[id(node)]
-        match place.parent:
-            case Split(_, op) if op is left and place.part:
-                return False
-            case Split(parts, op):
-                last = place.part == len(parts) - 1
-                return op is not unit and (op is right) <= last and reads(op, place.part)
-            case Combine(_, op):
-                return reads(op, place.part)
-            case Iterate(_, _, step):
-                return step is not unit and reads(step, 1)
-            case _:
-                return True
+        return value_is_read(place.parent, place.part)
 
     def thread_slots(self) -> list[tuple[str, str, MapCollect]]:
         """Return the atoms at which keys' threads wait, and the variables that hold these."""
@@ -277,13 +263,13 @@ class Emitter:
                 return None
             case Split(parts, op):
                 if place.part < len(parts) - 1:
-                    kept = self.is_kept(op, place.part, node)
+                    kept = is_kept(op, place.part, node)
                     self._start(parts[place.part + 1], [*stack, value] if kept else stack)
                     return None
                 depth = self._places[id(parent)].depth
                 outer, values = stack[:depth], iter(stack[depth:])
                 given = [
-                    next(values) if self.is_kept(op, n, piece) else "None"
+                    next(values) if is_kept(op, n, piece) else "None"
                     for n, piece in enumerate(parts[:-1])
                 ]
                 result = self._call(parent, "op", op, [*given, value])

@@ -58,19 +58,7 @@ class Place:
     @property
     def value_is_read(self) -> bool:
         """Whether the node's value may make a difference to the whole query's."""
-        parent = None if self.parent is None else self.parent.node
-        match parent:
-            case Split(_, op) if op is left and self.part:
-                return False
-            case Split(parts, op):
-                last = self.part == len(parts) - 1
-                return op is not unit and (op is right) <= last and reads(op, self.part)
-            case Combine(_, op):
-                return reads(op, self.part)
-            case Iterate(_, _, step):
-                return step is not unit and reads(step, 1)
-            case _:
-                return True
+        return value_is_read(None if self.parent is None else self.parent.node, self.part)
 
 
 class Layout:
@@ -144,6 +132,22 @@ def _function(node: Node) -> tuple[Any, tuple[bool, ...] | None]:
             return None, None
     read = tuple(reads(function, n) for n in range(count))
     return function, None if all(read) else read
+
+
+def value_is_read(parent: Node | None, part: int) -> bool:
+    """Return whether the value of a part of a node may make a difference to the whole query's."""
+    match parent:
+        case Split(_, op) if op is left and part:
+            return False
+        case Split(parts, op):
+            last = part == len(parts) - 1
+            return op is not unit and (op is right) <= last and reads(op, part)
+        case Combine(_, op):
+            return reads(op, part)
+        case Iterate(_, _, step):
+            return step is not unit and reads(step, 1)
+        case _:
+            return True
 
 
 def is_kept(op: Any, part: int, piece: Node) -> bool:
