@@ -42,7 +42,7 @@ from elsinore.quantitative.lowered.words import (
 from elsinore.quantitative.machine.emit import INDENT, Emitter
 from elsinore.quantitative.machine.layout import is_unit
 from elsinore.quantitative.nodes import Combine, MapCollect, Node, Window
-from elsinore.quantitative.regex import ALWAYS, name_of
+from elsinore.quantitative.regex import ALWAYS
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 
 FLAGS = 62  # atoms in a word of flags
@@ -139,11 +139,7 @@ class Compiled(Emitter):
     """Writes a machine over the words `memory[base], ...`."""
 
     def __init__(self, query: Node, context: Context, memory: str, outer: Compiled | None) -> None:
-        rates: dict[int, Node] = {}
-        draft = Emitter(query, context.masks, {}, rates)
-        draft.item(0)
-        counts = {id(node): draft.ends.get(id(node), 0) for node in draft.nodes}
-        super().__init__(query, context.masks, counts, rates, first=context.numbered)
+        super().__init__(query, context.masks, context.numbered)
         context.numbered += len(self.nodes)
         self.context, self.memory, self._outer = context, memory, outer
         self.base = "r" if outer is None else f"q{self._first}"
@@ -157,9 +153,7 @@ class Compiled(Emitter):
         self.types = Types(self, context.item, context.kernels)
         self.value = self.types.value(query)
         self.types.place(query, ())
-        order = {name: self.types.variables[name] for name in self.source.variables
-                 if name not in self.source.flags}  # fmt: skip
-        self.record = Record.of(self.source.flags, order)
+        self.record = Record.of(self.flags, self.types.variables)
         self._passed: set[int] = set()
         self._one_more: dict[str, str] = {}  # collections that are asked for with one more word
         self._begins = False
@@ -215,7 +209,7 @@ class Compiled(Emitter):
     def begin(self, level: int) -> None:
         """Write the start of a thread at the whole query."""
         self._level = level
-        for name in self.source.flags:
+        for name in self.flags:
             self._line(f"{name} = False")
         for word in range(self.record.flag_words):
             self._line(f"{self._word(self.base, word)} = 0")
@@ -831,7 +825,6 @@ class Compiled(Emitter):
         name = f"f{number}key"
         self.source.names[name] = node.key
         value = self._assign(f"{name}(x)")
-        self._label(node, name_of(node.key))
         self._scratch(self.types.key(node), value)
         at = f"i{number}"
         self._line(f"{at} = find(H, {table}, {stride}, {words})")

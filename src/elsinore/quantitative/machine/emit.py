@@ -17,6 +17,7 @@ they do, notes the value, and goes on after its own atoms ("join").
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ from elsinore.quantitative.functions import left, right, unit
 from elsinore.quantitative.machine.layout import (
     is_kept,
     is_unit,
-    maker_of,
+    nodes_of,
     reads,
     value_is_read,
 )
@@ -39,25 +40,19 @@ from elsinore.quantitative.nodes import (
     Node,
     Split,
     Window,
-    shortly,
     without_value,
 )
-from elsinore.quantitative.regex import ALWAYS, name_of
+from elsinore.quantitative.regex import ALWAYS, nullable
 
 INDENT = "    "
 
 
 @dataclass(slots=True)
 class Source:
-    """Lines of a machine's code, and what each line that calls a user's function stands for."""
+    """Lines of a machine's code, and what they refer to by name."""
 
     lines: list[str] = field(default_factory=list)
-    labels: dict[int, str] = field(default_factory=dict)
-    names: dict[str, Any] = field(default_factory=dict)  # what the code refers to
-    variables: list[str] = field(default_factory=list)  # of the state, flags first of their atoms
-    flags: list[str] = field(default_factory=list)
-    makers: dict[str, str] = field(default_factory=dict)  # variable -> the function that gave it
-    collectors: dict[str, MapCollect] = field(default_factory=dict)  # name of its threads' factory
+    names: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -78,34 +73,28 @@ class _Ended:
     stack: list[str]
 
 
-class Emitter:
-    """Writes what happens when threads start at a query, and when they take an item."""
+class Emitter(ABC):
+    """Writes what happens when threads start at a query, and when they take an item.
 
-    def __init__(
-        self,
-        query: Node,
-        masks: dict[Any, str],
-        counts: dict[int, int],
-        rates: dict[int, Node],
-        source: Source | None = None,
-        first: int = 0,
-    ) -> None:
-        self.source = Source() if source is None else source
+    flags: the names of the atoms' flags, from left to right.
+    """
+
+    def __init__(self, query: Node, masks: dict[Any, str], first: int) -> None:
+        self.source = Source()
+        self.flags: list[str] = []
         self._first = first  # the number of the first node
         self._query = query
         self._masks = masks  # condition -> how the code asks whether it holds of the item
-        self._counts = counts  # node -> in how many places threads end at it
-        self.ends: dict[int, int] = {}
         self._places: dict[int, _Place] = {}
         self._numbers: dict[int, int] = {}
-        self._rates = rates  # of each `map_collect`, the query that says when it collects
+        self._rates: dict[int, Node] = {}  # of each `map_collect`, when it collects
         self.nodes: list[Node] = []
         self._done: set[int] = set()  # nodes whose atoms have been gone through with an item
         self._open: set[int] = set()  # joins that have not gone on yet
         self._collecting: dict[int, list[str]] = {}
         self._level = 0
         self._fresh = 0
-        self._place(query, None, 0, ())
+        self._place(query, None, 0, 0)
 
     # --- the two functions ----------------------------------------------------------------------
 
@@ -132,38 +121,30 @@ class Emitter:
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _place(self, node: Node, parent: Node | None, part: int, kept: tuple[str, ...]) -> None:
-        """Give a node its place; `kept` says of each value on its stack which function gave it."""
+    def _place(self, node: Node, parent: Node | None, part: int, depth: int) -> None:
+        """Give a node its place, where `depth` values lie below its own on a thread's stack."""
         if id(node) in self._places:  # one node in two places of a query is two nodes
             raise TypeError("a node stands in one place; see `fresh`")
         self.nodes.append(node)
-        self._places[id(node)] = _Place(parent, part, len(kept))
+        self._places[id(node)] = _Place(parent, part, depth)
         number = self._numbers[id(node)] = self._first + len(self._numbers)
         match node:
             case Atom():
-                self.source.flags.append(f"a{number}")
-                self.source.variables.append(f"a{number}")
-                for slot, maker in enumerate(kept):
-                    self.source.variables.append(f"a{number}_{slot}")
-                    self.source.makers[f"a{number}_{slot}"] = maker
+                self.flags.append(f"a{number}")
             case Split(parts, op):
                 for place, piece in enumerate(parts):
-                    self._place(piece, node, place, kept)
-                    if is_kept(op, place, piece):
-                        kept = (*kept, maker_of(piece))
+                    self._place(piece, node, place, depth)
+                    depth += is_kept(op, place, piece)
             case Iterate(body, _, step):
-                self._place(body, node, 0, kept if step is unit else (*kept, maker_of(node)))
+                self._place(body, node, 0, depth if step is unit else depth + 1)
             case Window(body, _):
-                self._place(body, node, 0, (*kept, maker_of(node)))
+                self._place(body, node, 0, depth + 1)
             case MapCollect():
-                name = f"keys{number}"
-                self.source.collectors[name] = node
-                if id(node) not in self._rates:
-                    self._rates[id(node)] = fresh(without_value(node.rate))
-                self._place(self._rates[id(node)], node, 0, (*kept, maker_of(node)))
+                rate = self._rates[id(node)] = fresh(without_value(node.rate))
+                self._place(rate, node, 0, depth + 1)
             case _:
                 for place, piece in enumerate(node.parts):
-                    self._place(piece, node, place, kept)
+                    self._place(piece, node, place, depth)
 
     def value_is_read(self, node: Node) -> bool:
         """Return whether a node's value may make a difference to the whole query's."""
@@ -173,11 +154,14 @@ class Emitter:
     def thread_slots(self) -> list[tuple[str, str, MapCollect]]:
         """Return the atoms at which keys' threads wait, and the variables that hold these."""
         slots = []
-        for node in self.source.collectors.values():
+        for node in self.nodes:
+            if not isinstance(node, MapCollect):
+                continue
             slot = self._places[id(node)].depth
-            for atom in atoms(self._rates[id(node)]):
-                flag = f"a{self._numbers[id(atom)]}"
-                slots.append((flag, f"{flag}_{slot}", node))
+            for below in nodes_of(self._rates[id(node)]):
+                if isinstance(below, Atom):
+                    flag = f"a{self._numbers[id(below)]}"
+                    slots.append((flag, f"{flag}_{slot}", node))
         return slots
 
     # --- threads that start ---------------------------------------------------------------------
@@ -233,10 +217,7 @@ class Emitter:
     def _waits_for_join(self, ended: _Ended) -> bool:
         """Return whether the thread goes on at the node's join; if so, note its values there."""
         node = ended.node
-        if id(node) in self._done:
-            return False
-        self.ends[id(node)] = self.ends.get(id(node), 0) + 1
-        if not self._joins(node):
+        if id(node) in self._done or not self._joins(node):
             return False
         number = self._numbers[id(node)]
         self._line(f"j{number} = True")
@@ -247,11 +228,19 @@ class Emitter:
         return True
 
     def _joins(self, node: Node) -> bool:
-        """Return whether threads that end at a node go on only after all its atoms."""
+        """Return whether threads that end at a node go on only after all its atoms.
+
+        That is so if the node is started again when they end, or if they end at several places of
+        the code: after each part of an `either`; and after the last part of a `split` as well as
+        after the part before it, if the last matches the empty sequence.
+        """
         if isinstance(node, Atom):
             return False
-        restarts = isinstance(self._places[id(node)].parent, Iterate | Window)
-        return restarts or self._counts.get(id(node), 2) > 1
+        if isinstance(self._places[id(node)].parent, Iterate | Window):
+            return True
+        if isinstance(node, Split):
+            return nullable(node.parts[-1].rate)
+        return isinstance(node, Either)
 
     def _go_on(self, node: Node, value: str, stack: list[str]) -> _Ended | None:
         """Write what follows a node's end; return the node around it if that ends as well."""
@@ -365,69 +354,48 @@ class Emitter:
 
     # --- how it is written ----------------------------------------------------------------------
 
+    @abstractmethod
     def _wait(self, number: int, stack: list[str]) -> None:
         """Write that a thread waits at an atom, with values."""
-        self._line(f"a{number} = True")
-        for slot, value in enumerate(stack):
-            if value != f"a{number}_{slot}":
-                self._line(f"a{number}_{slot} = {value}")
 
+    @abstractmethod
     def _waited(self, number: int, depth: int) -> list[str]:
         """Return the variables with the values of the thread that waited at an atom."""
-        return [f"a{number}_{slot}" for slot in range(depth)]
 
+    @abstractmethod
     def _result(self, value: str) -> None:
         """Write that the query has a value."""
-        self._line(f"has = True; out = {value}")
 
+    @abstractmethod
+    def _name(self, name: str, value: Any) -> str:
+        """Return the expression of a constant of the query, by its name."""
+
+    @abstractmethod
     def _empty(self, node: Window) -> str:
         """Return the state of a window that has no values."""
-        return self._name(f"k{self._numbers[id(node)]}", node.window.empty)
 
+    @abstractmethod
     def _push(self, node: Window, state: str, value: str) -> tuple[str, str]:
-        """Write that a window gets a value; return its state then, and what it tells."""
-        number, window = self._numbers[id(node)], node.window
-        after = self._call(node, "push", window.push, [state, value])
-        self.source.names[f"f{number}value"] = window.value
-        name = self._temporary()
-        self._line(f"{name} = f{number}value({after})")
-        self._label(node, window.fold.name)
-        return after, name
+        """Write that a window gets a value; return the window's state and value then."""
 
+    @abstractmethod
     def _keys(self, node: MapCollect) -> str:
         """Write new threads of keys; return the variable that holds them."""
-        keys = self._temporary()
-        self._line(f"{keys} = keys{self._numbers[id(node)]}()")
-        return keys
 
+    @abstractmethod
     def _feed(self) -> None:
         """Write that the item goes to the threads of keys."""
-        for atom, slot, node in self.thread_slots():
-            self._line(f"if {atom}: {slot}.feed(x, b, s)")
-            self._label(node, name_of(node.key))
 
+    @abstractmethod
     def _collect(self, node: MapCollect, keys: str) -> str:
         """Write that the keys' values are collected; return the variable that holds the map."""
-        del node
-        name = self._temporary()
-        self._line(f"{name} = {keys}.collect()")
-        return name
 
     def _line(self, text: str) -> None:
         self.source.lines.append(INDENT * self._level + text)
 
-    def _label(self, node: Node, function: str) -> None:
-        self.source.labels[len(self.source.lines)] = f"{function} of {shortly(node)}"
-
     def _temporary(self) -> str:
         self._fresh += 1
         return f"t{self._first}_{self._fresh}"
-
-    def _name(self, name: str, value: Any) -> str:
-        if value is None or value is True or value is False:
-            return repr(value)
-        self.source.names[name] = value
-        return name
 
     def _call(self, node: Node, role: str, function: Any, arguments: list[str]) -> str:
         """Write the call of a user's function; return the variable that holds its value."""
@@ -442,15 +410,7 @@ class Emitter:
         self.source.names[name] = function
         result = self._temporary()
         self._line(f"{result} = {name}({', '.join(arguments)})")
-        self._label(node, name_of(function) if role != "push" else "step")
         return result
-
-
-def atoms(node: Node) -> list[Atom]:
-    """Return the atoms of a query without keys of its own, from left to right."""
-    if isinstance(node, Atom):
-        return [node]
-    return [atom for piece in node.parts for atom in atoms(piece)]
 
 
 def fresh(node: Node) -> Node:
