@@ -439,3 +439,25 @@ def test_a_pipeline_of_many_items_stops_before_the_one_at_which_a_later_stage_fa
     assert stream.save() == singly.save()
     rest = items[failing + 1 :]
     assert stream.extend(rest)[1] == [singly.push(item) for item in rest]
+
+
+def test_a_pipeline_whose_later_stage_has_no_loops_calls_functions_once_per_item() -> None:
+    """The first batch is tried by loops, which the later stage has too many states for."""
+    calls = []
+
+    def noted(item: Any) -> Any:
+        calls.append(item)
+        return item
+
+    every = M | S
+    late = qre.split(qre.match(every.star()), qre.match(M), qre.match(every.times(7)), lambda *_: 1)
+    stream, singly = ((qre.map(noted) >> late).start() for _ in range(2))
+    rng = np.random.default_rng(1)
+    items = [{"type": "Ms"[place]} for place in rng.integers(0, 2, 600)]
+    per_batch = []
+    for _ in range(2):
+        calls.clear()
+        values = stream.extend(items)[1]
+        per_batch.append(len(calls))
+        assert values == [value for item in items if (value := singly.push(item)) == 1]
+    assert per_batch == [2 * len(items), len(items)]

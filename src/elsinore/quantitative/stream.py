@@ -251,14 +251,17 @@ class Stream:
     ) -> tuple[list[int], list[Any]]:
         """Take items that have attributes, or are plain values, as `extend` does."""
         first = self.stages[0]
+        can_loop = all(stage.machine.can_loop for stage in self.stages)
         places: list[int] = []
         values: list[Any] = []
         place = 0
         while place < len(records):
-            if len(records) - place >= max(MANY, self.size):  # the state goes over, and comes back
+            remaining = len(records) - place
+            if can_loop and remaining >= max(MANY, self.size):  # the state goes over and back
                 if bits is None:
                     bits = [first.machine.bits.of(item) for item in records]
                 looped = self._loop(records[place:], bits[place:])
+                can_loop = looped is not None
                 if looped is not None:
                     taken, few, more = looped
                     places += [place + n for n in few]
