@@ -240,17 +240,12 @@ def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
 
 
 @kernel(borrows=True, linked=True, rare=True)
-def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> int:
-    """Return a table with room for one more entry; `drops`: without entries of the number 0."""
-    capacity, count = heap[table + CAPACITY], heap[table + COUNT]
-    if 2 * count < capacity:
-        return table
-    if not drops or 4 * heap[table + GONE] < count:
-        capacity *= 2
-    new = new_table(heap, heap[table + KIND], capacity, stride)
-    start, fresh = table + ENTRIES + heap[table + CAPACITY], new + ENTRIES + capacity
+def _copy_entries(heap: Words, table: int, new: int, stride: int, words: int, drops: int) -> None:
+    """Copy a table's entries to an empty one; `drops`: without entries of the number 0."""
+    start = table + ENTRIES + heap[table + CAPACITY]
+    fresh = new + ENTRIES + heap[new + CAPACITY]
     number = 0
-    for entry in range(count):
+    for entry in range(heap[table + COUNT]):
         at = start + entry * stride
         if drops and heap[at + words] == 0:
             continue
@@ -259,6 +254,18 @@ def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> i
         number += 1
         heap[_free_slot(heap, new, at, words)] = number
     heap[new + COUNT] = number
+
+
+@kernel(borrows=True, linked=True, rare=True)
+def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> int:
+    """Return a table with room for one more entry; `drops`: without entries of the number 0."""
+    capacity, count = heap[table + CAPACITY], heap[table + COUNT]
+    if 2 * count < capacity:
+        return table
+    if not drops or 4 * heap[table + GONE] < count:
+        capacity *= 2
+    new = new_table(heap, heap[table + KIND], capacity, stride)
+    _copy_entries(heap, table, new, stride, words, drops)
     return new
 
 
@@ -478,18 +485,11 @@ def indexed(heap: Words, kind: int, table: int, stride: int, words: int) -> int:
     while capacity // 2 <= count:
         capacity *= 2
     new = new_table(heap, kind, capacity, stride)
-    if table == 0:
-        return new
-    start = table + ENTRIES + heap[table + CAPACITY]
-    to = new + ENTRIES + capacity
-    for entry in range(count):
-        at = start + entry * stride
-        if heap[table + CAPACITY] != 0 and words + 1 == stride and heap[at + words] == 0:
-            continue  # a number of none
-        for word in range(stride):
-            heap[to + entry * stride + word] = heap[at + word]
-        heap[_free_slot(heap, new, to + entry * stride, words)] = entry + 1
-    heap[new + COUNT] = count
+    if table != 0:
+        drops = ONE * 0
+        if heap[table + CAPACITY] != 0 and words + 1 == stride:
+            drops = ONE  # a mapping of counts
+        _copy_entries(heap, table, new, stride, words, drops)
     return new
 
 
