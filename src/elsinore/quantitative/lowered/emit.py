@@ -39,8 +39,9 @@ from elsinore.quantitative.lowered.words import (
     word_at,
     write,
 )
-from elsinore.quantitative.machine.emit import INDENT, Emitter
+from elsinore.quantitative.machine.emit import Emitter
 from elsinore.quantitative.machine.layout import is_unit
+from elsinore.quantitative.machine.page import INDENT
 from elsinore.quantitative.nodes import Combine, MapCollect, Node, Window
 from elsinore.quantitative.regex import ALWAYS
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select

@@ -38,8 +38,9 @@ from elsinore.quantitative.lowered.heap import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
-from elsinore.quantitative.machine.emit import INDENT, fresh
+from elsinore.quantitative.machine.emit import fresh
 from elsinore.quantitative.machine.layout import nodes_of
+from elsinore.quantitative.machine.page import INDENT
 from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select

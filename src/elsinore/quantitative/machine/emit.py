@@ -30,6 +30,7 @@ from elsinore.quantitative.machine.layout import (
     reads,
     value_is_read,
 )
+from elsinore.quantitative.machine.page import INDENT
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -43,8 +44,6 @@ from elsinore.quantitative.nodes import (
     without_value,
 )
 from elsinore.quantitative.regex import ALWAYS, nullable
-
-INDENT = "    "
 
 
 @dataclass(slots=True)
