@@ -322,7 +322,7 @@ class Compiled(Emitter):
         key, of_key = parts_of(kind)
         words, stride = size(key), size(key) + size(of_key)
         out = size(key) + out_size(of_key)
-        table, to, entry = self._assign(value), self._temporary(), self._temporary()
+        table, to = self._assign(value), self._temporary()
         filled = f"H[{table} + COUNT] - H[{table} + GONE]"
         count = self._assign(f"{filled} if {table} != 0 else 0")
         self._line(f"{to} = room(X, {count} * {out})")
@@ -330,12 +330,7 @@ class Compiled(Emitter):
         self._line(f"{number} = {count}")
         self._line(f"if {count} != 0:")
         self._level += 1
-        start = self._assign(f"{table} + ENTRIES + H[{table} + CAPACITY]")
-        self._line(f"for {entry} in range(H[{table} + COUNT]):")
-        self._level += 1
-        at = self._assign(f"{start} + {entry} * {stride}")
-        if isinstance(kind, Numbers):
-            self._line(f"if H[{at} + {words}] == 0: continue")
+        at = self._loop_over_entries(table, kind)
         for word in range(words):
             self._line(f"X[{plus(to, word)}] = H[{plus(at, word)}]")
         if isinstance(of_key, Dynamic):
@@ -552,18 +547,23 @@ class Compiled(Emitter):
         Returns the variables with an entry's place, its key, and its value.
         """
         of_key, of_value = parts_of(kind)
-        words, stride = size(of_key), size(of_key) + size(of_value)
-        entry = self._temporary()
         self._line(f"if {table} != 0:")
         self._level += 1
+        at = self._loop_over_entries(table, kind)
+        key = self._assign(self._read("H", at, 0, of_key))
+        return at, key, self._assign(self._read("H", at, size(of_key), of_value))
+
+    def _loop_over_entries(self, table: str, kind: Any) -> str:
+        """Write the head of a loop over a table's entries; return the variable of their place."""
+        of_key, of_value = parts_of(kind)
+        words, entry = size(of_key), self._temporary()
         start = self._assign(f"{table} + ENTRIES + H[{table} + CAPACITY]")
         self._line(f"for {entry} in range(H[{table} + COUNT]):")
         self._level += 1
-        at = self._assign(f"{start} + {entry} * {stride}")
+        at = self._assign(f"{start} + {entry} * {words + size(of_value)}")
         if isinstance(kind, Numbers):
             self._line(f"if H[{at} + {words}] == 0: continue")
-        key = self._assign(self._read("H", at, 0, of_key))
-        return at, key, self._assign(self._read("H", at, words, of_value))
+        return at
 
     # --- windows --------------------------------------------------------------------------------
 
