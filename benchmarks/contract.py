@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,27 +23,21 @@ import pyarrow as pa
 from benchmarks import in_process, latency, startup, steps
 from benchmarks.baselines import lane_loops
 from benchmarks.baselines.keyed_loop import keyed_loop
-from benchmarks.baselines.neighbour_loops import rising
 from benchmarks.baselines.plain_loop import plain_loop
-from benchmarks.graph import ALONE, MIXTURES, ON_ONE, keyed_events
-from benchmarks.graph import WITHIN as OF_RISING
-from benchmarks.measure import Row, assert_same, cpu_seconds
+from benchmarks.graph import ALONE, MIXTURES, ON_ONE, alone_and_loop, keyed_events
+from benchmarks.measure import Row, assert_same
 from benchmarks.papers.trend_cases import CASES
 from benchmarks.papers.trend_points import LARGE_BATCH
 from benchmarks.papers.trend_points import run as feed
 from benchmarks.papers.trend_systems import SYSTEMS, Elsinore
-from benchmarks.regimes import BASE, SLIDE, WITHIN, Regime
+from benchmarks.regimes import BASE, WITHIN, Regime, check_logs, least_seconds
 from elsinore.language import parse_workload
 from elsinore.local import run
 from elsinore.operators import plan
-from elsinore.plan import Granularity, Plan, Sharing
+from elsinore.plan import Granularity, Sharing
 from elsinore.runtime.options import RunOptions
 
 COMMAND = "python -m benchmarks contract"
-WINDOWS = ("one", "tumbling", "sliding")
-SECOND = 10**6
-RUNS = 4
-FIFTY = 50
 MANY = 1_000
 AVERAGES = """QUERY q{number} RETURN LOG2(COUNT(*)) AS trends, AVG(b.v) AS average
 PATTERN SEQ(X{number} x, B b+) WITHIN 10 seconds;"""
@@ -70,25 +64,16 @@ def main(quick: bool) -> list[Row]:
     return [*rows, *latency.main(quick), first_run(), *([] if quick else [compiled()])]
 
 
-def least(works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """Return the least processor time of each work, of several runs in turn."""
-    taken = {name: cpu_seconds(work) for name, work in works.items()}
-    for _ in range(RUNS):
-        for name, work in works.items():
-            taken[name] = min(taken[name], cpu_seconds(work))
-    return taken
-
-
 def against_loop(
     what: str, engine: Callable[[], object], loop: Callable[[], object], events: int, most: float
 ) -> Row:
     """Measure the engine beside a loop."""
-    taken = least({"engine": engine, "loop": loop})
+    taken = least_seconds({"engine": engine, "loop": loop})
     ratio = taken["engine"] / taken["loop"]
-    told = ", ".join(f"{taken[name] / events * 1e9:.1f}" for name in ("engine", "loop"))
+    both = ", ".join(f"{taken[name] / events * 1e9:.1f}" for name in ("engine", "loop"))
     return Row(
         what,
-        f"{ratio:.2f} times the loop ({told} ns an event)",
+        f"{ratio:.2f} times the loop ({both} ns an event)",
         f"at most {most:g} times the loop",
         ratio <= most,
     )
@@ -115,7 +100,7 @@ def one_query(shrunk: int) -> Iterator[Row]:
 def bursts(shrunk: int) -> Iterator[Row]:
     """Measure queries that share bursts of two lengths, in all kinds of windows."""
     for burst in (20, 200):
-        for window in WINDOWS:
+        for window in WITHIN:
             regime = replace(BASE, burst=burst, window=window, events=events_of(shrunk))
             yield of_regime(regime, 1.5)
 
@@ -150,7 +135,7 @@ def of_regime(regime: Regime, most: float) -> Row:
         options = RunOptions(threads=1, sharing=mode)
         assert_same(run(ready, table, options), expected)
         works[mode.value] = partial(run, ready, table, options)
-    taken = least(works)
+    taken = least_seconds(works)
     dynamic, better = taken["dynamic"], min(taken["always"], taken["never"])
     nanoseconds = {name: seconds / regime.events * 1e9 for name, seconds in taken.items()}
     return Row(
@@ -165,8 +150,7 @@ def of_regime(regime: Regime, most: float) -> Row:
 
 def loop_of(regime: Regime, table: pa.Table) -> Callable[[], np.ndarray]:
     """Return the loop that answers a regime's queries: logarithms of counts by window and query."""
-    within = WITHIN[regime.window] * SECOND
-    slide = within // 2 if SLIDE[regime.window] else within
+    within, slide = regime.within, regime.slide
     if regime.predicate == "neighbours":
         return partial(lane_loops.rising, table, regime.queries, within, slide)
     if slide < within:
@@ -174,23 +158,10 @@ def loop_of(regime: Regime, table: pa.Table) -> Callable[[], np.ndarray]:
     return partial(plain_loop, table, regime.cuts, within)
 
 
-def check_logs(regime: Regime, found: dict[str, pa.Table], logs: np.ndarray) -> None:
-    """Compare the results of a regime's queries with those of a loop, by window."""
-    slide = WITHIN[regime.window] * SECOND // (2 if SLIDE[regime.window] else 1)
-    for query in range(regime.queries):
-        table = found[f"q{query}"]
-        starts = table.column("window_start").cast(pa.int64()).to_numpy() // slide
-        trends = table.column("trends").to_numpy()[starts >= 0]
-        expected = logs[starts[starts >= 0], query]
-        missing = np.isfinite(logs[:, query]).sum() != len(trends)
-        if missing or not np.allclose(trends, expected, rtol=1e-9):
-            raise AssertionError(f"{regime.name}: the loop disagrees on query {query}")
-
-
 def many(_: int) -> Iterator[Row]:
     """Measure very many queries that return an average, beside a loop over all of them."""
-    regime = replace(BASE, queries=MANY, events=BASE.events // 5, burst=20)
-    table, within = regime.table(), WITHIN["tumbling"] * SECOND
+    regime = replace(BASE, queries=MANY, events=BASE.events // 5, burst=20, window="tumbling")
+    table, within = regime.table(), regime.within
     ready = plan(parse_workload("".join(AVERAGES.format(number=n) for n in range(MANY))))
     loop = partial(lane_loops.sums, table, MANY, within, within)
     found, (logs, averages) = run(ready, table, ON_ONE), loop()
@@ -200,7 +171,7 @@ def many(_: int) -> Iterator[Row]:
         for column, expected in (("trends", logs), ("average", averages)):
             if not np.allclose(rows.column(column).to_numpy(), expected[windows, query], 1e-9):
                 raise AssertionError(f"the loop disagrees on {column} of query {query}")
-    taken = least({"engine": partial(run, ready, table, ON_ONE), "loop": loop})
+    taken = least_seconds({"engine": partial(run, ready, table, ON_ONE), "loop": loop})
     times = taken["loop"] / taken["engine"]
     yield Row(
         f"{MANY:,} queries, COUNT and AVG, {regime.events:,} events, bursts of {regime.burst}",
@@ -213,21 +184,13 @@ def many(_: int) -> Iterator[Row]:
 
 def one_rising(shrunk: int) -> Iterator[Row]:
     """Measure one query that compares neighbours, over many keys."""
-    count, ready, within = in_process.EVENTS // shrunk, parsed(ALONE), OF_RISING * SECOND
+    count, ready = in_process.EVENTS // shrunk, plan(parse_workload(ALONE))
     for what, likely in MIXTURES.items():
-        table = keyed_events(count, likely)
-        found, expected = run(ready, table, ON_ONE)["q"], rising(table, within)
-        starts = found.column("window_start").cast(pa.int64()).to_numpy() // within
-        places = zip(found.column("key").to_pylist(), starts.tolist(), strict=True)
-        counts = dict(zip(places, found.column("count(*)").to_pylist(), strict=True))
-        if counts.keys() != expected.keys() or not np.allclose(
-            list(counts.values()), [expected[place] for place in counts], rtol=1e-9
-        ):
-            raise AssertionError("the engine and the loop disagree")
+        works = alone_and_loop(ready, keyed_events(count, likely))
         yield against_loop(
             f"one query with `b[i].v >= b[i-1].v`, {count:,} events, 1,000 keys, {what}",
-            partial(run, ready, table, ON_ONE),
-            partial(rising, table, within),
+            works["index"],
+            works["loop"],
             count,
             2.0,
         )
@@ -289,8 +252,3 @@ def compiled() -> Row:
     after = os.times()
     cpu = sum(after[:4]) - sum(before[:4])
     return Row("compiling all modules", f"{cpu:.0f} s of processor time", "at most 60 s", cpu <= 60)
-
-
-def parsed(text: str) -> Plan:
-    """Return the plan of a workload."""
-    return plan(parse_workload(text))

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -111,22 +113,7 @@ def alone(count: int) -> list[Row]:
     rows = []
     for what, likely in MIXTURES.items():
         table = keyed_events(count, likely)
-        found = run(ready, table, ON_ONE)["q"]
-        starts = found.column("window_start").cast(pa.int64()).to_numpy() // (WITHIN * 10**6)
-        places = zip(found.column("key").to_pylist(), starts.tolist(), strict=True)
-        counts = dict(zip(places, found.column("count(*)").to_pylist(), strict=True))
-        by_hand = rising(table, WITHIN * 10**6)
-        if counts.keys() != by_hand.keys() or not all(
-            math.isclose(counts[place], by_hand[place], rel_tol=1e-9) for place in counts
-        ):
-            raise AssertionError("the index and the loop disagree")
-        taken = in_turn(
-            {
-                "index": lambda table=table: run(ready, table, ON_ONE),
-                "loop": lambda table=table: rising(table, WITHIN * 10**6),
-            },
-            RUNS,
-        )
+        taken = in_turn(alone_and_loop(ready, table), RUNS)
         speed = count / statistics.median(taken["index"]) / 1e6
         times = ratio(taken["index"], taken["loop"])
         rows.append(
@@ -138,6 +125,23 @@ def alone(count: int) -> list[Row]:
             )
         )
     return rows
+
+
+def alone_and_loop(ready: Plan, table: pa.Table) -> dict[str, Callable[[], object]]:
+    """Return the plan of `ALONE` over events, and the loop that counts the same.
+
+    Raises AssertionError where their results differ.
+    """
+    found, within = run(ready, table, ON_ONE)["q"], WITHIN * 10**6
+    starts = found.column("window_start").cast(pa.int64()).to_numpy() // within
+    places = zip(found.column("key").to_pylist(), starts.tolist(), strict=True)
+    counts = dict(zip(places, found.column("count(*)").to_pylist(), strict=True))
+    expected = rising(table, within)
+    if counts.keys() != expected.keys() or not all(
+        math.isclose(counts[place], expected[place], rel_tol=1e-9) for place in counts
+    ):
+        raise AssertionError("the index and the loop disagree")
+    return {"index": partial(run, ready, table, ON_ONE), "loop": partial(rising, table, within)}
 
 
 def grown() -> list[Row]:
