@@ -157,15 +157,10 @@ def thresholds(
             row = _empty("thresholds", name) | {"W": within}
             rows.append(row)
             run = runner(name, events, within)
-            spent = Refused(OVER) if name in over else limited(run, budget)
-            if isinstance(spent, Refused):
+            given = fill(row, run, len(events), budget, is_over=name in over)
+            if given is None:
                 over.add(name)
-                row["note"] = spent.why.splitlines()[-1].strip()
-                continue
-            given = spent.value
-            row |= {"matches": given["matches"], "ms": 1000 * given["seconds"]}
-            row["events/s"] = len(events) / given["seconds"]
-            if breaks_down and name in {"naive", *(f"DP {t}" for t in BROKEN_DOWN)}:
+            elif breaks_down and name in {"naive", *(f"DP {t}" for t in BROKEN_DOWN)}:
                 rows += phases(name, within, run, given, budget)
 
 
@@ -272,17 +267,13 @@ def compared(
         sums = set()
         for system, evaluation in EXACT.items():
             run = exactly(query(value), events, evaluation)
-            spent = Refused(OVER) if system in over else limited(run, budget)
             row = _empty(panel, system) | {varied: value}
             rows.append(row)
-            if isinstance(spent, Refused):
+            given = fill(row, run, len(events), budget, is_over=system in over)
+            if given is None:
                 over.add(system)
-                row["note"] = spent.why.splitlines()[-1].strip()
-                continue
-            given = spent.value
-            sums.add(given["sums"])
-            row |= {"matches": given["matches"], "ms": 1000 * given["seconds"]}
-            row["events/s"] = len(events) / given["seconds"]
+            else:
+                sums.add(given["sums"])
         if len(sums) > 1:
             raise AssertionError(f"{panel}, {varied} = {value}: systems have other matches")
 
@@ -314,14 +305,11 @@ def beside_automaton(
             row = _empty(panel, system) | {"input": size}
             rows.append(row)
             is_over = over and system != "Elsinore"
-            spent = Refused(OVER) if is_over else limited(partial(for_a_while, run), budget)
-            if isinstance(spent, Refused):
-                over, row["note"] = True, spent.why.splitlines()[-1].strip()
-                continue
-            given = spent.value
-            found.append((given["matches"], *given["sums"]))
-            row |= {"matches": given["matches"], "ms": 1000 * given["seconds"]}
-            row["events/s"] = size / given["seconds"]
+            given = fill(row, partial(for_a_while, run), size, budget, is_over=is_over)
+            if given is None:
+                over = True
+            else:
+                found.append((given["matches"], *given["sums"]))
         if len({*found}) > 1:
             raise AssertionError(f"{panel}, {size}: the automaton has other matches: {found}")
 
@@ -350,6 +338,28 @@ def exactly(text: str, events: pa.Table, evaluation: str) -> Callable[[], dict[s
         return {"seconds": seconds, "matches": found.num_rows, "sums": sums}
 
     return run
+
+
+def fill(
+    row: dict[str, Any],
+    run: Callable[[], dict[str, Any]],
+    events: int,
+    budget: float,
+    *,
+    is_over: bool,
+) -> dict[str, Any] | None:
+    """Fill in a row from a run; return what the run gave, or None if it was refused.
+
+    is_over: the system passed its budget at an earlier point, and is not run.
+    """
+    spent = Refused(OVER) if is_over else limited(run, budget)
+    if isinstance(spent, Refused):
+        row["note"] = spent.why.splitlines()[-1].strip()
+        return None
+    given: dict[str, Any] = spent.value
+    row |= {"matches": given["matches"], "ms": 1000 * given["seconds"]}
+    row["events/s"] = events / given["seconds"]
+    return given
 
 
 def _empty(panel: str, system: str) -> dict[str, Any]:
