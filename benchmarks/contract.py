@@ -189,7 +189,7 @@ def one_rising(shrunk: int) -> Iterator[Row]:
         works = alone_and_loop(ready, keyed_events(count, likely))
         yield against_loop(
             f"one query with `b[i].v >= b[i-1].v`, {count:,} events, 1,000 keys, {what}",
-            works["index"],
+            works["engine"],
             works["loop"],
             count,
             2.0,

@@ -1,4 +1,4 @@
-"""Comparisons of neighbours: 50 queries in the shared graph, and one query in an index.
+"""Comparisons of neighbours: 50 queries side by side, and one query alone.
 
 `SEQ(X_i, B+)` with `b[i].v >= b[i-1].v` in one window of n events takes time n log n, where a scan
 of all predecessors takes n * n. The same holds for one query with a range between neighbours, or
@@ -114,8 +114,8 @@ def alone(count: int) -> list[Row]:
     for what, likely in MIXTURES.items():
         table = keyed_events(count, likely)
         taken = in_turn(alone_and_loop(ready, table), RUNS)
-        speed = count / statistics.median(taken["index"]) / 1e6
-        times = ratio(taken["index"], taken["loop"])
+        speed = count / statistics.median(taken["engine"]) / 1e6
+        times = ratio(taken["engine"], taken["loop"])
         rows.append(
             Row(
                 f"one query with `b[i].v >= b[i-1].v`, {count:,} events, {KEYS:,} keys, {what}",
@@ -140,8 +140,8 @@ def alone_and_loop(ready: Plan, table: pa.Table) -> dict[str, Callable[[], objec
     if counts.keys() != expected.keys() or not all(
         math.isclose(counts[place], expected[place], rel_tol=1e-9) for place in counts
     ):
-        raise AssertionError("the index and the loop disagree")
-    return {"index": partial(run, ready, table, ON_ONE), "loop": partial(rising, table, within)}
+        raise AssertionError("the engine and the loop disagree")
+    return {"engine": partial(run, ready, table, ON_ONE), "loop": partial(rising, table, within)}
 
 
 def grown() -> list[Row]:
@@ -153,7 +153,7 @@ def grown() -> list[Row]:
         few = tables[WINDOWS[0]]
         found = run(ready, few, ON_ONE)["q"].column("log2(count(*))")[0].as_py()
         if not math.isclose(found, pairs(few, width, width == 0.0), rel_tol=1e-9):
-            raise AssertionError(f"{what}: the index and the loop disagree")
+            raise AssertionError(f"{what}: the engine and the loop disagree")
         taken = in_turn(
             {
                 str(size): lambda table=table, ready=ready: run(ready, table, ON_ONE)

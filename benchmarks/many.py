@@ -1,9 +1,9 @@
 """Ten thousand queries in one workload, `SEQ(X_i, B+)`: from text to results in a new process.
 
-200,000 events, of which one in twenty is an X of some query. All figures are processor time.
-Kernels are already compiled; the rest of a process's first run is included: loading Numba, and
-working out what each class of events does. The rival, written by hand, goes over the queries of
-each event (`baselines/plain_loop.py`); it is given its table of types, and compiled beforehand.
+200,000 events, of which one in twenty is an X of some query. All figures are processor time. A
+process's first run includes deriving what each class of events does. The rival, written by hand,
+goes over the queries of each event (`baselines/plain_loop.py`); it is given its table of types, and
+compiled by Numba beforehand.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def main(quick: bool) -> list[Row]:
     expected = plain_loop(table, cuts, SPAN * 1_000_000)
     by_hand, taken = [], []
     with tempfile.TemporaryDirectory() as folder:
-        in_new_process(count, Path(folder))  # for kernels and bytecode
+        in_new_process(count, Path(folder))  # for the bytecode
         for _ in range(RUNS):
             by_hand.append(
                 seconds(lambda: plain_loop(table, cuts, SPAN * 1_000_000), time.process_time)

@@ -4,8 +4,9 @@ Queries `SEQ(X_i, B+)` that vary in their number, the length of bursts of B, wha
 have in common, simultaneous events, and windows. The rival keeps one running sum per query in a
 compiled loop (`baselines/plain_loop.py`). Warm, in process, on one core, from an Arrow table,
 encoding included. Processor time, the least of several runs in turn. Results are compared. Then the
-default granularity (sums, wherever no neighbours are compared) beside `fine`, a graph of events;
-and last, times in whole seconds with 1,000 keys (`tied_keys.py`).
+default granularity (sums, wherever no neighbours are compared) beside `fine`, for which queries
+are planned as if single events were compared; and last, times in whole seconds with 1,000 keys
+(`tied_keys.py`).
 """
 
 from __future__ import annotations

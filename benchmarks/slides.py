@@ -3,12 +3,11 @@
 The operators alone, warm, on one core. They are given the same events in three ways: as one batch,
 closed at the end; as one batch per slide, closed at the end; and as one batch per slide, where each
 call also says until when to close. Processor time, the least of several runs in turn; results are
-compared. All paths: sums, an index over neighbours, and the shared graph of many queries; slides
-of 100 to 10,000 events. The target is for closing alone, against the same batches closed once.
-Beside it stand the time against one whole batch, what each batch costs for being one of many, and
-what each closing costs. The last two are a few microseconds whatever they hold: Arrow lends a batch
-to the kernel, which is called once and cuts the new totals out of those it keeps. Slides of few
-events are also given twenty at a time: results of windows that end in between come with the last.
+compared. Sums ("coarse"), one query that compares neighbours ("index"), and many of them
+("graph"); slides of 100 to 10,000 events. The target is for closing alone, against the same batches
+closed once. Beside it stand the time against one whole batch, what each batch costs for being one
+of many, and what each closing costs. Slides of few events are also given twenty at a time: results
+of windows that end in between come with the last.
 """
 
 from __future__ import annotations
