@@ -12,21 +12,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 from numba import njit
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from benchmarks.baselines.plain_loop import Doubles, columns
+
 _DOWN = 2.0**-256
 _GREAT = 1e150
-
-
-def columns(table: pa.Table) -> tuple[Ints, NDArray[np.int32], Doubles]:
-    """Return times, kinds (0 for B, 1 + q for X_q) and values of a table."""
-    return (
-        table.column("time").combine_chunks().cast(pa.int64()).to_numpy(),
-        table.column("type").combine_chunks().indices.to_numpy(),
-        table.column("v").combine_chunks().to_numpy(),
-    )
 
 
 def sums(table: pa.Table, queries: int, within: int, slide: int) -> tuple[Doubles, Doubles]:

@@ -16,6 +16,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 Doubles = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def columns(table: pa.Table) -> tuple[Ints, NDArray[np.int32], Doubles]:
+    """Return times, kinds (0 for B, 1 + q for X_q) and values of a table."""
+    return (
+        table.column("time").combine_chunks().cast(pa.int64()).to_numpy(),
+        table.column("type").combine_chunks().indices.to_numpy(),
+        table.column("v").combine_chunks().to_numpy(),
+    )
 
 
 @njit(nogil=True)
@@ -64,9 +74,7 @@ def plain_loop(table: pa.Table, cuts: Sequence[float], step: int) -> Doubles:
 
     The table's types are a dictionary: B, X0, X1, ...
     """
-    times = table.column("time").combine_chunks().cast(pa.int64()).to_numpy()
-    kinds = table.column("type").combine_chunks().indices.to_numpy()
-    values = table.column("v").combine_chunks().to_numpy()
+    times, kinds, values = columns(table)
     windows = int(times[-1] // step - times[0] // step) + 1
     logs = np.full((windows, len(cuts)), -np.inf)
     count_trends(times, kinds, values, np.array(cuts), step, logs)
