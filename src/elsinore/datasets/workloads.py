@@ -114,10 +114,8 @@ def _shared(
         before, after = around[order[number % len(order)]]
         repeats = number // len(order)
         conditions = [f"k.{stream.value} > {repeats:g}"] if repeats else []
-        conditions += [f"k[i].{stream.value} >= k[i-1].{stream.value}"] if neighbours else []
-        parts = (
-            [f"{name} a" for name in before] + [f"{kleene} k+"] + [f"{name} z" for name in after]
-        )
+        conditions += _rising(stream) if neighbours else []
+        parts = _parts(before, kleene, after)
         texts.append(_query(number, f"{group}, COUNT(*)", parts, conditions, group, stream.within))
     return texts
 
@@ -145,15 +143,22 @@ def _diverse(
         conditions = []
         if random.random() < 0.7:
             conditions.append(f"{value} > {stream.thresholds[int(random.integers(3))]:g}")
-        if neighbours:
-            conditions.append(f"k[i].{stream.value} >= k[i-1].{stream.value}")
-        parts = (
-            [f"{name} a" for name in before] + [f"{kleene} k+"] + [f"{name} z" for name in after]
-        )
+        conditions += _rising(stream) if neighbours else []
+        parts = _parts(before, kleene, after)
         returned = f"{group}, {aggregate}" if group else aggregate
         within = WINDOWS[int(random.integers(len(WINDOWS)))]
         texts.append(_query(number, returned, parts, conditions, group, within))
     return texts
+
+
+def _parts(before: Sequence[str], kleene: str, after: Sequence[str]) -> list[str]:
+    """Return the parts of a sequence: types before a Kleene type, this, and types after it."""
+    return [f"{name} a" for name in before] + [f"{kleene} k+"] + [f"{name} z" for name in after]
+
+
+def _rising(stream: Stream) -> list[str]:
+    """Return the condition that compares neighbours."""
+    return [f"k[i].{stream.value} >= k[i-1].{stream.value}"]
 
 
 def _query(
