@@ -78,5 +78,7 @@ def test_burstiness_puts_travel_events_next_to_one_another() -> None:
 def test_rates_and_bursts_out_of_range_are_refused() -> None:
     with pytest.raises(InputError, match="'rate' is at least"):
         ridesharing(10, rate=0.0)
+    with pytest.raises(InputError, match="'drivers' is at least 1, not 0"):
+        ridesharing(10, drivers=0, rate=500.0)
     with pytest.raises(InputError, match="'burstiness' is a share"):
         ridesharing(10, burstiness=1.5)

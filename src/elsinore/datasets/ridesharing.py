@@ -13,7 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from elsinore.datasets.columns import check_share, check_size, named_codes
+from elsinore.datasets.columns import (
+    MICROSECONDS_PER_MINUTE,
+    check_share,
+    check_size,
+    named_codes,
+)
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -120,8 +125,9 @@ def ridesharing(
     check_share("burstiness", burstiness)
     if rate is not None:
         check_size("rate", rate, least=1e-9)
-        drivers = drivers or max(1, round(MOST_DRIVERS * rate / RATE_OF_MOST))
-    if drivers is None:
+    if drivers is None and rate is not None:
+        drivers = max(1, round(MOST_DRIVERS * rate / RATE_OF_MOST))
+    elif drivers is None:
         drivers = min(max(1, events // EVENTS_PER_DRIVER), MOST_DRIVERS)
     check_size("drivers", drivers, least=1)
     rng = np.random.default_rng(seed)
@@ -136,16 +142,13 @@ def ridesharing(
     del counts
     first = np.r_[True, trip[1:] != trip[:-1]]
     gaps = _gaps(rng, step, first, burstiness)
+    offsets, depth = rng.exponential(600, drivers), SWING_DEPTH
     if rate is not None:
-        minute = 60 * MICROSECONDS
-        gaps = np.maximum(gaps * (drivers * minute / gaps.mean() / rate), LEAST_GAP).astype(
-            np.int64
-        )
-    offsets = rng.exponential(600, drivers)
-    if rate is not None:  # drivers are somewhere in their first trip at time 0
+        factor = drivers * MICROSECONDS_PER_MINUTE / gaps.mean() / rate
+        gaps = np.maximum(gaps * factor, LEAST_GAP).astype(np.int64)
         trip_seconds = gaps.mean() * _mean_trip_length() / MICROSECONDS
-        offsets = -rng.random(drivers) * trip_seconds
-    depth = SWING_DEPTH if rate is None else 0.0
+        offsets = -rng.random(drivers) * trip_seconds  # at time 0 in the middle of a first trip
+        depth = 0.0
     time = _driver_times(gaps, trip // per_driver, offsets, depth)
 
     del gaps
