@@ -22,6 +22,7 @@ from elsinore.datasets.columns import named_codes
 from elsinore.datasets.smarthome import PROPERTIES
 from elsinore.datasets.taxi import KINDS
 from elsinore.errors import InputError
+from elsinore.runtime.times import to_microseconds
 
 CABS = ("tpep_", "lpep_", "", "trip_")  # yellow, green, for hire and old files
 TRIP_COLUMNS: Mapping[str, Sequence[str]] = {  # ours, and what they were called over the years
@@ -106,11 +107,10 @@ def plug_measurements(path: str | Path) -> pa.Table:
     kinds = table["property"].to_numpy()
     if not np.isin(kinds, (0, 1)).all():
         raise InputError(f"{path} has a property other than 0 (work) and 1 (load).")
-    seconds = pc.multiply(table["time"], 1e6).cast(pa.int64())
     return _in_order(
         pa.table(
             {
-                "time": seconds.cast(pa.timestamp("us")),
+                "time": _times(table["time"], path),
                 "type": named_codes(1 - kinds, PROPERTIES),
                 **{name: table[name] for name in ("house", "household", "plug", "value")},
             }
@@ -175,19 +175,13 @@ def _columns(
     return pa.table(found)
 
 
-def _times(column: pa.ChunkedArray, path: str | Path) -> pa.ChunkedArray:
+def _times(column: pa.ChunkedArray, path: str | Path) -> pa.TimestampArray:
     """Return times in microseconds, without a zone: texts, times, or seconds since 1970."""
-    try:
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            column = pc.multiply(column.cast(pa.float64()), 1e6).cast(pa.int64())
-        if not pa.types.is_timestamp(column.type):
-            return column.cast(pa.timestamp("us"))
-        zoned = column.type.tz is not None
-        return column.cast(pa.timestamp("us", "UTC" if zoned else None), safe=False).cast(
-            pa.timestamp("us")
-        )
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path} has a time that is none: {error}") from error
+    times, _ = to_microseconds(column)
+    if times.null_count > column.null_count:
+        unusable = column.filter(pc.and_(pc.is_valid(column), pc.is_null(times)))[0].as_py()
+        raise InputError(f"{path} has a time that is none: {unusable!r}")
+    return times.cast(pa.timestamp("us"))
 
 
 def _in_order(table: pa.Table) -> pa.Table:
