@@ -70,14 +70,14 @@ test: $(STAMP) $(BROWSER)  ## run every test, those of the documents included
 	@$(BIN)/python -m compileall -q src tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-# At low priority. Whole: trend workloads by the thousand, damaged files, workloads whose kernels check
+# At low priority. Whole: trend workloads by the thousand, damaged files, workloads in modules that check
 # the bounds of arrays (compiling these takes some minutes the first time), then every test that draws
 # its cases, and streams that are killed CRASHES times. Less: make fuzz IN= (without these tests), or
 # make fuzz WORKLOADS=0 FILES=0 CHECKED=0 CRASHES=0 IN=tests/matches EXAMPLES=500 SEED=7
 fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a test, SEED=1 IN=tests)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz --workloads $(WORKLOADS) --seed $(SEED)
 	@PYTHONPATH=tests nice -n 19 $(BIN)/python -m fuzz.files --files $(FILES) --seed $(SEED)
-	@test $(CHECKED) = 0 || ELSINORE_BOUNDSCHECK=1 NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests nice -n 19 \
+	@test $(CHECKED) = 0 || ELSINORE_BOUNDSCHECK=1 PYTHONPATH=tests nice -n 19 \
 		$(BIN)/python -m fuzz --workloads $(CHECKED) --spark 0 --seed $(SEED)
 	@test $(CHECKED) = 0 || ELSINORE_BOUNDSCHECK=1 NUMBA_BOUNDSCHECK=1 ELSINORE_EXAMPLES=$(CHECKED) nice -n 19 \
 		$(BIN)/python -m pytest -q --hypothesis-seed=$(SEED) tests/matches/test_against_brute_force.py
