@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-Rows = Sequence[Mapping[str, str]]
+Rows = Sequence[Mapping[str, Any]]  # of a file, whose values are texts, or as measured
 Measure = Callable[[Rows], list[float]]
 TREND_KEYS = ("stream", "axis", "value")
 BY_WINDOW = ("panel", "W", "θ")
@@ -113,11 +114,12 @@ def values_of(column: str, **fixed: str) -> Callable[[Rows], list[float]]:
     return measure
 
 
-def _panel(row: Mapping[str, str]) -> str:
-    return row.get("panel") or row.get("stream") or row.get("query") or ""
+def _panel(row: Mapping[str, Any]) -> str:
+    panel: str = row.get("panel") or row.get("stream") or row.get("query") or ""
+    return panel
 
 
-def _best_static(rows: Rows) -> list[float]:
+def over_static(rows: Rows) -> list[float]:
     """Return the throughput of dynamic decisions over that of the better static ones."""
     ratios = []
     for row in rows:
@@ -160,8 +162,8 @@ def _widest(system: str) -> Callable[[Rows], list[float]]:
 
     def measure(rows: Rows) -> list[float]:
         widths = values_of("W", panel="thresholds", system=system)
-        done = [row for row in rows if row["events/s"] and row["system"] == system]
-        return [max(widths(done))] if widths(done) else []
+        done = widths([row for row in rows if row["events/s"] and row["system"] == system])
+        return [max(done)] if done else []
 
     return measure
 
@@ -251,7 +253,7 @@ CLAIMS: Mapping[str, Sequence[Claim]] = {
             "throughput of dynamic decisions over the better static ones",
             "1.27 to 1.52 times",
             (1.27, 1.52),
-            _best_static,
+            over_static,
         ),
         _trend("throughput over sharing always", "1.27 to 1.52 times", (1.27, 1.52), "always"),
         _trend("throughput over sharing never", NOT_THERE, None, "never"),

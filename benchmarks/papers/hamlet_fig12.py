@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.claims import over_static
 from benchmarks.papers.hamlet import Plan, Sweep
 
 MINUTES = 30
@@ -38,18 +39,7 @@ SWEEPS = (
 
 def beside_static(rows: list[dict[str, Any]]) -> list[str]:
     """Return how dynamic decisions compare with the better static ones at each point."""
-    ratios = []
-    for row in rows:
-        if row["system"] != "Elsinore" or not row["events/s"]:
-            continue
-        static = [
-            other["events/s"]
-            for other in rows
-            if other["system"] in {"always", "never"} and other["events/s"]
-            if all(other[key] == row[key] for key in ("stream", "axis", "value"))
-        ]
-        if static:
-            ratios.append(max(static) / row["events/s"])
+    ratios = [1 / ratio for ratio in over_static(rows)]
     if not ratios:
         return []
     span = f"{min(ratios):.2f} to {max(ratios):.2f} times"
