@@ -547,7 +547,7 @@ class Workload:
         }
         planner = self.live_planner()
         if engine == "local":
-            from elsinore.local.started import planned_local  # noqa: PLC0415 - loads Numba
+            from elsinore.local.started import planned_local  # noqa: PLC0415 - loads the engines
 
             chosen = options_of(buckets=1 if buckets is None else buckets, **reading)
             return planned_local(planner, source, chosen, **planned)
@@ -641,7 +641,7 @@ class Workload:
         self, table: pa.Table, options: RunOptions, request: RunRequest, *, in_pieces: bool
     ) -> Any:
         """Run in this process."""
-        from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads Numba
+        from elsinore.local import look_at_time, pieces, run  # noqa: PLC0415 - loads the engines
 
         if options.by_rows:
             from elsinore.runtime.row_order import with_row_numbers  # noqa: PLC0415 - loads Arrow

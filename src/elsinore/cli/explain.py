@@ -148,7 +148,7 @@ def _sample(job: Job, most: int) -> Sample | None:
         if most == 0:
             return None
         bar.begin(f"Running over the first {min(most, table.num_rows):,} events")
-        from elsinore.cli.sample import sampled  # noqa: PLC0415 - loads Numba
+        from elsinore.cli.sample import sampled  # noqa: PLC0415 - loads the engines
 
         taken = sampled(job, table, most)
         bar.done()

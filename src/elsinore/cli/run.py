@@ -241,7 +241,7 @@ def run(
     job.check_places(workload)
     warn_without_effect(context, _without_effect(job, engine))
     if engine is Engine.local:
-        from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads Numba
+        from elsinore.cli.run_local import run_local  # noqa: PLC0415 - loads the engines
 
         rows = run_local(job)
     else:
