@@ -18,7 +18,9 @@ import pyarrow as pa
 from benchmarks.measure import Row
 from benchmarks.papers.trend_systems import encoded_runs
 from elsinore.datasets.columns import START, named_codes
-from elsinore.plan import Granularity, Sharing
+from elsinore.language import parse_workload
+from elsinore.operators import plan
+from elsinore.plan import Sharing
 
 COMMAND = "python -m benchmarks latency"
 BATCH, SLIDE = 50, 5_000  # events, a millisecond apart
@@ -85,7 +87,8 @@ def main(quick: bool) -> list[Row]:
 def measure(case: Case) -> Row:
     """Measure the share of the last call in the work of a slide."""
     shares, whole = [], 0.0
-    runs = encoded_runs(case.text(), events(case.queries), Sharing.DYNAMIC, Granularity.AUTO)
+    ready = plan(parse_workload(case.text()))
+    runs = encoded_runs(ready, events(case.queries), Sharing.DYNAMIC)
     for slide in range(SLIDES):
         spent: list[float] = []
         for begin in range(slide * SLIDE, (slide + 1) * SLIDE, BATCH):

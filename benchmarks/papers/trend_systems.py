@@ -25,7 +25,7 @@ from elsinore.local.driver import prepare
 from elsinore.local.events import Events as EncodedEvents
 from elsinore.operators import Operator, OperatorOptions, kind_for, plan
 from elsinore.operators.partials import results_of
-from elsinore.plan import Granularity, Sharing, Unit
+from elsinore.plan import Granularity, Plan, Sharing, Unit
 from elsinore.runtime.classify import type_places
 from elsinore.runtime.keys import NumberedKeys
 from elsinore.runtime.options import RunOptions
@@ -103,13 +103,11 @@ class EncodedRun:
     outputs: list[pa.RecordBatch]
 
 
-def encoded_runs(
-    text: str, table: pa.Table, sharing: Sharing, granularity: Granularity
-) -> list[EncodedRun]:
-    """Return what runs a workload over a table's events, unit by unit."""
+def encoded_runs(ready: Plan, table: pa.Table, sharing: Sharing) -> list[EncodedRun]:
+    """Return what runs a plan over a table's events, unit by unit."""
     stream, _ = prepare(table, RunOptions())
     runs = []
-    for unit in plan(parse_workload(text), granularity=granularity).units:
+    for unit in ready.units:
         keys = keys_of(unit, stream.column, len(stream.times), 1)
         places = type_places(stream.types, unit.types)
         events = EncodedEvents(unit, keys, stream.times, *places, stream.column)
@@ -123,9 +121,9 @@ class Elsinore:
 
     def __init__(self, case: Case, sharing: Sharing, granularity: Granularity) -> None:
         begun = time.process_time()
-        plan(parse_workload(case.text()), granularity=granularity)
+        ready = plan(parse_workload(case.text()), granularity=granularity)
         self.analysis = time.process_time() - begun
-        self._runs = encoded_runs(case.text(), case.table, sharing, granularity)
+        self._runs = encoded_runs(ready, case.table, sharing)
         self._batches: dict[tuple[int, int], list[pa.RecordBatch]] = {}
 
     def encode(self, begin: int, end: int) -> None:
