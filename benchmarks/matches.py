@@ -10,7 +10,6 @@ each part takes less than a minute.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ import pyarrow as pa
 from benchmarks.baselines.match_frames import in_duckdb, in_polars
 from benchmarks.baselines.match_loops import by_hand
 from benchmarks.in_process import events
-from benchmarks.measure import Row
+from benchmarks.measure import Row, cpu_seconds
 from elsinore.errors import InputError
 from elsinore.language import parse_workload
 from elsinore.local import run
@@ -100,11 +99,13 @@ def _against_frames(strategy: str, scale: int) -> Row:
     table = events(MANY // scale)
     ready = plan(parse_workload(text(strategy)))
     found = run(ready, table, RunOptions())["q"]
-    ours = statistics.median(_seconds(lambda: run(ready, table, RunOptions())) for _ in range(RUNS))
+    ours = statistics.median(
+        cpu_seconds(lambda: run(ready, table, RunOptions())) for _ in range(RUNS)
+    )
     theirs = {}
     for name, rival in (("polars", in_polars), ("DuckDB", in_duckdb)):
         _compare(found, rival(table, strategy, 60_000_000))
-        theirs[name] = _seconds(partial(rival, table, strategy, 60_000_000)) / ours
+        theirs[name] = cpu_seconds(partial(rival, table, strategy, 60_000_000)) / ours
     least = min(theirs.values())
     return Row(
         f"{STRATEGIES[strategy]}, {table.num_rows:,} events: "
@@ -168,8 +169,10 @@ def _far(scale: int) -> Row:
     expected = by_hand(rare, "next", 100_000_000_000, room=table.num_rows)
     found = run(ready, rare, RunOptions())["q"]
     _compare(found, expected)
-    ours = statistics.median(_seconds(lambda: run(ready, rare, RunOptions())) for _ in range(RUNS))
-    hand = _seconds(lambda: by_hand(rare, "next", 100_000_000_000, room=table.num_rows))
+    ours = statistics.median(
+        cpu_seconds(lambda: run(ready, rare, RunOptions())) for _ in range(RUNS)
+    )
+    hand = cpu_seconds(lambda: by_hand(rare, "next", 100_000_000_000, room=table.num_rows))
     speed = table.num_rows / ours / 1e6
     return Row(
         f"{STRATEGIES['next']}, one event of 10,000 a C, windows as long as the stream: "
@@ -252,7 +255,9 @@ def _paths(within: int, scale: int, *, above: bool = False) -> Row:
         counts = {key: (len(bs), len(cs)) for key, (bs, cs) in expected.items()}
         if {(row["key"], row["a"]): (row["n"], row["m"]) for row in found} != counts or not found:
             raise AssertionError("the sets are not those of the matches")
-    taken = statistics.median(_seconds(lambda: run(sets, table, RunOptions())) for _ in range(RUNS))
+    taken = statistics.median(
+        cpu_seconds(lambda: run(sets, table, RunOptions())) for _ in range(RUNS)
+    )
     speed = table.num_rows / taken / 1e6
     return Row(
         f"COLLAPSED, rising{' above the first' if above else ''}, windows of {within:,} events",
@@ -271,7 +276,7 @@ def _lists(scale: int) -> Row:
     if not np.array_equal(lengths, found.column("n").to_numpy()):
         raise AssertionError("lists and their lengths differ")
     taken = statistics.median(
-        _seconds(lambda: run(ready, small, RunOptions())) for _ in range(RUNS)
+        cpu_seconds(lambda: run(ready, small, RunOptions())) for _ in range(RUNS)
     )
     speed = found.num_rows / taken / 1e6
     return Row(
@@ -292,7 +297,7 @@ def _count(size: int) -> Row:
     )
     ready = plan(parse_workload("QUERY q RETURN COUNT(b[]) PATTERN B+ b WHERE b[i].v > b[i-1].v;"))
     _refused(ready, table)
-    taken = statistics.median(_seconds(lambda: _refused(ready, table)) for _ in range(RUNS))
+    taken = statistics.median(cpu_seconds(lambda: _refused(ready, table)) for _ in range(RUNS))
     return Row(
         f"counting SKIP TILL ANY MATCH, rising: {size:,} events in one window",
         f"{taken:.2f} s",
@@ -326,11 +331,5 @@ def _compare(found: pa.Table, expected: pa.Table) -> None:
 def _in_turn(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
     """Return the medians of processor seconds of two runs, taken in turn."""
     ours(), theirs()
-    taken = [(_seconds(ours), _seconds(theirs)) for _ in range(RUNS)]
+    taken = [(cpu_seconds(ours), cpu_seconds(theirs)) for _ in range(RUNS)]
     return statistics.median(a for a, _ in taken), statistics.median(b for _, b in taken)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
