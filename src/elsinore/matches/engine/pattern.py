@@ -81,15 +81,6 @@ class PatternSearch:
         widths = [(r.kind.holds_event, r.width) for r in template.registers]
         self.event_registers = sum(holds_event for holds_event, _ in widths)
         self.number_registers = sum(width for holds_event, width in widths if not holds_event)
-        self.reads_neighbours = (
-            all(
-                template.conditions[number].reads_neighbours_only
-                for edge in template.edges
-                for number in edge.checks
-            )
-            and not template.final
-            and not any(edge.late for edge in template.edges)
-        )
         self._negatives = [
             PatternSearch(negative, classes, layout, size) for negative in template.negatives
         ]
@@ -99,10 +90,8 @@ class PatternSearch:
     def counts_exactly(self) -> bool:
         """Whether the graph counts matches: its counts are no mere bounds."""
         template = self.template
-        return (
-            self.reads_neighbours
-            and not (template.begins_with_not or template.ends_with_not)
-            and not (template.relates_negatives or template.duplicates)
+        return bool(self.program.is_near) and not (
+            template.begins_with_not or template.ends_with_not or template.duplicates
         )
 
     def learn(self, codes: list[int], numbers: list[int]) -> None:
@@ -252,7 +241,7 @@ class PatternSearch:
         every[:, NEW_ROW] = every[:, FIRST_ROW]
         every[:, PASSED], every[:, REACHED] = NEVER, FOREVER
         for number, negative in enumerate(self._negatives):
-            if negative.reads_neighbours:
+            if negative.program.is_near:
                 negative._fill_by_neighbours(operands, every, within, latest[number])
             else:
                 negative._fill_one_by_one(operands, every, within, latest[number])
