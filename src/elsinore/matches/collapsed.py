@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.due import BEGINS, ENDS, WINDOW
+from elsinore.matches.engine.codes import BEGINS, ENDS, WINDOW
 from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets
 from elsinore.matches.engine.sets import step_sets
 from elsinore.matches.found import Found

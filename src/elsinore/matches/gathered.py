@@ -13,8 +13,9 @@ import numpy as np
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.collapsed import CollapsedSearch
-from elsinore.matches.engine.due import BEGINS, COLUMNS
-from elsinore.matches.engine.due import WINDOW as IN_WINDOW
+from elsinore.matches.engine.codes import BEGINS
+from elsinore.matches.engine.codes import WINDOW as IN_WINDOW
+from elsinore.matches.engine.due import COLUMNS
 from elsinore.matches.found import Found
 from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import Layout, Operands

@@ -32,3 +32,9 @@ cdef enum:
     IN_WINDOW = 2
     PATH = 3
     BOUND = 4
+
+cdef enum:
+    BEGINS = 0
+    WINDOW = 1
+    ENDS = 2
+    KEY_FIRST = 3

@@ -10,16 +10,15 @@ import cython
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import TIME
+    from cython.cimports.elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, TIME, WINDOW
     from cython.cimports.elsinore.matches.engine.tables import Values, Window
     from cython.cimports.elsinore.matches.engine.windows import first_at, first_number
 else:
-    from elsinore.matches.engine.codes import TIME
+    from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, TIME, WINDOW
     from elsinore.matches.engine.tables import Values, Window
     from elsinore.matches.engine.windows import first_at, first_number
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)
 COLUMNS = 4
 
 
@@ -106,8 +105,8 @@ def put_row(
 ) -> cython.Py_ssize_t:
     """Put a row down if there is room; return the new count."""
     if count < rows.shape[0]:
-        rows[count, 0] = first
-        rows[count, 1] = number
-        rows[count, 2] = last
-        rows[count, 3] = window.keys[window.key].first_row
+        rows[count, BEGINS] = first
+        rows[count, WINDOW] = number
+        rows[count, ENDS] = last
+        rows[count, KEY_FIRST] = window.keys[window.key].first_row
     return count + 1

@@ -14,13 +14,15 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.due import BEGINS as _BEGINS
-from elsinore.matches.engine.due import ENDS as _ENDS
-from elsinore.matches.engine.due import KEY_FIRST as _KEY_FIRST
-from elsinore.matches.engine.due import WINDOW as _WINDOW
-
 if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME
+    from cython.cimports.elsinore.matches.engine.codes import (
+        BEGINS,
+        ENDS,
+        KEY_FIRST,
+        MOMENT,
+        TIME,
+        WINDOW,
+    )
     from cython.cimports.elsinore.matches.engine.graph import gather
     from cython.cimports.elsinore.matches.engine.neighbours import (
         far_hold,
@@ -37,7 +39,7 @@ if cython.compiled:
         value_of,
     )
 else:
-    from elsinore.matches.engine.codes import MOMENT, TIME
+    from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, MOMENT, TIME, WINDOW
     from elsinore.matches.engine.graph import gather
     from elsinore.matches.engine.neighbours import (
         far_hold,
@@ -51,10 +53,6 @@ else:
     from elsinore.matches.engine.windows import first_at
     from elsinore.operators.conditions.machine import comparison_holds, value_of
 
-BEGINS = cython.declare(cython.int, _BEGINS)
-WINDOW = cython.declare(cython.int, _WINDOW)
-ENDS = cython.declare(cython.int, _ENDS)
-KEY_FIRST = cython.declare(cython.int, _KEY_FIRST)
 REACHED = cython.declare(cython.uchar, 1)  # marks of nodes
 ON_PATH = cython.declare(cython.uchar, 2)
 USER = cython.declare(cython.int, 7)  # `elsinore.matches.registers.RegisterKind`
