@@ -27,12 +27,18 @@ if cython.compiled:
     from cython.cimports.elsinore.matches.engine.codes import TIME
     from cython.cimports.elsinore.matches.engine.possible import (
         chance_between,
+        count_of,
         first_point,
         last_point,
     )
 else:
     from elsinore.matches.engine.codes import TIME
-    from elsinore.matches.engine.possible import chance_between, first_point, last_point
+    from elsinore.matches.engine.possible import (
+        chance_between,
+        count_of,
+        first_point,
+        last_point,
+    )
 
 NEAR = np.dtype([("row", "i8"), ("gap", "i4")], align=True)
 TIED = np.dtype([("row", "i8"), ("place", "i8"), ("time", "i8")])
@@ -243,12 +249,10 @@ def put_choice(gaps: Gaps, gap: cython.int) -> cython.void:
 def chance_of_worlds(gaps: Gaps) -> cython.double:
     """Return the probability of the match, summed over the combinations of tied events' times."""
     number: cython.int
-    count: cython.longlong
     worlds: cython.longlong = 1
     for number in range(gaps.tied_count):
         row: cython.longlong = gaps.tied[number].row
-        count = gaps.possible.starts[row + 1] - gaps.possible.starts[row]
-        worlds = min(worlds * count, MOST_WORLDS + 1)
+        worlds = min(worlds * count_of(gaps.possible, row), MOST_WORLDS + 1)
         gaps.tied[number].place = 0
     if worlds > MOST_WORLDS:
         return TOO_MANY_WORLDS
@@ -266,10 +270,8 @@ def chance_of_worlds(gaps: Gaps) -> cython.double:
         if odds > 0.0:
             total += odds * chance_of_match(gaps)
         for number in range(gaps.tied_count):  # count up
-            row = gaps.tied[number].row
             gaps.tied[number].place += 1
-            count = gaps.possible.starts[row + 1] - gaps.possible.starts[row]
-            if gaps.tied[number].place < count:
+            if gaps.tied[number].place < count_of(gaps.possible, gaps.tied[number].row):
                 break
             gaps.tied[number].place = 0
     return total
