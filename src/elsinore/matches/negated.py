@@ -16,6 +16,7 @@ from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine.gaps import TOO_MANY, Gaps, fill_chances
 from elsinore.matches.engine.pattern import structs
+from elsinore.matches.engine.possible import PossibleTimes
 from elsinore.matches.entangled import Entangled
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW
@@ -72,8 +73,9 @@ class NegatedSearch(UncertainSearch):
         See `elsinore.matches.query.QuerySearch`. Raises InputError if the events that may break a
         match make too many cases.
         """
-        chances_of = self._by_recurrence(operands, keys, window)
-        by_elimination = self._entangled.begin(operands, keys, self.possible(operands), window)
+        possible = self.possible(operands)
+        chances_of = self._by_recurrence(operands, keys, possible, window)
+        by_elimination = self._entangled.begin(operands, keys, possible, window)
         for piece in super().matches(operands, keys, window=window, limit=limit):
             if self._is_simple:
                 chances = chances_of(piece)
@@ -88,7 +90,7 @@ class NegatedSearch(UncertainSearch):
                 yield piece.take(kept)
 
     def _by_recurrence(
-        self, operands: Operands, keys: Ints, window: tuple[int, int, int]
+        self, operands: Operands, keys: Ints, possible: PossibleTimes, window: tuple[int, int, int]
     ) -> Callable[[Found], Doubles]:
         """Return what computes the confidences of matches if NOT is of single events."""
         classes = operands.wholes[CLASS]
@@ -97,7 +99,7 @@ class NegatedSearch(UncertainSearch):
         for number, patterns in enumerate(self._patterns):
             breaks[number] = np.any([forbidden[pattern] for pattern in patterns], axis=0)
         integers = np.ascontiguousarray(operands.wholes)
-        gaps = Gaps(self.possible(operands), integers, structs(keys), breaks, self._ways, window)
+        gaps = Gaps(possible, integers, structs(keys), breaks, self._ways, window)
         gaps.longest = int((operands.wholes[self.high] - operands.wholes[TIME]).max(initial=0))
         gaps.budget = MOST_SUMMED
 
