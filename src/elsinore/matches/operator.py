@@ -23,7 +23,8 @@ from elsinore.matches.events import Events
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, NO_WINDOW, PASSED, REACHED
 from elsinore.matches.numbered import MatchNumbers
 from elsinore.matches.operands import TIME
-from elsinore.matches.searches import ANY_NUMBER, Searches, has_numbers, window_of
+from elsinore.matches.query import ANY_NUMBER
+from elsinore.matches.searches import Searches, has_numbers, window_of
 from elsinore.matches.selection import Selection
 from elsinore.matches.spec import MatchUnit, spec_of
 from elsinore.matches.statistics import MatchStatistics, QueryStatistics

@@ -18,7 +18,7 @@ from elsinore.matches.found import Found
 from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.merged import goes_back
 from elsinore.matches.operands import CLASS, Layout
-from elsinore.matches.query import QuerySearch, are_apart
+from elsinore.matches.query import ANY_NUMBER, QuerySearch, are_apart
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed
 from elsinore.matches.rows import Rows as ReturnedRows
@@ -32,7 +32,6 @@ from elsinore.plan import Unit
 if TYPE_CHECKING:
     from elsinore.matches.choice import Search
 
-ANY_NUMBER = np.iinfo(np.int64).max
 DENSE = 2**20  # up to so many classes each has its number; beyond, those that occurred
 
 
