@@ -18,12 +18,15 @@ from benchmarks.evaluations.reach import EVENT_COLUMNS
 from elsinore.errors import InputError
 from elsinore.kernels import enter, is_compiled
 from elsinore.matches.arrays import Bytes, Ints
-from elsinore.matches.filters import early_filters, read_by
+from elsinore.matches.conditions import Condition
+from elsinore.matches.filters import early_filters
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
+from elsinore.matches.registers import slot_of
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
+from elsinore.model.expression import attributes
 from elsinore.plan.classes import Classes
 
 
@@ -117,3 +120,13 @@ class PostponedSearch(MarkedSearch):
     def too_many(self, count: int) -> InputError:
         """Return the error that a window has more matches than may be returned."""
         return super().too_many(max(count, GUARD))
+
+
+def read_by(template: MatchTemplate, condition: Condition) -> set[str]:
+    """Return the attributes that a condition reads, of events or through aggregates of them."""
+    slots = [slot_of(leaf) for leaf in attributes(condition.expression)]
+    read = {slot.attribute for slot in slots if slot.attribute is not None}
+    for slot in slots:
+        if slot.register >= 0:
+            read.update(template.registers[slot.register].attributes)
+    return read

@@ -22,7 +22,7 @@ from elsinore.matches.consistency import MONOTONE, Trend, truth
 from elsinore.matches.looked_up import Lookup, lookup_of
 from elsinore.matches.registers import Register, RegisterKind, slot_of
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.model.expression import Attribute, Expression, attributes
+from elsinore.model.expression import Attribute, Expression
 from elsinore.model.kinds import Strategy
 from elsinore.operators.conditions.code import Moment
 
@@ -93,16 +93,6 @@ def early_filters(template: MatchTemplate) -> list[list[int]]:
             row[number] = flags & STAYS_FALSE
         rows.append(row)
     return rows
-
-
-def read_by(template: MatchTemplate, condition: Condition) -> set[str]:
-    """Return the attributes that a condition reads, of events or through aggregates of them."""
-    slots = [slot_of(leaf) for leaf in attributes(condition.expression)]
-    read = {slot.attribute for slot in slots if slot.attribute is not None}
-    for slot in slots:
-        if slot.register >= 0:
-            read.update(template.registers[slot.register].attributes)
-    return read
 
 
 def _flags(
