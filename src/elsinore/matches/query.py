@@ -22,7 +22,6 @@ from elsinore.matches.work import Work
 from elsinore.plan.classes import Classes
 
 ANY_NUMBER = np.iinfo(np.int64).max
-NEVER = np.iinfo(np.int64).min
 HIGHEST = 9 * 10**18  # matches, beyond which no number is reported
 GUARD = 10**7  # matches of a window beyond which a run stops, unless the query has LIMIT
 LISTED = {ColumnKind.LIST, ColumnKind.EVENTS}  # columns that read all events of a match

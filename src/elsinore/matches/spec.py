@@ -116,11 +116,6 @@ def _carried(name: str, computed: Expression | None) -> Carried:
     return Carried(f"{_VALUE}{name}", name, Travel.RAW)
 
 
-def column_of(attribute: str) -> str:
-    """Return what an attribute's column is called in batches."""
-    return f"{_VALUE}{attribute}"
-
-
 def attribute_of(column: Carried) -> str:
     """Return the attribute that a column of a unit of match queries holds."""
     return column.name.removeprefix(_VALUE)

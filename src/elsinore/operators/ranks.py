@@ -15,8 +15,7 @@ from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
 from elsinore.operators.rank_bits import rank_bits
 
-MAGNITUDE = np.int64(np.iinfo(np.int64).max)  # the bits of a double but for its sign ...
-INFINITE = np.float64(np.inf).view(np.int64)  # ... which exceed these in NaN
+MAGNITUDE = np.int64(np.iinfo(np.int64).max)  # the bits of a double but for its sign
 
 _SIGN = np.int64(63)
 _BELOW_ZERO = -1  # the rank of -0.0

@@ -39,11 +39,6 @@ class Comparison:
     shift: float  # an int if `is_whole`
 
     @property
-    def is_range(self) -> bool:
-        """Whether the other values that fulfil it are a range open at one end."""
-        return self.operator not in {Code.EQ, Code.NE}
-
-    @property
     def is_upper_limit(self) -> bool:
         """Whether it bounds an attribute of both events from above, as a time limit does."""
         return self.operator in {Code.LT, Code.LE} and self.current == self.other
