@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import reach as re
 from benchmarks.evaluations import registers as sl
-from benchmarks.evaluations.arrays import Given, Registers, Rules
+from benchmarks.evaluations.arrays import Given, Registers
 from benchmarks.evaluations.interpret import STACK
 from benchmarks.evaluations.reach import EVENT_COLUMNS
 from benchmarks.evaluations.tables import Header, Tables
@@ -28,7 +28,6 @@ PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 STEPS = 64  # events that a match may have at first
 ROOM = 1 << 15  # matches returned at a time, at first
-WIDEST = 1 << 17  # and if there are many
 
 
 class KernelSearch(QuerySearch):
@@ -122,7 +121,6 @@ class Room:
         self.numbers = np.zeros((STEPS + 2, numbers), dtype=np.float64)
         self._before: list[Doubles] = []
         self.stack = np.zeros(STACK + 2 * states, dtype=np.float64)
-        self.whole_stack = np.zeros(STACK, dtype=np.int64)
         self.found = np.zeros((sl.BOUND + events, ROOM), dtype=np.int64)
         self.counted = np.zeros((numbers, ROOM), dtype=np.float64)
         self.paths = np.zeros((4 * ROOM, 2), dtype=np.int32)
@@ -136,10 +134,6 @@ class Room:
     def given(self) -> Given:
         """Room for matches that are given out."""
         return Given(self.found, self.counted, self.paths)
-
-    def rules(self, tables: Tables, negatives: Ints) -> Rules:
-        """Return what conditions and NOT are looked at with."""
-        return Rules(tables.constants, negatives, self.stack, self.whole_stack)
 
     def for_rows(self, rows: int) -> None:
         """Make room for keys of up to so many rows."""

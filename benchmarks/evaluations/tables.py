@@ -46,7 +46,6 @@ class Header(IntEnum):
     IS_PLAIN = 24  # whether no edge has conditions or ways
     PAIR_AT = 25  # [condition]: -1, or where it stands as a comparison of two neighbours
     LOOKS_AT = 27  # [edge]: 1 for ways or conditions on neighbours, 2 for other conditions
-    DUPLICATES = 28  # whether two runs may find one match
     OVERFLOWED = 33  # 1 where a condition had a whole number beyond 64 bits
     UNLESS_AT = 34  # [edge]: ways that no edge may have free, 0 of them where nothing is asked
     SIZE = 35

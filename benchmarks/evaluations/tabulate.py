@@ -203,7 +203,6 @@ def _put_sets(table: _Table, template: MatchTemplate) -> None:
         edge for edge in template.edges if not edge.checks and edge.ways == FREE and not edge.unless
     }
     table[Header.IS_PLAIN] = int(fits and len(plain) == len(template.edges))
-    table[Header.DUPLICATES] = int(template.duplicates)
 
 
 def _looks(edge: Edge, near: Sequence[bool]) -> int:

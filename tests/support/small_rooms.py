@@ -33,7 +33,7 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     for module in (pattern, kernel_search):
         patch.setattr(module, "STEPS", drawn.number(2, 4))
         patch.setattr(module, "ROOM", drawn.number(1, 3))
-        patch.setattr(module, "WIDEST", 4)
+    patch.setattr(pattern, "WIDEST", 4)
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
     patch.setattr(uncertain, "PAUSE_POINTS", drawn.number(1, 9))
     patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
