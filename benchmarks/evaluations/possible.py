@@ -14,8 +14,8 @@ def why_only_by_the_engine(template: MatchTemplate) -> str | None:
         return "COLLAPSED does not list single matches"
     if query.after_match is not None or query.suppress is not None:
         return "AFTER MATCH and SUPPRESS select among matches"
-    if any(register.kind.is_at_position for register in template.registers):
-        return "events at a position are asked for"
+    if any(register.position for register in template.registers):
+        return "it reads events at a position, or aggregates of the latest ones"
     if template.relates_negatives:
         return "NOT is related to other variables"
     if template.uncertain is not None:

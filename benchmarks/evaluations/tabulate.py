@@ -171,8 +171,6 @@ def _updates(
             )
         elif register.aggregate is not None:
             row = steps[register]
-        elif register.kind.is_at_position:
-            row = places[template.registers.index(register.neighbour)]
         kind = RegisterKind.SUM if register.kind in _SUMS else register.kind
         updates += [int(kind), place, row, int(is_whole)]
     return updates

@@ -113,6 +113,12 @@ def stream_of(*values: float, end: float) -> list[dict]:
     return [{"time": n, "type": kind, "v": v} for n, (kind, v) in enumerate(rows)]
 
 
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+def test_aggregates_of_the_latest_events_are_left_to_the_engine(evaluation):
+    """The last value is less than the mean of the two before it, not than that of all three."""
+    counted("b[i].v >= AVG(b[i-2..i-1].v)", evaluation, stream_of(1, 6, 8, 6, end=0))
+
+
 def test_what_is_true_of_all_events_is_not_looked_at_again():
     rising = stream_of(1, 2, 3, 4, 5, end=0)
     condition = "b[i].v > MAX(b[1..i-1].v)"

@@ -38,12 +38,7 @@ class RegisterKind(IntEnum):
     @property
     def holds_event(self) -> bool:
         """Whether it holds an event, and not a number."""
-        return self <= RegisterKind.GREATEST or self.is_at_position
-
-    @property
-    def is_at_position(self) -> bool:
-        """Whether it holds the event at a position."""
-        return self in {RegisterKind.NTH, RegisterKind.LAG}
+        return self <= RegisterKind.GREATEST or self in {RegisterKind.NTH, RegisterKind.LAG}
 
 
 @dataclass(frozen=True, slots=True)
