@@ -27,8 +27,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class CalendarDays:
     """Days that begin at the time of day of an origin, in its time zone; times are ticks.
 
-    >>> days = CalendarDays("America/New_York", 0, 1)
-    >>> summer = datetime(2024, 3, 10, 0, tzinfo=ZoneInfo("America/New_York"))
+    >>> days = CalendarDays("America/New_York", 1_552_107_600_000_000)  # 2019-03-09
+    >>> (days.time(2 * GRID) - days.time(GRID)) // UNITS["hour"]  # clocks are put forward
+    23
     """
 
     zone: str

@@ -92,16 +92,16 @@ class PositionedKind(Kind):
         return units
 
     def knows_attributes(self, unit: Unit) -> bool:
-        """Return whether the inner unit tells its attributes."""
+        """Return whether the attributes that a unit reads are known before it is `fitted`."""
         return self._kind.knows_attributes(_inner(unit))
 
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
-        """Return a unit as it is run over attributes of these types."""
+        """Return a unit specialized for attributes of these types."""
         inner = self._kind.fitted(_inner(unit), types, declared=declared)
         return positioned(inner, _positions(unit))
 
     def gathered(self, units: Sequence[Unit], sharing: Sharing, *, record: bool) -> Sequence[Unit]:
-        """Return units as they are run where queries may share."""
+        """Return units combined for a mode of sharing, those that count the same."""
         by_positions: dict[Positions, list[Unit]] = {}
         for unit in units:
             by_positions.setdefault(_positions(unit), []).append(_inner(unit))
@@ -161,7 +161,7 @@ class PositionedKind(Kind):
         )
 
     def after(self, unit: Unit) -> Callable[[Any], Any] | None:
-        """Return what turns a whole result into the rows that are shown."""
+        """Return a function that a query's complete result passes through, or None."""
         return self._kind.after(_inner(unit))
 
     def families(self, unit: Unit) -> Sequence[Sequence[int]]:
@@ -185,7 +185,7 @@ class PositionedKind(Kind):
         return self._kind.adds_up(_inner(unit))
 
     def bytes_per_key(self, unit: Unit) -> int:
-        """Return how much memory an open key takes at least."""
+        """Return the least memory of an open key in bytes."""
         return self._kind.bytes_per_key(_inner(unit))
 
     def runs_in_threads(self, unit: Unit) -> bool:
@@ -193,7 +193,7 @@ class PositionedKind(Kind):
         return self._kind.runs_in_threads(_inner(unit))
 
     def keeps_batches(self, unit: Unit) -> bool:
-        """Return whether an operator still reads a batch when it has taken the next one."""
+        """Return whether an operator still reads a batch after it has received the next one."""
         return self._kind.keeps_batches(_inner(unit))
 
     def windows(self, unit: Unit) -> Sequence[Window] | str:
@@ -207,43 +207,43 @@ class PositionedKind(Kind):
     def open_windows(
         self, unit: Unit, last_time: int, statistics: OperatorStatistics | None
     ) -> Sequence[int | None]:
-        """Return how many windows of each query are open; None if they count events."""
+        """Return the number of each query's open windows; None if they count events."""
         positions = _positions(unit)
         if isinstance(positions, EventCount):
             return [None] * len(unit.queries)
         return self._kind.open_windows(_inner(unit), positions.position(last_time), statistics)
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return which queries cannot run over a live stream, and why."""
+        """Return the queries that cannot run over a live stream, with reasons."""
         reasons = list(self._kind.streams(_inner(unit)))
         if isinstance(_positions(unit), EventCount) and self.adds_up(unit):
             reasons += [(place, COUNTS_EVENTS) for place in range(len(unit.queries))]
         return reasons
 
     def statistics(self) -> OperatorStatistics:
-        """Return what an operator counts that has done nothing."""
+        """Return the statistics of a new operator."""
         return self._kind.statistics()
 
     def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
-        """Yield what is wrong with a query for events of a schema."""
+        """Yield the errors of a query for events of a schema."""
         return self._kind.check(query, schema)
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return what may be a mistake in queries."""
+        """Return warnings of a unit's queries, each with the query's place."""
         return self._kind.warnings(_inner(unit))
 
     def facts(self, unit: Unit) -> dict[str, Any]:
-        """Return what `explain` tells of a unit, as plain data."""
+        """Return the inner kind's facts about a unit for `explain`, as plain data."""
         return self._kind.facts(_inner(unit))
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
-        """Return the same in words."""
+        """Return the text about a unit for `explain`."""
         return self._kind.lines(_inner(unit), facts)
 
     def summary(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
-        """Return what `explain` tells of all units together, as plain data."""
+        """Return the facts about all units together for `explain`, as plain data."""
         return self._kind.summary([_inner(unit) for unit in units], sample, sharing)
 
     def summary_lines(
@@ -253,7 +253,7 @@ class PositionedKind(Kind):
         return self._kind.summary_lines([_inner(unit) for unit in units], sample, sharing)
 
     def graph(self, unit: Unit) -> TemplateGraph | None:
-        """Return the picture of a unit's patterns."""
+        """Return the graph of a unit's patterns, or None."""
         return self._kind.graph(_inner(unit))
 
 

@@ -33,27 +33,27 @@ class OverDays:
 
     @property
     def statistics(self) -> OperatorStatistics:
-        """What the operator has done so far."""
+        """The statistics of the inner operator so far."""
         return self._inner.statistics
 
     @property
     def open_group(self) -> int:
-        """With `one_slot`, the first group of which something may still be given out."""
+        """With `one_slot`, the first group that may still have outputs."""
         return self._inner.open_group
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Take a batch; return what is final."""
+        """Process a batch; return final partial outputs."""
         times = to_numpy(batch.column("time"))
         return self._inner.process(
             _with_times(batch, self._days.positions(times)), self._position(until)
         )
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Return what is final if no event before `until` comes any more."""
+        """Return partial outputs that are final if no event before `until` follows."""
         return self._inner.close(self._position(until))
 
     def deadline(self) -> int | None:
-        """Return the next time at which `close` would find something final."""
+        """Return the next time at which `close` would return something."""
         return self._time(self._inner.deadline())
 
     def idle_time(self) -> int | None:
@@ -78,11 +78,11 @@ class OverDays:
 class OverEvents:
     """An operator whose times are positions of events among those of their key.
 
-    What passes time alone closes nothing: only events do.
+    Only events close windows: the passage of time does not.
     """
 
     def __init__(self, kind: Kind, unit: Unit, options: OperatorOptions) -> None:
-        """`unit`: of the inner kind; it takes events of no interest only if it `keeps_all`."""
+        """`unit`: of the inner kind; other events come to its operator only if it `keeps_all`."""
         self._unit = unit
         self._final: FinalGroups | None = None
         last_time = None if options.last_time is None else np.iinfo(np.int64).min
@@ -95,16 +95,16 @@ class OverEvents:
 
     @property
     def statistics(self) -> OperatorStatistics:
-        """What the operator has done so far."""
+        """The statistics of the inner operator so far."""
         return self._inner.statistics
 
     @property
     def open_group(self) -> int:
-        """With `one_slot`, the first group of which something may still be given out."""
+        """With `one_slot`, the first group that may still have outputs."""
         return self._inner.open_group
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Take a batch; return what is final."""
+        """Process a batch; return final partial outputs."""
         del until
         keys = to_numpy(batch.column("key"))
         positions = self._counters.positions(keys, to_numpy(batch.column("time")))
@@ -116,7 +116,7 @@ class OverEvents:
         yield from self._given(self._inner.process(batch))
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Return what is final if no event comes any more; nothing before."""
+        """Return the remaining partial outputs at the end of the stream; nothing before."""
         if until is None:
             yield from self._given(self._inner.close())
 
