@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import elsinore as el
 from elsinore.cli.app import app
 from elsinore.matches.aggregates import UserAggregate
+from elsinore.matches.built_in import BUILT_IN, FORMULAS
 from elsinore.matches.stepping import ASK_PYTHON, FOREIGN, STEPPED, Stepper, _cause
 from support.matches import Middle, Spread, Weighted
 
@@ -64,6 +65,23 @@ def test_without_numba_aggregates_run_in_python(monkeypatch: pytest.MonkeyPatch)
     made = Stepper(UserAggregate("spread", Spread), 1)
     assert not made.is_compiled
     assert made.why_not == "Numba is not installed"
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_variances_are_compiled_without_numba(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)  # importing it fails
+    assert Stepper(UserAggregate(name, BUILT_IN[name]), 1).why_not is None
+    values = [3.5, 1e9, -0.1, 1e9 + 1, 7.0, 7.0, -2e-3]
+    events = [{"time": n, "type": "B", "v": v} for n, v in enumerate(values)]
+    text = f"RETURN b[].v AS v, {name}(b[].v) AS r PATTERN B+ b STRATEGY CONTIGUOUS"
+    (table,) = el.Workload.parse(text).run(events).values()
+    assert table.num_rows == 28
+    plain = UserAggregate(name, BUILT_IN[name]).given
+    for row in table.to_pylist():
+        state = plain.init()
+        for value in row["v"]:
+            state = plain.step(state, value)
+        assert row["r"] == plain.value(state)
 
 
 @pytest.mark.parametrize("given", [Spread, Middle, Logarithms, Power(3)])

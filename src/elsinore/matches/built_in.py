@@ -2,13 +2,16 @@
 
 A new one takes its class here, its name in `elsinore.model.expression` and the types that it takes
 in `elsinore.model.types`. Beside what classes of users have, `counts` says that values are only
-told apart (any type) and that the result is a whole number, 0 for no values.
+told apart (any type) and that the result is a whole number, 0 for no values. The engine computes
+`FORMULAS` in compiled code.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Mapping
+
+from elsinore.matches.engine.codes import Formula
 
 
 class CountDistinct:
@@ -104,4 +107,11 @@ BUILT_IN: Mapping[str, object] = {
     "STDDEV_POP": StddevPop,
     "VARIANCE": Variance,
     "VAR_POP": VarPop,
+}
+# By `elsinore.matches.engine.registers.step_variance`, with the same operations in the same order.
+FORMULAS: Mapping[str, Formula] = {
+    "STDDEV": Formula.STDDEV,
+    "STDDEV_POP": Formula.STDDEV_POP,
+    "VARIANCE": Formula.VARIANCE,
+    "VAR_POP": Formula.VAR_POP,
 }

@@ -23,6 +23,7 @@ from elsinore.kernels import COMPILE_VARIABLE
 from elsinore.kernels.decorator import is_off
 from elsinore.matches.aggregates import UserAggregate
 from elsinore.matches.arrays import Doubles
+from elsinore.matches.built_in import FORMULAS
 from elsinore.matches.operands import Layout
 from elsinore.operators.conditions.orders import Order
 
@@ -55,11 +56,13 @@ class Stepper:
         self._python = FOREIGN(self._step)
         self.python_address = self.address = _address(self._python)
         self._compiled = None
-        self.why_not: str | None = None  # it is not compiled
+        self.why_not: str | None = None  # the reason why it runs in Python
         if aggregate.initial is None:
             self.why_not = "its state is not a number or a tuple of numbers"
         elif any(values is not None for values in texts):
             self.why_not = "it takes text"
+        elif aggregate.name in FORMULAS:
+            pass  # the engine has compiled code for it
         elif is_off():
             self.why_not = f"{COMPILE_VARIABLE} is 0"
         else:

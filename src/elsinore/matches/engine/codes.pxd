@@ -11,6 +11,13 @@ cdef enum Selection:
     NEXT_EVENT = 1
     LAST_EVENT = 2
 
+cdef enum Formula:
+    CALL = 0
+    VAR_POP = 1
+    STDDEV_POP = 2
+    VARIANCE = 3
+    STDDEV = 4
+
 cdef enum:
     TIME = 0
     CLASS = 1

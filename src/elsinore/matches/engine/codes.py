@@ -25,6 +25,16 @@ class Selection(IntEnum):
     LAST_EVENT = 2
 
 
+class Formula(IntEnum):
+    """How an aggregate of one match takes a value in: by a call, or in the engine itself."""
+
+    CALL = 0
+    VAR_POP = 1
+    STDDEV_POP = 2
+    VARIANCE = 3
+    STDDEV = 4
+
+
 class Status(IntEnum):
     """Why a search stopped."""
 

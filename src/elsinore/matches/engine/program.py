@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elsinore.matches.built_in import FORMULAS
 from elsinore.matches.engine import codes
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.compiler import MatchCompiler
@@ -246,7 +247,7 @@ def _has_leaves(template: MatchTemplate) -> bool:
 
 
 class _Aggregates:
-    """The aggregates of the user's: their rows of `tables.AGGREGATE`, and what steps them."""
+    """The aggregates in Python: their rows of `tables.AGGREGATE`, and their steppers."""
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self.rows: list[tuple[int, ...]] = []
@@ -263,7 +264,9 @@ class _Aggregates:
             self.numbers[register] = len(self.rows)
             arguments = self.arguments.put(rows)
             width = 1 + register.aggregate.width
-            self.rows.append((made.address, made.python_address, *arguments, width))
+            formula = FORMULAS.get(register.aggregate.name, codes.Formula.CALL)
+            row = made.address, made.python_address, *arguments, width, int(formula)
+            self.rows.append(row)
 
 
 def _initials(

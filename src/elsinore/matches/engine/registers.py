@@ -16,6 +16,7 @@ if cython.compiled:
         ENDS_AT,
         IN_WINDOW,
         PATH,
+        Formula,
         Status,
     )
     from cython.cimports.elsinore.matches.engine.foreign import call_step
@@ -27,10 +28,20 @@ if cython.compiled:
         Values,
     )
     from cython.cimports.libc.math import isnan
+    from cython.cimports.libc.math import pow as power
 else:
     from math import isnan
+    from math import pow as power
 
-    from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, PATH, Status
+    from elsinore.matches.engine.codes import (
+        BEGINS_AT,
+        BOUND,
+        ENDS_AT,
+        IN_WINDOW,
+        PATH,
+        Formula,
+        Status,
+    )
     from elsinore.matches.engine.foreign import call_step
     from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values
 
@@ -47,6 +58,7 @@ MOVED = cython.declare(cython.int, 12)
 USER = cython.declare(cython.int, 7)
 STEPPED = cython.declare(cython.longlong, 0)  # how a call of an aggregate ends
 ASK_PYTHON = cython.declare(cython.longlong, 2)
+NOTHING = cython.declare(cython.double, float("nan"))
 
 
 @cython.cfunc
@@ -131,7 +143,7 @@ def step_aggregate(
     row: cython.longlong,
     step: cython.int,
 ) -> cython.void:
-    """Step an aggregate of the user's by an event, unless an argument is null.
+    """Step an aggregate of the user's, or a variance, by an event, unless an argument is null.
 
     Its registers, from `place` on, are its value, its state and its arguments.
     """
@@ -143,6 +155,10 @@ def step_aggregate(
         if isnan(value):
             return
         match.numbers[step, target + argument] = value
+    formula: cython.int = program.aggregates[aggregate].formula
+    if formula != Formula.CALL:
+        step_variance(match, formula, step, place, match.numbers[step, target + first])
+        return
     status: cython.longlong = call_step(
         program.aggregates[aggregate].address, match.numbers, step, place
     )
@@ -150,6 +166,36 @@ def step_aggregate(
         status = call_step(program.aggregates[aggregate].python_address, match.numbers, step, place)
     if status != STEPPED:
         program.failed_row = row
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def step_variance(
+    match: Match,
+    formula: cython.int,
+    step: cython.longlong,
+    place: cython.int,
+    value: cython.double,
+) -> cython.void:
+    """Step a variance or a standard deviation by a value.
+
+    After its own value, a register has the count, the mean and the sum of squared distances from it
+    (Welford's recurrence; `elsinore.matches.built_in` has the same in Python).
+    """
+    count: cython.double = match.numbers[step, place + 1] + 1.0
+    distance: cython.double = value - match.numbers[step, place + 2]
+    mean: cython.double = match.numbers[step, place + 2] + distance / count
+    squares: cython.double = match.numbers[step, place + 3] + distance * (value - mean)
+    match.numbers[step, place + 1] = count
+    match.numbers[step, place + 2] = mean
+    match.numbers[step, place + 3] = squares
+    if formula == Formula.VARIANCE or formula == Formula.STDDEV:  # noqa: PLR1714 - compiled
+        count -= 1.0  # of a sample
+    result: cython.double = squares / count if count > 0.0 else NOTHING
+    if formula == Formula.STDDEV_POP or formula == Formula.STDDEV:  # noqa: PLR1714 - compiled
+        result = power(result, 0.5)
+    match.numbers[step, place] = result
 
 
 @cython.cfunc

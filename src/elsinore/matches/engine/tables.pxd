@@ -60,6 +60,7 @@ cdef struct Aggregate:
     int arguments
     int arguments_end
     int place
+    int formula
 
 cdef struct Initial:
     double value

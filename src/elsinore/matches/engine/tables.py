@@ -43,6 +43,7 @@ AGGREGATE = np.dtype(
         ("arguments", "i4"),
         ("arguments_end", "i4"),
         ("place", "i4"),
+        ("formula", "i4"),
     ],
     align=True,
 )
