@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from elsinore.errors import InputError
 from elsinore.matches import store
+from elsinore.matches.engine.codes import MOMENT, TIME
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
-from elsinore.matches.operands import MOMENT, RESERVED, TIME, Layout
+from elsinore.matches.operands import RESERVED, Layout
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.store import Store
 from elsinore.operators import OperatorOptions

@@ -15,6 +15,7 @@ import numpy as np
 
 from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Ints
+from elsinore.matches.engine.codes import CLASS, MOMENT, TIME
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import QuerySearch
@@ -67,10 +68,10 @@ class WindowSearch:
             own_keys[:, ky.PASSED] = [one.passed for one in windows]
             own_keys[:, ky.REACHED] = [one.reached for one in windows]
             wholes = operands.wholes[:, rows]
-            wholes[ky.MOMENT] -= wholes[ky.MOMENT][ends - sizes][of_window]
+            wholes[MOMENT] -= wholes[MOMENT][ends - sizes][of_window]
             own = replace(operands, doubles=operands.doubles[:, rows], wholes=wholes)
             for piece in self._search.matches(own, own_keys, window=window, limit=limit):
-                kept = self._with_last(piece, wholes[ky.TIME], of_window, windows)
+                kept = self._with_last(piece, wholes[TIME], of_window, windows)
                 if len(kept):
                     yield _placed(kept, rows)
 
@@ -89,12 +90,12 @@ class WindowSearch:
         """Yield the windows that have passed by now and had not before."""
         within, slide, _ = window
         for key in keys:
-            times = operands.wholes[ky.TIME, key[ky.FIRST_ROW] : key[ky.END_ROW]]
+            times = operands.wholes[TIME, key[ky.FIRST_ROW] : key[ky.END_ROW]]
             passed, reached = int(key[ky.PASSED]), int(key[ky.REACHED])
             if slide > 0:
                 yield from _sliding(times, int(key[ky.FIRST_ROW]), passed, reached, window)
                 continue
-            classes = operands.wholes[ky.CLASS, key[ky.FIRST_ROW] : key[ky.END_ROW]]
+            classes = operands.wholes[CLASS, key[ky.FIRST_ROW] : key[ky.END_ROW]]
             begins = np.unique(times[self.pattern.may_begin(classes)])
             ends = np.unique(times[self.pattern.may_end(classes)])
             over = begins + within

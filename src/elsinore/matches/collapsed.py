@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.codes import BEGINS, ENDS, WINDOW
+from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, WINDOW
 from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets
 from elsinore.matches.engine.sets import step_sets
 from elsinore.matches.found import Found
-from elsinore.matches.operands import CLASS, NULL_CODE, Layout, Operands
+from elsinore.matches.operands import NULL_CODE, Layout, Operands
 from elsinore.matches.reach import NO_NEGATIVES, Reach, cut, due_rows, in_pieces
 from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.returns import ColumnKind

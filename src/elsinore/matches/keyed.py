@@ -3,12 +3,11 @@
 `keys` [key] says where a key's events begin and end, which is its first new one, and the times that
 were (`PASSED`) and are (`REACHED`) known to be over: no event at or before them comes any more.
 No match begins before `NEXT_ROW`, and none ends by time `QUIET`, if a query selects matches.
-`integers` [row, event] holds times, classes and moments in the order of keys.
+`integers` [row, event] has times, classes and moments (`elsinore.matches.engine.codes`), by key.
 """
 
 from __future__ import annotations
 
-TIME, CLASS, MOMENT = 0, 1, 2  # rows of `integers` (`elsinore.matches.operands`)
 # columns of `keys`
 FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED, NEXT_ROW, QUIET = range(7)
 KEY_COLUMNS = 7

@@ -14,13 +14,14 @@ import numpy as np
 
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.classes import ClassStates
+from elsinore.matches.engine.codes import CLASS, TIME
 from elsinore.matches.engine.gaps import TOO_MANY, Gaps, fill_chances
 from elsinore.matches.engine.pattern import structs
 from elsinore.matches.engine.possible import PossibleTimes
 from elsinore.matches.entangled import Entangled
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW
-from elsinore.matches.operands import CLASS, TIME, Layout, Operands
+from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import longest
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import MOST_SUMMED, UncertainSearch, at_most_one

@@ -24,7 +24,7 @@ from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.orders import LIMIT, Order
 from elsinore.operators.conditions.ranked import OrderCodes
 
-TIME, CLASS, MOMENT, RESERVED = 0, 1, 2, 3  # rows of integers that every event has; how many
+RESERVED = 3  # rows of integers that every event has: TIME, CLASS, MOMENT
 NULL_CODE = np.iinfo(np.int64).min
 
 

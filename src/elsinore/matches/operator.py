@@ -19,10 +19,10 @@ from elsinore.kernels.saved import (
 )
 from elsinore.matches.arrays import Bools, Ints
 from elsinore.matches.choice import ListSearch, listed_matches
+from elsinore.matches.engine.codes import TIME
 from elsinore.matches.events import Events
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, NO_WINDOW, PASSED, REACHED
 from elsinore.matches.numbered import MatchNumbers
-from elsinore.matches.operands import TIME
 from elsinore.matches.query import ANY_NUMBER
 from elsinore.matches.searches import Searches, has_numbers, window_of
 from elsinore.matches.selection import Selection

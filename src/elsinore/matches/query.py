@@ -11,7 +11,7 @@ from elsinore.errors import InputError
 from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, PATH
+from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, MOMENT, PATH
 from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError, structs
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
@@ -166,6 +166,6 @@ def longest(keys: Ints) -> int:
 
 def are_apart(operands: Operands, keys: Ints) -> bool:
     """Return whether no two events of a key are simultaneous."""
-    moments = operands.wholes[ky.MOMENT]
+    moments = operands.wholes[MOMENT]
     first, last = moments[keys[:, ky.FIRST_ROW]], moments[keys[:, ky.END_ROW] - 1]
     return bool(np.all(last - first == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.codes import BEGINS, ENDS
+from elsinore.matches.engine.codes import BEGINS, ENDS, MOMENT
 from elsinore.matches.engine.due import COLUMNS, list_windows
 from elsinore.matches.engine.pattern import NO_BUCKETS, structs
-from elsinore.matches.keyed import FIRST_ROW, MOMENT
+from elsinore.matches.keyed import FIRST_ROW
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import are_apart
 

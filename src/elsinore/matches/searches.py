@@ -12,12 +12,13 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Bools, Bytes, Ints
 from elsinore.matches.choice import ListSearch, search_of
+from elsinore.matches.engine.codes import CLASS
 from elsinore.matches.engine.pattern import AggregateFailure
 from elsinore.matches.events import Events, repeated
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.merged import goes_back
-from elsinore.matches.operands import CLASS, Layout
+from elsinore.matches.operands import Layout
 from elsinore.matches.query import ANY_NUMBER, QuerySearch, are_apart
 from elsinore.matches.registers import COMPUTED
 from elsinore.matches.returns import ColumnKind, is_windowed

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.matches.arrays import Ints
+from elsinore.matches.engine.codes import TIME
 from elsinore.matches.found import Found
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEXT_ROW, NO_WINDOW, QUIET, TIME
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEXT_ROW, NO_WINDOW, QUIET
 from elsinore.matches.operands import Operands
 from elsinore.matches.template import MatchTemplate
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Bytes, Doubles, Ints, Shorts
+from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.slots import (
     Arena,
     count_added,
@@ -28,7 +29,7 @@ from elsinore.matches.engine.slots import (
     slots,
 )
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, KEY_COLUMNS, NEW_ROW
-from elsinore.matches.operands import RESERVED, TIME, Laws, Layout, Operands
+from elsinore.matches.operands import RESERVED, Laws, Layout, Operands
 from elsinore.matches.pieces import Pieces
 from elsinore.plan.modes import LAW
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.matches.arrays import Bools, Doubles, Ints
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.codes import Status
+from elsinore.matches.engine.codes import CLASS, TIME, Status
 from elsinore.matches.engine.pattern import structs
 from elsinore.matches.engine.possible import PossibleTimes, Worlds
 from elsinore.matches.engine.worlds import scan_worlds
 from elsinore.matches.found import Found
 from elsinore.matches.keyed import FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
-from elsinore.matches.operands import CLASS, TIME, Laws, Layout, Operands
+from elsinore.matches.operands import Laws, Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import MatchTemplate

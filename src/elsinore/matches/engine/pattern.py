@@ -14,14 +14,14 @@ from elsinore.matches.arrays import Bools, Ints
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.buckets import put_buckets
-from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, Selection, Status
+from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, MOMENT, Selection, Status
 from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
 from elsinore.matches.engine.sets import Sets, list_sets
 from elsinore.matches.engine.suppressed import scan_suppressed
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, MOMENT, NEW_ROW, PASSED, REACHED
+from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.work import Work
