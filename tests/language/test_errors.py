@@ -64,6 +64,16 @@ def test_all_errors_of_a_text_are_reported_in_text_order() -> None:
     ]  # fmt: skip
 
 
+def test_a_case_without_its_end_leaves_the_words_of_later_queries_alone() -> None:
+    text = (
+        "QUERY a RETURN CASE WHEN A.ok THEN 1 PATTERN A;\n"
+        "QUERY b RETURN COUNT(*) PATTERN SEQ(start, end)"
+    )
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse_workload(text)
+    assert caught.value.query == "a"
+
+
 def test_one_text_for_one_query_refuses_a_second() -> None:
     with pytest.raises(QuerySyntaxError, match="second") as caught:
         parse_query("QUERY a RETURN COUNT(*) PATTERN A;\nQUERY b RETURN COUNT(*) PATTERN B")

@@ -6,6 +6,7 @@ where it stands: `T.limit` and `[limit]` name an attribute, `LIMIT 10` is a clau
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from lark import Token
@@ -182,7 +183,8 @@ def _kind_of_sql_word(word: str, text: str, stop: int, before: list[Token]) -> s
     if word in {"ILIKE", "RLIKE", "REGEXP"}:
         is_operator = previous in _END_OF_VALUE and _TEXT.match(text, stop)
         return {"REGEXP": "RLIKE"}.get(word, word) if is_operator else "NAME"
-    opened = sum((token.type == "CASE") - (token.type == "_END") for token in before)
+    of_query = itertools.takewhile(lambda token: token.type != "_SEMICOLON", reversed(before))
+    opened = sum((token.type == "CASE") - (token.type == "_END") for token in of_query)
     return f"_{word}" if opened > 0 else "NAME"
 
 
