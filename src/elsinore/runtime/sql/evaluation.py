@@ -37,7 +37,9 @@ def evaluate(text: str, table: pa.Table, role: str) -> pa.Array:
     >>> evaluate("1 + n", pa.table({"n": [1, 2]}), "time").to_pylist()
     [2, 3]
     """
-    return _evaluated({"value": text}, table, f"{FOR}{role}")["value"]
+    whose = f"{FOR}{role}"
+    translation = translated(text, table.schema, whose)
+    return _evaluated({"value": translation}, table, whose)["value"]
 
 
 def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict[Key, pa.Array]:
@@ -46,47 +48,48 @@ def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict
     A column is returned as it is. Raises QuerySemanticError for an expression that is not computed
     in process.
     """
-    found: dict[Key, pa.Array] = {}
-    texts: dict[Key, str] = {}
+    values: dict[Key, pa.Array] = {}
+    translations: dict[Key, Translation] = {}
     for key, expression in expressions.items():
         if isinstance(expression, Attribute) and expression.name is not None:
-            found[key] = whole(table.column(expression.name))
+            values[key] = whole(table.column(expression.name))
             continue
-        texts[key] = spark_sql(expression, quoted_column)
+        text, number = spark_sql(expression, quoted_column), len(translations)
         try:
-            translated(texts[key], table.schema, "The query", "")
+            translations[key] = translated(text, table.schema, "The query", number)
         except InputError as error:
             span = getattr(expression, "span", None)
             raise QuerySemanticError(str(error), span=span) from error
-    found |= _evaluated(texts, table, "The query") if texts else {}
-    return {key: found[key] for key in expressions}
+    values |= _evaluated(translations, table, "The query") if translations else {}
+    return {key: values[key] for key in expressions}
 
 
-def _evaluated(texts: Mapping[Key, str], table: pa.Table, whose: str) -> dict[Key, pa.Array]:
+def _evaluated(
+    translations: Mapping[Key, Translation], table: pa.Table, whose: str
+) -> dict[Key, pa.Array]:
     """Return the values of expressions, in one pass over the table."""
     import duckdb  # noqa: PLC0415 - with the translations
 
     columns: dict[str, pa.Array] = {"none": pa.nulls(table.num_rows)}
-    expressions: dict[str, str] = {}
-    for number, text in enumerate(texts.values()):
-        found = translated(text, table.schema, whose, f"e{number}_")
-        expressions[f"v{number}"] = found.text
-        for column, path in found.columns.items():
+    for translation in translations.values():
+        for column, path in translation.columns.items():
             columns[column] = as_spark_reads(read_path(table, path, whose))
+    texts = {f"v{number}": each.text for number, each in enumerate(translations.values())}
     try:
-        values = computed(expressions, pa.table(columns))
+        values = computed(texts, pa.table(columns))
     except duckdb.Error as error:
         why = str(error).splitlines()[0]
         raise InputError(f"{whose} cannot be computed: {why}") from error
-    return {name: whole(values.column(number)) for number, name in enumerate(texts)}
+    return {key: whole(values.column(number)) for number, key in enumerate(translations)}
 
 
 @lru_cache(maxsize=256)  # live runs compute the same over each batch
-def translated(text: str, schema: pa.Schema, whose: str, prefix: str) -> Translation:
+def translated(text: str, schema: pa.Schema, whose: str, number: int = 0) -> Translation:
     """Return an expression as DuckDB computes it over columns of a schema.
 
-    `whose` says in errors what the expression is for; `prefix` begins the names of columns.
+    `whose` says in errors what the expression is for. Expressions that are computed together have
+    different numbers, and so different names for the columns that they read.
     """
-    translator = Translator(schema, whose, prefix)
+    translator = Translator(schema, whose, f"e{number}_")
     part = translator.translate(parsed(text, schema.names, whose))
     return Translation(part.text, translator.columns)
