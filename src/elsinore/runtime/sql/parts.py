@@ -110,4 +110,13 @@ def written(kind: str, node: exp.Expression) -> str | None:
     if kind == "U":
         unit = TRUNCATED_TO.get(node.this.lower())
         return None if unit is None else f"'{unit}'"
-    return None if not node.this else "'" + node.this.replace("'", "''") + "'"
+    return quoted_text(node.this) if node.this else None
+
+
+def quoted_text(text: str) -> str:
+    """Return a text as SQL writes it.
+
+    >>> quoted_text("It's")
+    "'It''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"

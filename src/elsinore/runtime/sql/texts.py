@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from elsinore.runtime.sql.casts import cast
 from elsinore.runtime.sql.database import matches_nothing
-from elsinore.runtime.sql.parts import Function, Operator, Part, Translating
+from elsinore.runtime.sql.parts import Function, Operator, Part, Translating, quoted_text
 from elsinore.runtime.sql.regexes import JavaOnlyError, to_re2, to_re2_replacement
 
 
@@ -71,12 +71,7 @@ def _expression_of_re2(
         found = to_re2(pattern, ends_consumed=ends_consumed)
     except JavaOnlyError as error:
         raise of.rejected(node, f"regular expressions have no {error} here") from None
-    return quoted(found)
-
-
-def quoted(text: str) -> str:
-    """Return a text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
+    return quoted_text(found)
 
 
 def _matched(of: Translating, node: exp.Expression) -> Part:
@@ -109,7 +104,7 @@ def _regexp_replace(of: Translating, node: exp.Expression, given: Sequence[exp.E
     except JavaOnlyError as error:
         raise of.rejected(node, f"there is no {error} here") from None
     text = of.fitted(node, "t", given[0])
-    return of.probed(f"regexp_replace({text}, {pattern}, {quoted(replacement)}, 'g')", node)
+    return of.probed(f"regexp_replace({text}, {pattern}, {quoted_text(replacement)}, 'g')", node)
 
 
 def _split(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:

@@ -10,8 +10,8 @@ from sqlglot import exp
 from elsinore.runtime.sql.casts import cast
 from elsinore.runtime.sql.functions import failing
 from elsinore.runtime.sql.kinds import NUMBERS
-from elsinore.runtime.sql.parts import Function, Part, Translating
-from elsinore.runtime.sql.texts import constant_text, quoted
+from elsinore.runtime.sql.parts import Function, Part, Translating, quoted_text
+from elsinore.runtime.sql.texts import constant_text
 from elsinore.runtime.time_formats import parse_times
 
 
@@ -30,7 +30,7 @@ def _time(target: str, *, tried: bool) -> Function:
         text = of.fitted(node, "t", given[0])
         form = constant_text(of, node, given[1])
         parse_times(pa.array([], pa.string()), form)  # refuses letters that are not read
-        time = f"elsinore_time_as({text}, {quoted(form)})"
+        time = f"elsinore_time_as({text}, {quoted_text(form)})"
         read = time if target == "TIMESTAMP" else f"CAST({time} AS DATE)"
         if not tried:
             read = failing(f"{text} IS NOT NULL AND {time} IS NULL", read)
@@ -80,7 +80,9 @@ def _formatted(of: Translating, node: exp.Expression, given: Sequence[exp.Expres
             raise of.rejected(node, f"formats have no {letters} here")
         pieces.append(_FORMATS.get(letters, letters.replace("%", "%%")))
         at += run
-    return Part(f"strftime({of.fitted(node, 's', given[0])}, {quoted(''.join(pieces))})", "VARCHAR")
+    return Part(
+        f"strftime({of.fitted(node, 's', given[0])}, {quoted_text(''.join(pieces))})", "VARCHAR"
+    )
 
 
 FUNCTIONS: dict[str, Function] = {"date_format": _formatted}

@@ -32,7 +32,7 @@ from elsinore.runtime.sql.database import ROWS, database
 from elsinore.runtime.sql.functions import ELEMENT, FUNCTIONS
 from elsinore.runtime.sql.kinds import DATE, DOUBLE, NUMBERS, TEXT, TIME, Kind, as_spark_reads
 from elsinore.runtime.sql.operators import OPERATORS, SPECIAL
-from elsinore.runtime.sql.parts import Part, RejectedError, as_double, fitting, written
+from elsinore.runtime.sql.parts import Part, RejectedError, as_double, fitting, quoted_text, written
 from elsinore.words import count
 
 FOR = "The expression for the "
@@ -213,8 +213,7 @@ class Translator:
                 return Part(str(bool(node.this)).upper(), "BOOLEAN")
             case exp.Literal() if not node.is_string:
                 return self._number(node, f"{sign}{node.this}")
-        quoted = str(node.this).replace("'", "''")
-        return Part(f"CAST('{quoted}' AS VARCHAR)", "VARCHAR")
+        return Part(f"CAST({quoted_text(str(node.this))} AS VARCHAR)", "VARCHAR")
 
     def _number(self, node: exp.Expression, text: str) -> Part:
         if not text.lstrip("-").isdigit():
