@@ -26,6 +26,7 @@ from elsinore.cli.run_local import hand_out, print_result, say_open_windows
 from elsinore.cli.statistics import print_statistics
 from elsinore.errors import InputError, SetupError
 from elsinore.model.clock import ROWS
+from elsinore.model.spark_sql import quoted
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.outputs import write_part, write_table
@@ -40,7 +41,6 @@ try:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
-    from elsinore.spark.expressions import quoted
     from elsinore.spark.files import arrow_table, fetched, read_frame, write_parts
     from elsinore.spark.quiet import error_in_task, first_line, loggers
     from elsinore.spark.result_sql import selected

@@ -83,11 +83,15 @@ def plain_name(name: str) -> str:
     >>> plain_name("user.id"), plain_name("odd name")
     ('user.id', '`odd name`')
     """
-    return name if _PLAIN.fullmatch(name) else quoted_column(name)
+    return name if _PLAIN.fullmatch(name) else quoted(name)
 
 
-def quoted_column(name: str) -> str:
-    """Return a column's name in backticks."""
+def quoted(name: str) -> str:
+    """Return a column's name in backticks.
+
+    >>> quoted("a.b")
+    '`a.b`'
+    """
     return f"`{name.replace('`', '``')}`"
 
 

@@ -18,7 +18,6 @@ from elsinore.model import expression as ex
 from elsinore.model.computed import ComputedName, columns_of
 from elsinore.model.expression import Expression
 from elsinore.model.query import Form, Query
-from elsinore.model.spark_sql import quoted_column, spark_sql
 from elsinore.runtime.user_functions import Function, apply, typed
 
 FUNCTION = "__function_"  # what the columns with results of functions begin with
@@ -86,16 +85,6 @@ def computable(names: Iterable[str], columns: Collection[str]) -> list[ComputedN
         for name in names
         if isinstance(name, ComputedName) and there.issuperset(columns_of(name))
     ]
-
-
-def computed_text(expression: Expression) -> str:
-    """Return what SQL computes, in Spark's SQL over columns.
-
-    >>> from elsinore.model.expression import Call
-    >>> computed_text(Call("UPPER", (ex.Attribute("", "user.id"),)))
-    'upper(`user.id`)'
-    """
-    return spark_sql(expression, quoted_column)
 
 
 def without_functions(

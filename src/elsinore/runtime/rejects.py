@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_arrow, to_scalar
 from elsinore.errors import InputError, is_on_the_command_line, option
+from elsinore.model.spark_sql import quoted
 from elsinore.runtime.result import shown_values
 from elsinore.runtime.schema import plain_type
 from elsinore.runtime.times import reads_as_time
@@ -160,7 +161,7 @@ def mend_or_reject(reasons: Collection[str], time: str = "time") -> str:
     `time` is the column, or SQL expression, that the times were read from.
     """
     if UNPARSEABLE_TIME in reasons:
-        column = time if time.isidentifier() or "(" in time else f"`{time.replace('`', '``')}`"
+        column = time if time.isidentifier() or "(" in time else quoted(time)
         text = _quoted(f"TRY_TO_TIMESTAMP({column}, 'dd/MM/yyyy')")
         return (
             "Times in text are read as ISO 8601, such as '2024-01-31T12:00:00', or as numbers "

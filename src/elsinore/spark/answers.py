@@ -22,10 +22,10 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.conversion import ArrowTableToRowsConversion
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from elsinore.model.spark_sql import quoted
 from elsinore.operators import ResultForm
 from elsinore.runtime.presentation import arrange_rows
 from elsinore.runtime.result import Result
-from elsinore.spark.expressions import quoted
 from elsinore.spark.finishing import Unpack, unpacked
 from elsinore.spark.quiet import task_errors
 from elsinore.spark.times import SparkTime

@@ -18,6 +18,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.model import PythonQuery
 from elsinore.model import expression as ex
+from elsinore.model.spark_sql import quoted
 from elsinore.operators import OperatorStatistics, bind, fitted, gathered, kind_for
 from elsinore.operators.planning import doubts, open_windows
 from elsinore.plan import Plan, Unit
@@ -50,7 +51,6 @@ from elsinore.spark.events import (
     unusable_report,
     with_numbers,
 )
-from elsinore.spark.expressions import quoted
 from elsinore.spark.fields import with_derived
 from elsinore.spark.guessed import guess_again
 from elsinore.spark.passes import Pass

@@ -13,6 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.errors import InputError, choices_text, did_you_mean, no_column, option
 from elsinore.model import Schema
+from elsinore.model.spark_sql import quoted
 from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.runtime.rejects import (
@@ -32,7 +33,7 @@ from elsinore.runtime.schema import check_order
 from elsinore.runtime.tables import check_names
 from elsinore.spark.column_types import arrow_type_of, kind_of_field
 from elsinore.spark.distributions import distributions
-from elsinore.spark.expressions import quoted, tried
+from elsinore.spark.expressions import tried
 from elsinore.spark.quiet import first_line, silenced, task_errors
 from elsinore.spark.times import (
     NANOSECONDS_KEY,

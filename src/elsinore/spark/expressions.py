@@ -30,6 +30,7 @@ from elsinore.model.expression import (
     attributes,
 )
 from elsinore.model.schema import AttributeKind
+from elsinore.model.spark_sql import quoted
 from elsinore.model.types import DURATION, TIME, kind_of
 from elsinore.numeric.constants import held, moment
 from elsinore.spark.column_types import kind_of_field
@@ -215,15 +216,6 @@ class Columns:
                     beside_dates = T.DateType() if is_date else T.TimestampNTZType()
                     return F.lit(written.as_py().isoformat()).cast(beside_dates)
         return self.evaluate(part)
-
-
-def quoted(name: str) -> str:
-    """Return a column's name quoted for Spark.
-
-    >>> quoted("a.b")
-    '`a.b`'
-    """
-    return f"`{name.replace('`', '``')}`"
 
 
 def tried(column: Column) -> Column:

@@ -16,16 +16,16 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from elsinore.errors import QuerySemanticError
 from elsinore.model.computed import ComputedName
 from elsinore.model.expression import Attribute, Call, Expression, walk
+from elsinore.model.spark_sql import quoted, spark_sql
 from elsinore.runtime.fields import (
     FUNCTION,
     computable,
-    computed_text,
     fields_of,
     name_taken,
     without_functions,
 )
 from elsinore.runtime.user_functions import Function, apply, typed
-from elsinore.spark.expressions import quoted, tried
+from elsinore.spark.expressions import tried
 from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.workers import ship_by_value
 
@@ -80,7 +80,7 @@ def _column(frame: DataFrame, expression: Expression) -> Column:
         return F.col(quoted(expression.name))
     try:
         with silenced():
-            column = tried(F.expr(computed_text(expression)))
+            column = tried(F.expr(spark_sql(expression, quoted)))
             _ = frame.select(column).schema  # what does not fit is refused here
     except AnalysisException as error:
         raise QuerySemanticError(

@@ -26,6 +26,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from elsinore.errors import InputError, option
+from elsinore.model.spark_sql import quoted
 from elsinore.runtime.drafts import draft
 from elsinore.runtime.files import (
     as_text,
@@ -42,7 +43,6 @@ from elsinore.runtime.row_order import refuse_own_column
 from elsinore.runtime.sources import URL, Source, TypeFrom, find_source
 from elsinore.runtime.type_from import COLUMN, type_of
 from elsinore.spark.answers import Answer
-from elsinore.spark.expressions import quoted
 from elsinore.spark.guessed import mark_guessed
 from elsinore.spark.quiet import first_line, silenced
 from elsinore.spark.row_order import FirstRows

@@ -12,10 +12,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from elsinore.errors import InputError
+from elsinore.model.spark_sql import quoted
 from elsinore.runtime.numbers_in_text import NUMBER
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.events import Events, unusable_report
-from elsinore.spark.expressions import quoted
 
 MISFIT_KEY = "elsinore.misfit"  # there too: the error if it is text in only some of the files
 GUESSED_KEY = "elsinore.guessed"  # in the metadata of a column that was guessed as text

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from elsinore.model.spark_sql import quoted
 from elsinore.operators import OperatorOptions, kind_for
 from elsinore.plan import Carried, Travel, Unit
 from elsinore.runtime.columnar import Layout, Stretches
@@ -24,7 +25,7 @@ from elsinore.runtime.travelling import travelling
 from elsinore.spark.answers import INLINE_BYTES, Answers, Presented
 from elsinore.spark.classify import class_column
 from elsinore.spark.events import Events
-from elsinore.spark.expressions import Columns, quoted
+from elsinore.spark.expressions import Columns
 from elsinore.spark.finishing import ANSWERS, FinishAll
 from elsinore.spark.partition import Chained, RunOperators
 from elsinore.spark.scan import Scanned, scanned

@@ -13,6 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_type
 
 from elsinore.errors import InputError, QuerySemanticError, kind_of_value
+from elsinore.model.spark_sql import quoted
 from elsinore.plan import Unit
 from elsinore.quantitative.kind import KIND, VALUE, spec_of, unit_of
 from elsinore.quantitative.operator import Spec
@@ -29,7 +30,6 @@ from elsinore.runtime.predicate_bits import (
 )
 from elsinore.spark.column_types import is_sent, refuse_unsent
 from elsinore.spark.events import Events, refuse_stream, schema_of
-from elsinore.spark.expressions import quoted
 from elsinore.spark.passes import Pass
 from elsinore.spark.workers import modules_of_users, ship_by_value, use_driver_interpreter
 

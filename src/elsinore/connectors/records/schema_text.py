@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from elsinore.errors import InputError
+from elsinore.model.spark_sql import quoted
 
 _TYPES = {
     "boolean": pa.bool_(),
@@ -266,4 +267,4 @@ def _printed(kind: pa.DataType) -> str:
 
 def _name(name: str) -> str:
     plain = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)
-    return name if plain else "`" + name.replace("`", "``") + "`"
+    return name if plain else quoted(name)

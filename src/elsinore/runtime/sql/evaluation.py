@@ -16,7 +16,7 @@ import pyarrow as pa
 from elsinore.arrow import whole
 from elsinore.errors import InputError, QuerySemanticError
 from elsinore.model.expression import Attribute, Expression
-from elsinore.model.spark_sql import quoted_column, spark_sql
+from elsinore.model.spark_sql import quoted, spark_sql
 from elsinore.runtime.sql.database import computed
 from elsinore.runtime.sql.kinds import as_spark_reads
 from elsinore.runtime.sql.translation import FOR, Translator, parsed, read_path
@@ -54,7 +54,7 @@ def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict
         if isinstance(expression, Attribute) and expression.name is not None:
             values[key] = whole(table.column(expression.name))
             continue
-        text, number = spark_sql(expression, quoted_column), len(translations)
+        text, number = spark_sql(expression, quoted), len(translations)
         try:
             translations[key] = translated(text, table.schema, "The query", number)
         except InputError as error:
