@@ -7,7 +7,7 @@ conditions on such values are planned, indexed and explained like those on colum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -121,13 +121,6 @@ def with_functions(
     if isinstance(expression, Call) and expression.name.upper() in functions:
         return replace(expression, function=functions[expression.name.upper()])
     return expression
-
-
-def computed_names(expression: Expression) -> Iterator[tuple[Attribute, ComputedName]]:
-    """Yield the attributes of an expression that SQL computes, with their names."""
-    for read in attributes(expression):
-        if isinstance(read.name, ComputedName):
-            yield read, read.name
 
 
 def columns_of(name: str) -> tuple[str, ...]:
