@@ -33,8 +33,8 @@ from elsinore.runtime.schema import check_order
 from elsinore.runtime.tables import check_names
 from elsinore.spark.column_types import arrow_type_of, kind_of_field
 from elsinore.spark.distributions import distributions
-from elsinore.spark.expressions import tried
-from elsinore.spark.quiet import first_line, silenced, task_errors
+from elsinore.spark.expressions import sql_column
+from elsinore.spark.quiet import first_line, task_errors
 from elsinore.spark.times import (
     NANOSECONDS_KEY,
     SparkTime,
@@ -154,9 +154,7 @@ class Events:
         if text in self.frame.columns:
             return F.col(quoted(text))
         try:
-            with silenced():
-                column = tried(F.expr(text))
-                _ = self.frame.select(column).schema  # Spark Connect checks nothing before
+            return sql_column(self.frame, text)
         except AnalysisException as error:
             names = self.frame.columns
             if text.isidentifier():
@@ -166,7 +164,6 @@ class Events:
                 f"{first_line(error)}{did_you_mean(text, names)} Columns: "
                 f"{choices_text(names)}. Name the column that has the {role} with {option(role)}."
             ) from None
-        return column
 
 
 def last_time_of(events: Events) -> int | None:

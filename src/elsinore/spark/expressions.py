@@ -43,6 +43,7 @@ from elsinore.spark.durations import (
     size,
     ticks_of,
 )
+from elsinore.spark.quiet import silenced
 
 _COUNTED = {TIME, DURATION}
 FEW_BITS = (T.ByteType, T.ShortType, T.IntegerType)
@@ -216,6 +217,17 @@ class Columns:
                     beside_dates = T.DateType() if is_date else T.TimestampNTZType()
                     return F.lit(written.as_py().isoformat()).cast(beside_dates)
         return self.evaluate(part)
+
+
+def sql_column(frame: DataFrame, text: str) -> Column:
+    """Return an SQL expression over a frame's columns, null for rows for which it fails.
+
+    Raises AnalysisException, which PySpark does not log, if it does not fit the columns.
+    """
+    with silenced():
+        column = tried(F.expr(text))
+        _ = frame.select(column).schema  # Spark Connect checks nothing before
+    return column
 
 
 def tried(column: Column) -> Column:

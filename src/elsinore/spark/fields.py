@@ -25,8 +25,8 @@ from elsinore.runtime.fields import (
     without_functions,
 )
 from elsinore.runtime.user_functions import Function, apply, typed
-from elsinore.spark.expressions import tried
-from elsinore.spark.quiet import first_line, silenced
+from elsinore.spark.expressions import sql_column
+from elsinore.spark.quiet import first_line
 from elsinore.spark.workers import ship_by_value
 
 
@@ -79,15 +79,12 @@ def _column(frame: DataFrame, expression: Expression) -> Column:
     if isinstance(expression, Attribute) and expression.name is not None:
         return F.col(quoted(expression.name))
     try:
-        with silenced():
-            column = tried(F.expr(spark_sql(expression, quoted)))
-            _ = frame.select(column).schema  # what does not fit is refused here
+        return sql_column(frame, spark_sql(expression, quoted))
     except AnalysisException as error:
         raise QuerySemanticError(
             f"Spark does not compute this: {first_line(error)}",
             span=getattr(expression, "span", None),
         ) from error
-    return column
 
 
 def _over_columns(function: Function) -> Callable[..., Column]:
