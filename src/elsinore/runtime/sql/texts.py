@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sqlglot import exp
 
@@ -32,28 +33,23 @@ def _joined_with(of: Translating, node: exp.Expression, given: Sequence[exp.Expr
     return Part(f"concat_ws({', '.join(texts)})", "VARCHAR")
 
 
-def _like(of: Translating, node: exp.Expression) -> Part:
-    return _likeness(of, node, [node.this, node.expression])
+def _like(of: Translating, node: exp.Expression, *, any_case: bool = False) -> Part:
+    return _likeness(of, node, [node.this, node.expression], any_case=any_case)
 
 
-def _likeness(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:
-    if any(isinstance(part, exp.Any | exp.All) for part in given) or len(given) != 2:
-        raise of.rejected(node)
-    text, pattern = (of.fitted(node, "t", part) for part in given)
-    return Part(f"({text} LIKE {pattern} ESCAPE '\\')", "BOOLEAN")
-
-
-def _likeness_of_any_case(
-    of: Translating, node: exp.Expression, given: Sequence[exp.Expression]
+def _likeness(
+    of: Translating,
+    node: exp.Expression,
+    given: Sequence[exp.Expression],
+    *,
+    any_case: bool = False,
 ) -> Part:
     if any(isinstance(part, exp.Any | exp.All) for part in given) or len(given) != 2:
         raise of.rejected(node)
-    lower = [exp.Anonymous(this="lower", expressions=[part]) for part in given]
-    return _likeness(of, node, lower)
-
-
-def _like_of_any_case(of: Translating, node: exp.Expression) -> Part:
-    return _likeness_of_any_case(of, node, [node.this, node.expression])
+    if any_case:
+        given = [exp.Anonymous(this="lower", expressions=[part]) for part in given]
+    text, pattern = (of.fitted(node, "t", part) for part in given)
+    return Part(f"({text} LIKE {pattern} ESCAPE '\\')", "BOOLEAN")
 
 
 def constant_text(of: Translating, node: exp.Expression, given: exp.Expression) -> str:
@@ -127,14 +123,14 @@ def _digest(of: Translating, node: exp.Expression, given: Sequence[exp.Expressio
 OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.DPipe: _joined_by_sign,
     exp.Like: _like,
-    exp.ILike: _like_of_any_case,
+    exp.ILike: partial(_like, any_case=True),
     exp.RegexpLike: _matched,
 }
 FUNCTIONS: dict[str, Function] = {
     "concat": _joined,
     "concat_ws": _joined_with,
     "like": _likeness,
-    "ilike": _likeness_of_any_case,
+    "ilike": partial(_likeness, any_case=True),
     "rlike": _regexp_like,
     "regexp": _regexp_like,
     "regexp_like": _regexp_like,
