@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from elsinore.errors import QuerySemanticError, SetupError, Span, choices_text, did_you_mean, option
-from elsinore.model.expression import AGGREGATES, MATCH_FUNCTIONS, SCALARS
+from elsinore.model.expression import LANGUAGE_FUNCTIONS
 
 PROTOCOL = ("init", "step", "value")  # what makes a class an aggregate
 
@@ -108,7 +108,7 @@ class Modules:
             and value.__module__ == module.__name__
             and "return" in value.__annotations__
             and not name.startswith("_")
-            and name.upper() not in AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys()
+            and name.upper() not in LANGUAGE_FUNCTIONS
         }
 
 

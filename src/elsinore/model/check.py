@@ -15,6 +15,7 @@ from elsinore.model import pattern as pt
 from elsinore.model.clauses import Clauses, ReturnItem
 from elsinore.model.expression import (
     AGGREGATES,
+    LANGUAGE_FUNCTIONS,
     MATCH_FUNCTIONS,
     SCALARS,
     Attribute,
@@ -114,7 +115,7 @@ def _is_unknown(node: ex.Expression) -> bool:
     """
     return (
         isinstance(node, Call)
-        and node.name not in AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys()
+        and node.name not in LANGUAGE_FUNCTIONS
         and not any(
             attribute.reference in PREFIX_REFERENCES
             for argument in node.arguments

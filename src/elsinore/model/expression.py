@@ -221,6 +221,7 @@ SCALARS = frozenset({"ABS", "LOG2"})
 # number among the matches of its key, the values of an attribute that identifies its events, its
 # probability.
 MATCH_FUNCTIONS = {"MATCH_NUMBER": (0, 0), "EVENT_IDS": (0, 1), "CONFIDENCE": (0, 0)}
+LANGUAGE_FUNCTIONS = AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys()
 
 
 def like_regex(pattern: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from elsinore.arrow import whole
 from elsinore.errors import InputError
-from elsinore.model.expression import AGGREGATES, MATCH_FUNCTIONS, SCALARS
+from elsinore.model.expression import LANGUAGE_FUNCTIONS
 
 Function = Callable[..., object]
 TYPES: dict[object, pa.DataType] = {
@@ -96,7 +96,7 @@ def checked_functions(functions: Mapping[str, Function]) -> dict[str, Function]:
     Raises InputError for what is not a function, or does not say what it returns.
     """
     for name, function in functions.items():
-        if name.upper() in AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys():
+        if name.upper() in LANGUAGE_FUNCTIONS:
             raise InputError(f"{name.upper()} is a function of the language: choose another name.")
         if not callable(function):
             raise InputError(f"'{name}' of functions= is not a function.")
