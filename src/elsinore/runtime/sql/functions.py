@@ -167,7 +167,6 @@ _TIMES = {
     "unix_seconds": [Rule("s", f"elsinore_floor_div(epoch_us({{0}}), {_SECONDS})")],
     "unix_millis": [Rule("s", "elsinore_floor_div(epoch_us({0}), 1000)")],
     "unix_micros": [Rule("s", "epoch_us({0})")],
-    "unix_timestamp": [Rule("s", f"elsinore_floor_div(epoch_us({{0}}), {_SECONDS})")],
     "timestamp_seconds": [Rule("i", f"make_timestamp(CAST({{0}} AS BIGINT) * {_SECONDS})")],
     "timestamp_millis": [Rule("i", "make_timestamp(CAST({0} AS BIGINT) * 1000)")],
     "timestamp_micros": [Rule("i", "make_timestamp(CAST({0} AS BIGINT))")],
@@ -209,10 +208,11 @@ _ALIASES = {
     "dayofmonth": "day",
     "date_diff": "datediff",
     "cardinality": "size",
+    "unix_timestamp": "unix_seconds",
 }
 
 FUNCTIONS: dict[str, list[Rule]] = _TEXTS | _NUMBERS | _TIMES | _LISTS | _NULLS
-FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items() if name in FUNCTIONS}
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
 ELEMENT = Rule("li", _element("{1} + 1", _NO_INDEX, tried=False))  # list[n], from 0
 
 TRUNCATED_TO = {  # units of date_trunc, by Spark's names
