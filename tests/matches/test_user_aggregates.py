@@ -67,7 +67,7 @@ def test_without_numba_aggregates_run_in_python(monkeypatch: pytest.MonkeyPatch)
     assert made.why_not == "Numba is not installed"
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_variances_are_compiled_without_numba(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)  # importing it fails
     assert Stepper(UserAggregate(name, BUILT_IN[name]), 1).why_not is None

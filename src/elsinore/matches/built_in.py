@@ -11,8 +11,6 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Mapping
 
-from elsinore.matches.engine.codes import Formula
-
 
 class CountDistinct:
     """The number of different values."""
@@ -109,9 +107,4 @@ BUILT_IN: Mapping[str, object] = {
     "VAR_POP": VarPop,
 }
 # By `elsinore.matches.engine.registers.step_variance`, with the same operations in the same order.
-FORMULAS: Mapping[str, Formula] = {
-    "STDDEV": Formula.STDDEV,
-    "STDDEV_POP": Formula.STDDEV_POP,
-    "VARIANCE": Formula.VARIANCE,
-    "VAR_POP": Formula.VAR_POP,
-}
+FORMULAS = frozenset({"STDDEV", "STDDEV_POP", "VARIANCE", "VAR_POP"})

@@ -264,7 +264,8 @@ class _Aggregates:
             self.numbers[register] = len(self.rows)
             arguments = self.arguments.put(rows)
             width = 1 + register.aggregate.width
-            formula = FORMULAS.get(register.aggregate.name, codes.Formula.CALL)
+            name = register.aggregate.name
+            formula = codes.Formula[name] if name in FORMULAS else codes.Formula.CALL
             row = made.address, made.python_address, *arguments, width, int(formula)
             self.rows.append(row)
 
