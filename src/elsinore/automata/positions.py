@@ -3,12 +3,16 @@
 Converts a pattern of events, SEQ, repetition and OR to an automaton without empty transitions.
 State 0 is initial and never re-entered; state p + 1 means "the last event of the trend is at
 position p". This is HAMLET's query template (Section 3.1, after GRETA).
+
+A NOT stands between the events around it. Where a pattern has parts that may be left out, two
+events can be neighbours in several ways, each with NOTs of its own: one of these *ways* must be
+free (GRETA's graphs for negative sub-patterns).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from elsinore.automata.nfa import Nfa, Transition
@@ -19,6 +23,53 @@ from elsinore.model import pattern as pt
 POSITION_LIMIT = 400  # positions of events, with {n,m} expanded; planning takes n^2 steps
 PERMUTED_LIMIT = 1_100  # the same with PERMUTE, which has 1,024 for 8 events, and few pairs of them
 FOLLOW_LIMIT = 250_000  # pairs of adjacent positions: n^2 for n optional parts
+WAYS_LIMIT = 256  # between two places: k choices in a row, each with NOTs of its own, make 2^k
+
+# The numbers of the negative patterns of which no match may lie in between, for each way.
+Ways = frozenset[frozenset[int]]
+FREE: Ways = frozenset({frozenset()})
+NO_WAY: Ways = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedPositions:
+    """The positions of a pattern, {n,m} written out, and the ways between them.
+
+    `events[p]` is the event at position p; `first` and `last` are the positions that begin and end
+    a trend, `follow` the pairs (p, next); `negatives` the patterns under NOT.
+    """
+
+    events: tuple[pt.Event, ...]
+    sites: tuple[int, ...]  # of one number: the copies of one event that {n,m} makes
+    first: dict[int, Ways]
+    last: dict[int, Ways]
+    follow: dict[tuple[int, int], Ways]
+    negatives: tuple[pt.Pattern, ...]
+
+
+def guarded_positions(pattern: pt.Pattern) -> GuardedPositions:
+    """Build the positions of a pattern without AND.
+
+    Raises QuerySemanticError where there are more than `POSITION_LIMIT` positions, `FOLLOW_LIMIT`
+    pairs of them, or `WAYS_LIMIT` ways between two.
+
+    >>> a, n, b = (pt.Event(name, name.lower()) for name in "ANB")
+    >>> positions = guarded_positions(pt.Sequence((a, pt.Negation(n), pt.Kleene(b, 0, 1))))
+    >>> positions.follow[0, 1] == positions.last[0] == frozenset({frozenset({0})})
+    True
+    >>> positions.last[1] == FREE
+    True
+    """
+    built = _Positions(pattern)
+    whole = built.build(pattern, ())
+    return GuardedPositions(
+        tuple(built.events),
+        tuple(built.sites),
+        {p: ways for p, ways in whole.first.items() if ways},
+        {p: ways for p, ways in whole.last.items() if ways},
+        {pair: ways for pair, ways in built.follow.items() if ways},
+        tuple(built.negatives),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +105,6 @@ class Positions:
         return tuple(sorted(before for before, after in self.follow if after == position))
 
 
-@dataclass(slots=True)
-class _Part:
-    """The positions of a sub-pattern during Glushkov's construction."""
-
-    nullable: bool
-    first: frozenset[int]
-    last: frozenset[int]
-
-
 def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positions:
     """Build the position automaton of a pattern; `label` returns the symbol of an event.
 
@@ -80,100 +122,169 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
     (['A'], ['B'])
     """
     built = _Positions(pattern)
-    whole, events = built.build(pattern), built.events
+    whole, events = built.build(pattern, ()), built.events
+    if built.negatives:
+        raise ValueError("Negation has no positions")
     moves = [(0, p + 1) for p in sorted(whole.first)]
     moves += [(p + 1, q + 1) for p, q in sorted(built.follow)]
     symbols = [label(event) for event in events]
     nfa = Nfa(
         states=len(events) + 1,
         transitions=tuple(Transition(p, symbols[q - 1], q) for p, q in moves),
-        accepting=frozenset(p + 1 for p in whole.last) | ({0} if whole.nullable else set()),
+        accepting=frozenset(p + 1 for p in whole.last) | ({0} if whole.empty else set()),
     )
-    return Positions(tuple(events), whole.first, whole.last, frozenset(built.follow), nfa)
+    first, last = frozenset(whole.first), frozenset(whole.last)
+    return Positions(tuple(events), first, last, frozenset(built.follow), nfa)
+
+
+@dataclass(slots=True)
+class _Part:
+    empty: Ways  # the ways to take no event at all
+    first: dict[int, Ways]
+    last: dict[int, Ways]
 
 
 class _Positions:
-    """Builds the positions of a pattern part by part."""
+    """The positions of a pattern, as they are built part by part."""
 
     def __init__(self, pattern: pt.Pattern) -> None:
         self._pattern = pattern
         self._limit = position_limit(pattern)
+        self._numbers: dict[tuple[int, ...], int] = {}  # of the places of events in the pattern
         self.events: list[pt.Event] = []
-        self.follow: set[tuple[int, int]] = set()
+        self.sites: list[int] = []
+        self.negatives: list[pt.Pattern] = []
+        self.follow: dict[tuple[int, int], Ways] = {}
 
-    def _link(self, before: frozenset[int], after: frozenset[int]) -> None:
-        if len(before) * len(after) > FOLLOW_LIMIT:
-            raise too_large(self._pattern)
-        self.follow.update((p, q) for p in before for q in after)
-        if len(self.follow) > FOLLOW_LIMIT:
-            raise too_large(self._pattern)
-
-    def _join(self, left: _Part, right: _Part) -> _Part:
-        self._link(left.last, right.first)
-        return _Part(
-            left.nullable and right.nullable,
-            left.first | right.first if left.nullable else left.first,
-            left.last | right.last if right.nullable else right.last,
-        )
-
-    def build(self, node: pt.Pattern) -> _Part:
-        """Build a part of the pattern."""
+    def build(self, node: pt.Pattern, place: tuple[int, ...]) -> _Part:
+        """Build what stands at a place in the pattern."""
         match node:
             case pt.Event():
                 if len(self.events) >= self._limit:
                     raise too_large(self._pattern)
                 self.events.append(node)
-                place = frozenset({len(self.events) - 1})
-                return _Part(nullable=False, first=place, last=place)
+                self.sites.append(self._numbers.setdefault(place, len(self._numbers)))
+                only = {len(self.events) - 1: FREE}
+                return _Part(NO_WAY, only, dict(only))
+            case pt.Negation(inner):
+                if inner not in self.negatives:
+                    self.negatives.append(inner)
+                return _Part(frozenset({frozenset({self.negatives.index(inner)})}), {}, {})
             case pt.Sequence(parts):
-                whole = _Part(nullable=True, first=frozenset(), last=frozenset())
-                for part in parts:
-                    whole = self._join(whole, self.build(part))
+                whole = _Part(FREE, {}, {})
+                for number, part in enumerate(parts):
+                    whole = self._join(whole, self.build(part, (*place, number)))
                 return whole
             case pt.Disjunction(parts):
-                return _any_of([self.build(part) for part in parts])
+                return _any_of([self.build(part, (*place, n)) for n, part in enumerate(parts)])
             case pt.Permutation(parts):
-                return self._permute(parts)
+                return self._permute(parts, place)
             case pt.Kleene(inner, least, most):
-                return self._repeat(inner, least, most)
+                return self._repeat(inner, least, most, place)
             case _:
                 raise ValueError(f"{type(node).__name__} has no positions")
 
-    def _permute(self, parts: Sequence[pt.Pattern]) -> _Part:
+    def _permute(self, parts: Sequence[pt.Pattern], place: tuple[int, ...]) -> _Part:
         """Join the parts in all orders; what follows depends on the set of those before alone."""
-        whole = {frozenset[int](): _Part(nullable=True, first=frozenset(), last=frozenset())}
+        whole = {frozenset[int](): _Part(FREE, {}, {})}
         for chosen in subsets(len(parts)):
-            ends = [self._join(whole[chosen - {n}], self.build(parts[n])) for n in sorted(chosen)]
+            ends = [
+                self._join(whole[chosen - {n}], self.build(parts[n], (*place, n)))
+                for n in sorted(chosen)
+            ]
             whole[chosen] = _any_of(ends)
         return whole[frozenset(range(len(parts)))]
 
-    def _repeat(self, inner: pt.Pattern, least: int, most: int | None) -> _Part:
+    def _repeat(
+        self, inner: pt.Pattern, least: int, most: int | None, place: tuple[int, ...]
+    ) -> _Part:
         """Expand a repetition: its obligatory copies, then a loop or nested optional copies.
 
-        For a nullable part, obligatory copies add nothing: p{n,m} is p{0,m} then.
+        For a nullable part, obligatory copies add nothing: p{n,m} is p{0,m} then. A round that
+        takes no event is no round: what is under NOT in it forbids nothing.
         """
         if pt.nullable(inner):
             least = 0
         copies = max(least, 1) if most is None else most
-        parts = [self.build(inner) for _ in range(copies)]
+        parts = [self.build(inner, (*place, 0)) for _ in range(copies)]
         for earlier, later in itertools.pairwise(parts):
             self._link(earlier.last, later.first)
         if most is None:
             self._link(parts[-1].last, parts[-1].first)
-        ends = parts[max(least, 1) - 1 :]
+        last: dict[int, Ways] = {}
+        for part in parts[max(least, 1) - 1 :]:
+            last = _merged(last, part.last)
+        empty = FREE if least == 0 or not parts else NO_WAY
+        return _Part(empty, parts[0].first if parts else {}, last)
+
+    def _join(self, left: _Part, right: _Part) -> _Part:
+        pattern = self._pattern
+        self._link(left.last, right.first)
         return _Part(
-            nullable=least == 0 or not parts,
-            first=parts[0].first if parts else frozenset(),
-            last=frozenset().union(*(part.last for part in ends)),
+            both(left.empty, right.empty, pattern),
+            _merged(
+                left.first, {p: both(left.empty, ways, pattern) for p, ways in right.first.items()}
+            ),
+            _merged(
+                {p: both(ways, right.empty, pattern) for p, ways in left.last.items()}, right.last
+            ),
         )
 
+    def _link(self, before: dict[int, Ways], after: dict[int, Ways]) -> None:
+        if len(before) * len(after) > FOLLOW_LIMIT:
+            raise too_large(self._pattern)
+        for (p, out), (q, into) in itertools.product(before.items(), after.items()):
+            self.follow[p, q] = either(
+                self.follow.get((p, q), NO_WAY), both(out, into, self._pattern)
+            )
+        if len(self.follow) > FOLLOW_LIMIT:
+            raise too_large(self._pattern)
 
-def _any_of(parts: Sequence[_Part]) -> _Part:
+
+def _any_of(parts: Iterable[_Part]) -> _Part:
     """Return what is known of any one of some parts."""
-    return _Part(
-        any(part.nullable for part in parts),
-        frozenset().union(*(part.first for part in parts)),
-        frozenset().union(*(part.last for part in parts)),
+    whole = _Part(NO_WAY, {}, {})
+    for part in parts:
+        whole = _Part(
+            either(whole.empty, part.empty),
+            _merged(whole.first, part.first),
+            _merged(whole.last, part.last),
+        )
+    return whole
+
+
+def either(*several: Ways) -> Ways:
+    """Return the ways of all; one that asks for more than another is left out."""
+    if FREE in several:
+        return FREE
+    ways = frozenset().union(*several)
+    return frozenset(way for way in ways if not any(less < way for less in ways))
+
+
+def both(left: Ways, right: Ways, pattern: pt.Pattern) -> Ways:
+    """Return the ways of one after the other."""
+    if len(left) * len(right) > WAYS_LIMIT:
+        raise too_many_ways(pattern)
+    if left == FREE:
+        return right
+    if right == FREE:
+        return left
+    return either(frozenset(a | b for a in left for b in right), NO_WAY)
+
+
+def _merged(left: dict[int, Ways], right: dict[int, Ways]) -> dict[int, Ways]:
+    merged = dict(left)
+    for p, ways in right.items():
+        merged[p] = either(merged.get(p, NO_WAY), ways)
+    return {p: ways for p, ways in merged.items() if ways}
+
+
+def too_many_ways(pattern: pt.Pattern) -> QuerySemanticError:
+    """Return the error for a pattern with too many ways from one event to the next."""
+    return QuerySemanticError(
+        f"Parts with NOT that may be left out leave more than {WAYS_LIMIT} ways to come from one "
+        "event to the next. Put fewer of them next to each other.",
+        span=pattern.span,
     )
 
 
