@@ -13,7 +13,7 @@ ask for the same sum share it; a sum to which nothing before the node contribute
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from elsinore.model.expression import Expression
@@ -224,47 +224,67 @@ def _refined(
     multisets of their incoming (number of source, label) do. Multisets, because every way in adds
     its trends.
     """
-    kinds: dict[object, int] = {}
-    labels: dict[object, int] = {}
-    numbers: list[int] = []  # of all states, query after query
+    numbers: dict[object, int] = {}  # of what transitions ask for
+    labels: list[Hashable] = []  # of all states, query after query
     incoming: list[list[tuple[int, int]]] = []  # [state] -> the places of sources there, labels
     for q, template in enumerate(templates):
-        first, window = len(incoming), kinds.setdefault(template.query.window, len(kinds))
+        first, strategy = len(incoming), template.query.strategy
         sources = {move.source for move in template.transitions}
         for state in range(template.states):
             rows, closing = template.rows_of(state), template.closing_of(state)
             emptied = state in template.seeds, template.reset_by(state), rows, closing
-            about = *emptied, apart.get((q, state))
-            strategy = template.query.strategy
             # each query removes what it extends
             owner = q if strategy is Strategy.NEXT and rows is not None else -1
             is_broken = strategy is Strategy.CONTIGUOUS and state in sources
-            numbers.append(
-                kinds.setdefault((window, *about, strategy, owner, is_broken), len(kinds))
-            )
+            kept = template.query.window, strategy, owner, is_broken, apart.get((q, state))
+            labels.append((*emptied, *kept))
             incoming.append([])
         for move in template.transitions:
-            label = labels.setdefault((move.type, move.needs, move.lacks, move.reads), len(labels))
+            asked = move.type, move.needs, move.lacks, move.reads
+            label = numbers.setdefault(asked, len(numbers))
             source = START if move.source == START else first + move.source
             incoming[first + move.target].append((source, label))
-    numbers.append(-1)  # that of START
-    count = 0
-    while True:
-        seen: dict[object, int] = {}
-        refined: list[int] = []
-        for number, ways in zip(numbers, incoming, strict=False):
-            coming = tuple(sorted([(numbers[source], label) for source, label in ways]))
-            refined.append(seen.setdefault((number, coming), len(seen)))
-        numbers = [*refined, -1]
-        if len(seen) == count:
-            break
-        count = len(seen)
+    divided = coarsest_division(
+        labels,
+        lambda numbers, state: tuple(
+            sorted([(numbers[source], label) for source, label in incoming[state]])
+        ),
+    )
     states = [
         (q, state)
         for q, source_template in enumerate(templates)
         for state in range(source_template.states)
     ]
-    return dict(zip(states, refined, strict=True))
+    return dict(zip(states, divided, strict=True))
+
+
+def coarsest_division(
+    labels: Iterable[Hashable], surroundings: Callable[[Sequence[int], int], Hashable]
+) -> list[int]:
+    """Number the classes of states: two are in one if their labels and surroundings are equal.
+
+    surroundings: of a state, given the numbers of all states, behind which that of `START` is -1.
+    This is partition refinement: classes are divided until none has states that differ.
+
+    >>> chain = lambda numbers, state: numbers[state - 1]  # each state follows the one before it
+    >>> coarsest_division("aab", chain), coarsest_division("aaa", lambda numbers, state: 0)
+    ([0, 1, 2], [0, 0, 0])
+    """
+    numbers = _numbered(labels)
+    while True:
+        known = [*numbers, -1]
+        divided = _numbered(
+            (number, surroundings(known, state)) for state, number in enumerate(numbers)
+        )
+        if max(divided, default=0) == max(numbers, default=0):
+            return numbers
+        numbers = divided
+
+
+def _numbered(labels: Iterable[Hashable]) -> list[int]:
+    """Return the number of each label; equal ones have one number, in order of first occurrence."""
+    known: dict[Hashable, int] = {}
+    return [known.setdefault(label, len(known)) for label in labels]
 
 
 def _entering(template: Template) -> list[list[Transition]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from elsinore.plan.explain.graph import Arrow, TemplateGraph
+from elsinore.plan.merged import coarsest_division
 
 MOST_BOXES = 24  # of one graph; beyond it types in the same place become one box
 MOST_DRAWN = 60  # boxes of one graph that are drawn at all, those of the most queries
@@ -75,28 +76,14 @@ def _places(graph: TemplateGraph) -> dict[str, int]:
         if arrow.source != arrow.target:
             before[arrow.target].append(arrow.source)
             after[arrow.source].append(arrow.target)
-    place = _numbered(
-        {name: (name in graph.starts, name in graph.ends, name in loops) for name in graph.types}
-    )
-    while True:
-        finer = _numbered(
-            {
-                name: (
-                    place[name],
-                    frozenset(place[neighbour] for neighbour in before[name]),
-                    frozenset(place[neighbour] for neighbour in after[name]),
-                )
-                for name in graph.types
-            }
-        )
-        if len(set(finer.values())) == len(set(place.values())):
-            return place
-        place = finer
+    names, index = graph.types, {name: number for number, name in enumerate(graph.types)}
+    labels = [(name in graph.starts, name in graph.ends, name in loops) for name in names]
 
+    def surroundings(places: Sequence[int], number: int) -> tuple[frozenset[int], ...]:
+        beside = before[names[number]], after[names[number]]
+        return tuple(frozenset(places[index[name]] for name in several) for several in beside)
 
-def _numbered(signatures: Mapping[str, Hashable]) -> dict[str, int]:
-    numbers: dict[Hashable, int] = {}
-    return {name: numbers.setdefault(mark, len(numbers)) for name, mark in signatures.items()}
+    return dict(zip(names, coarsest_division(labels, surroundings), strict=True))
 
 
 def _box(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.guards import FREE, Ways
-from elsinore.plan.merged import Edge, Node
+from elsinore.plan.merged import Edge, Node, coarsest_division
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, START, Cut, Reads
 from elsinore.trends.engine.updates import Updates
@@ -177,53 +177,34 @@ def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
 def _shapes(updates: Updates) -> list[int]:
     """Number the shapes of nodes: two are of one where their surroundings look alike.
 
-    Colours are refined by those of a node's sources, types left out, until there are no more of
-    them. Nodes of one shape are read by the same ranges.
+    Types are left out. Nodes of one shape are read by the same ranges.
     """
     nodes = updates.nodes
-    numbers: dict[object, int] = {}
     onward = _edges_from(updates)
     reads: dict[Reads, int] = {}
-
-    colours = [
-        numbers.setdefault(
-            (
-                updates.kind_of[number],
-                len({edge.type for edge in node.edges if edge.source == number}),
-                len(node.linear),
-                tuple(signature.kind for signature in node.extremes),
-                node.seed,
-                bool(node.resets),
-                node.strategy,
-                node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
-                number if _is_alone(node) else -1,
-                node.rows,
-                node.closing,
-                frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),
-            ),
-            len(numbers),
+    labels = (
+        (
+            updates.kind_of[number],
+            len({edge.type for edge in node.edges if edge.source == number}),
+            len(node.linear),
+            tuple(signature.kind for signature in node.extremes),
+            node.seed,
+            bool(node.resets),
+            node.strategy,
+            node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
+            number if _is_alone(node) else -1,
+            node.rows,
+            node.closing,
+            frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),
         )
         for number, node in enumerate(nodes)
-    ]
-    count = len(numbers)
-    while True:
-        refined: dict[object, int] = {}
-        coloured = [*colours, -1]  # the last is that of START
-        colours = [
-            refined.setdefault(
-                (
-                    colour,
-                    tuple(
-                        sorted(
-                            (coloured[edge.source], reads.setdefault(edge.reads, len(reads)))
-                            for edge in node.edges
-                        )
-                    ),
-                ),
-                len(refined),
+    )
+    return coarsest_division(
+        labels,
+        lambda numbers, node: tuple(
+            sorted(
+                (numbers[edge.source], reads.setdefault(edge.reads, len(reads)))
+                for edge in nodes[node].edges
             )
-            for colour, node in zip(colours, nodes, strict=True)
-        ]
-        if len(refined) == count:
-            return colours
-        count = len(refined)
+        ),
+    )
