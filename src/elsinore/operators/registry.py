@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import cast
 
 from elsinore.errors import UnsupportedError
 from elsinore.model.query import Query
@@ -29,7 +30,7 @@ def kind_in(module: str) -> Kind:
     """
     name, is_positioned, _ = module.partition(SUFFIX)
     kind: Kind = import_module(name).KIND
-    return PositionedKind(kind) if is_positioned else kind
+    return cast("Kind", PositionedKind(kind)) if is_positioned else kind
 
 
 def module_for(query: Query) -> str:

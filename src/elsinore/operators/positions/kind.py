@@ -6,26 +6,23 @@ else is as with the inner kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy, whole
-from elsinore.errors import QueryError
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Query
-from elsinore.model.schema import Schema
 from elsinore.model.window import Window
-from elsinore.operators.kind import Kind, ResultForm, Sample
+from elsinore.operators.kind import Kind, ResultForm
 from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.positions.calendar import CalendarDays
 from elsinore.operators.positions.counting import EventCount
 from elsinore.operators.positions.operator import OverDays, OverEvents
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import PlanOptions, Sharing, Unit
-from elsinore.plan.explain import TemplateGraph
 
 SUFFIX = "+positions"  # behind the module of the inner kind
 BOUNDS = ("window_start", "window_end")
@@ -58,18 +55,28 @@ def _is_relative(query: Query) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Positioned:
-    """The spec of a unit: that of the inner kind, and what positions mean."""
+    """The spec of a unit: the unit of the inner kind, and what positions mean."""
 
     inner: Unit
     positions: Positions
 
 
-class PositionedKind(Kind):
-    """A kind whose operators have positions in place of times."""
+class PositionedKind:
+    """A kind whose operators have positions in place of times.
+
+    Methods that are not defined here are those of the inner kind, called with inner units.
+    """
 
     def __init__(self, inner: Kind) -> None:
         self._kind = inner
-        self.name = inner.name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # such as those that copying and pickling look for
+            raise AttributeError(name)
+        value = getattr(self._kind, name)
+        if not callable(value):
+            return value
+        return lambda *arguments, **named: value(*map(_with_inner_units, arguments), **named)
 
     def claims(self, query: Query) -> bool:
         """Return whether the inner kind claims a query with such windows."""
@@ -90,10 +97,6 @@ class PositionedKind(Kind):
             inner = self._kind.plan(changed_queries, options)
             units += [positioned(unit, positions) for unit in inner]
         return units
-
-    def knows_attributes(self, unit: Unit) -> bool:
-        """Return whether the attributes that a unit reads are known before it is `fitted`."""
-        return self._kind.knows_attributes(_inner(unit))
 
     def fitted(self, unit: Unit, types: Mapping[str, pa.DataType], *, declared: bool) -> Unit:
         """Return a unit specialized for attributes of these types."""
@@ -128,10 +131,6 @@ class PositionedKind(Kind):
             return OverEvents.load(self._kind, inner, blob)
         return OverDays(self._kind.load(inner, blob), positions)
 
-    def partials(self, unit: Unit, types: Mapping[str, pa.DataType]) -> Sequence[pa.Schema]:
-        """Return the columns of partial outputs."""
-        return self._kind.partials(_inner(unit), types)
-
     def result(
         self,
         unit: Unit,
@@ -156,17 +155,8 @@ class PositionedKind(Kind):
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
         """Return a query's result from its partial outputs."""
-        return _in_time(
-            self._kind.finish(_inner(unit), query, partials, groups, types), _positions(unit)
-        )
-
-    def after(self, unit: Unit) -> Callable[[Any], Any] | None:
-        """Return a function that a query's complete result passes through, or None."""
-        return self._kind.after(_inner(unit))
-
-    def families(self, unit: Unit) -> Sequence[Sequence[int]]:
-        """Return the queries that are finished together."""
-        return self._kind.families(_inner(unit))
+        table = self._kind.finish(_inner(unit), query, partials, groups, types)
+        return _in_time(table, _positions(unit))
 
     def finish_family(
         self,
@@ -180,29 +170,13 @@ class PositionedKind(Kind):
         table = self._kind.finish_family(_inner(unit), family, partials, groups, types)
         return _in_time(table, _positions(unit))
 
-    def adds_up(self, unit: Unit) -> bool:
-        """Return whether a group's partial outputs are finished together."""
-        return self._kind.adds_up(_inner(unit))
-
-    def bytes_per_key(self, unit: Unit) -> int:
-        """Return the least memory of an open key in bytes."""
-        return self._kind.bytes_per_key(_inner(unit))
-
-    def runs_in_threads(self, unit: Unit) -> bool:
-        """Return whether a unit may be spread over threads."""
-        return self._kind.runs_in_threads(_inner(unit))
-
-    def keeps_batches(self, unit: Unit) -> bool:
-        """Return whether an operator still reads a batch after it has received the next one."""
-        return self._kind.keeps_batches(_inner(unit))
-
     def windows(self, unit: Unit) -> Sequence[Window] | str:
         """Return why windows are not of time."""
         return "its windows count calendar days or events"
 
-    def tied_types(self, unit: Unit) -> Sequence[Sequence[str]]:
-        """Return the types of each pattern if the order of events matters."""
-        return self._kind.tied_types(_inner(unit))
+    def panes(self, unit: Unit) -> str:
+        """Return why events are not combined: their positions are known in their order alone."""
+        return "the queries need single events"
 
     def open_windows(
         self, unit: Unit, last_time: int, statistics: OperatorStatistics | None
@@ -215,46 +189,11 @@ class PositionedKind(Kind):
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:
         """Return the queries that cannot run over a live stream, with reasons."""
-        reasons = list(self._kind.streams(_inner(unit)))
-        if isinstance(_positions(unit), EventCount) and self.adds_up(unit):
+        inner = _inner(unit)
+        reasons = list(self._kind.streams(inner))
+        if isinstance(_positions(unit), EventCount) and self._kind.adds_up(inner):
             reasons += [(place, COUNTS_EVENTS) for place in range(len(unit.queries))]
         return reasons
-
-    def statistics(self) -> OperatorStatistics:
-        """Return the statistics of a new operator."""
-        return self._kind.statistics()
-
-    def check(self, query: Query, schema: Schema) -> Iterator[QueryError]:
-        """Yield the errors of a query for events of a schema."""
-        return self._kind.check(query, schema)
-
-    def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
-        """Return warnings of a unit's queries, each with the query's place."""
-        return self._kind.warnings(_inner(unit))
-
-    def facts(self, unit: Unit) -> dict[str, Any]:
-        """Return the inner kind's facts about a unit for `explain`, as plain data."""
-        return self._kind.facts(_inner(unit))
-
-    def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
-        """Return the text about a unit for `explain`."""
-        return self._kind.lines(_inner(unit), facts)
-
-    def summary(
-        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
-    ) -> dict[str, Any]:
-        """Return the facts about all units together for `explain`, as plain data."""
-        return self._kind.summary([_inner(unit) for unit in units], sample, sharing)
-
-    def summary_lines(
-        self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
-    ) -> Sequence[str]:
-        """Return the same in words."""
-        return self._kind.summary_lines([_inner(unit) for unit in units], sample, sharing)
-
-    def graph(self, unit: Unit) -> TemplateGraph | None:
-        """Return the graph of a unit's patterns, or None."""
-        return self._kind.graph(_inner(unit))
 
 
 def positioned(inner: Unit, positions: Positions) -> Unit:
@@ -270,6 +209,15 @@ def positioned(inner: Unit, positions: Positions) -> Unit:
 def _inner(unit: Unit) -> Unit:
     assert isinstance(unit.spec, Positioned)
     return unit.spec.inner
+
+
+def _with_inner_units(argument: Any) -> Any:
+    """Return a unit or a list of units as those of the inner kind, anything else unchanged."""
+    if isinstance(argument, Unit):
+        return _inner(argument)
+    if isinstance(argument, list | tuple) and argument and isinstance(argument[0], Unit):
+        return [_inner(unit) for unit in argument]
+    return argument
 
 
 def _positions(unit: Unit) -> Positions:
