@@ -22,7 +22,6 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import Work
-from elsinore.plan.classes import Classes
 
 PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
 EVENT_SECONDS = 2e-5  # what an event takes in plain Python
@@ -33,11 +32,9 @@ ROOM = 1 << 15  # matches returned at a time, at first
 class KernelSearch(QuerySearch):
     """A search of one query by a kernel."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
-        super().__init__(template, classes, layout, size)
-        self.pattern = _TablesPattern(template, classes, layout, size)
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        super().__init__(template, layout)
+        self.pattern = _TablesPattern(template, layout)
         self.tables = self.pattern.tables
 
     @cached_property
@@ -86,21 +83,17 @@ class KernelSearch(QuerySearch):
 class _TablesPattern(PatternSearch):
     """A pattern with the tables that kernels read."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
-        super().__init__(template, classes, layout, size)
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        super().__init__(template, layout)
         self.tables = build_tables(template, layout)
-        self.tables.set_classes(self.states)
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        super().learn(codes, numbers)
-        self.tables.set_classes(self.states)
+        self._classes = -1  # that the tables have
 
     def set_texts(self, operands: Operands) -> None:
-        """Set the integers that stand for the texts of conditions."""
+        """Set the integers that stand for the texts of conditions, and the classes so far."""
         super().set_texts(operands)
+        if self._classes != len(self.states.by_class):
+            self._classes = len(self.states.by_class)
+            self.tables.set_classes(self.states)
         self.tables.set_texts(operands)
 
     def has_overflown(self) -> bool:

@@ -13,7 +13,6 @@ from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
-from elsinore.plan.classes import Classes
 
 Marks = dict[int, set[tuple[int, bytes]]]
 
@@ -30,12 +29,10 @@ class MarkedSearch(KernelSearch):
     def __init__(
         self,
         template: MatchTemplate,
-        classes: Classes,
         layout: Layout,
-        size: int,
         statistics: QueryStatistics,
     ) -> None:
-        super().__init__(template, classes, layout, size)
+        super().__init__(template, layout)
         self.statistics = statistics
 
     def begun(self, window: tuple[int, int, int], limit: int) -> Ints:

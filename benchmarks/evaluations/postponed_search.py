@@ -27,7 +27,6 @@ from elsinore.matches.registers import slot_of
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import attributes
-from elsinore.plan.classes import Classes
 
 
 class PostponedSearch(MarkedSearch):
@@ -38,12 +37,10 @@ class PostponedSearch(MarkedSearch):
     def __init__(
         self,
         template: MatchTemplate,
-        classes: Classes,
         layout: Layout,
-        size: int,
         statistics: QueryStatistics,
     ) -> None:
-        super().__init__(template, classes, layout, size, statistics)
+        super().__init__(template, layout, statistics)
         self._layout = layout
         flags = np.array(early_filters(template), dtype=np.uint8)
         if not self.filters_early:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.evaluations.marked import MarkedSearch
-from elsinore.matches.choice import listed_matches
 from elsinore.matches.kind import Matches
 from elsinore.matches.operands import Layout
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.query import QuerySearch
+from elsinore.matches.searches import listed_matches
 from elsinore.matches.spec import plan_matches
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.query import Query
 from elsinore.operators import Operator, OperatorOptions
 from elsinore.plan import PlanOptions, Unit
-from elsinore.plan.classes import Classes
 
-SearchClass = Callable[[MatchTemplate, Classes, Layout, int, QueryStatistics], MarkedSearch]
+SearchClass = Callable[[MatchTemplate, Layout, QueryStatistics], MarkedSearch]
 
 
 class ReproducedMatches(Matches):
@@ -52,11 +51,9 @@ class ReproducedMatches(Matches):
     def _listing(
         self,
         template: MatchTemplate,
-        classes: Classes,
         layout: Layout,
-        size: int,
         statistics: QueryStatistics,
     ) -> QuerySearch:
         if self.why_not(template) is not None:
-            return listed_matches(template, classes, layout, size, statistics)
-        return self._search(template, classes, layout, size, statistics)
+            return listed_matches(template, layout, statistics)
+        return self._search(template, layout, statistics)

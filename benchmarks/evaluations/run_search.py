@@ -27,7 +27,6 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
-from elsinore.plan.classes import Classes
 
 MOST_RUNS = 1 << 22  # at once: about half a gigabyte
 RUNS = 64  # runs, and events of a match, that there is room for at first
@@ -43,12 +42,10 @@ class RunSearch(MarkedSearch):
     def __init__(
         self,
         template: MatchTemplate,
-        classes: Classes,
         layout: Layout,
-        size: int,
         statistics: QueryStatistics,
     ) -> None:
-        super().__init__(template, classes, layout, size, statistics)
+        super().__init__(template, layout, statistics)
         self._runs = _Runs(self.tables.integers)
 
     def matches(

@@ -75,8 +75,10 @@ class Tables:
         """Put in which states the events of each class take: as bits, then their list."""
         kept = self.integers[: self._size()]
         lists = [0]  # the empty list, of classes that no state takes
-        at = np.full(states.size, len(kept), dtype=np.int64)
-        for number, taken in states.taken.items():
+        at = np.full(len(states.by_class), len(kept), dtype=np.int64)
+        for number, taken in enumerate(states.by_class):
+            if not taken:
+                continue
             at[number] = len(kept) + len(lists) + 1
             lists += [sum({1 << bit_of(state) for state in taken}), len(taken), *taken]
         self.integers = np.concatenate([kept, np.array(lists, np.int64), at])

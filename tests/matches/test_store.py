@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from elsinore.errors import InputError
 from elsinore.matches import store
+from elsinore.matches.classes import EventClasses
 from elsinore.matches.engine.codes import MOMENT, TIME
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import RESERVED, Layout
@@ -18,6 +19,7 @@ from elsinore.matches.store import Store
 from elsinore.operators import OperatorOptions
 from elsinore.operators.conditions import ranked
 from elsinore.operators.conditions.ranked import OrderCodes
+from elsinore.plan.classes import classes_of
 from oracles.matches import Happening
 from support.matches import batch_of, parsed, units_of
 
@@ -30,7 +32,7 @@ BATCHES = st.lists(
 @settings(max_examples=200)
 @given(BATCHES, st.integers(0, 4), st.integers(1, 12))
 def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
-    layout = Layout({"s": pa.string()})
+    layout = Layout({"s": pa.string()}, EventClasses(classes_of(())))
     row = layout.whole("s")
     expected: dict[int, list[tuple[int, str]]] = {}
     time = 0
@@ -46,7 +48,7 @@ def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
                 rows.append((key, time, text))
             keys, times, values = zip(*rows, strict=True)
             table = pa.table({"key": pa.array(keys, pa.int32()), "time": times, "value:s": values})
-            touched, old = kept.append(table, np.zeros(len(rows), np.int64), np.zeros(1, np.uint8))
+            touched, old = kept.append(table, np.zeros(len(rows), np.int64))
             assert old.tolist() == [len(expected.get(key, [])) for key in touched.tolist()]
             for key, at, text in rows:
                 expected.setdefault(key, []).append((at, text))

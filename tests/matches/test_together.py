@@ -50,14 +50,12 @@ def workloads(draw: st.DrawFn) -> str:
     streams_apart(),
     st.integers(0, 60),
     st.sampled_from([2, 7, 1000]),
-    st.sampled_from([0, searches.DENSE]),
 )
-def test_queries_answered_together_find_what_each_finds_alone(text, events, cut, rows, dense):
+def test_queries_answered_together_find_what_each_finds_alone(text, events, cut, rows):
     found = []
     for shared in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(together, "ROWS", rows)  # keys in many pieces, and many keys in one
-            patch.setattr(searches, "DENSE", dense)  # at 0 classes are numbered as they come
             if not shared:
                 patch.setattr(searches, "goes_back", lambda *_: False)
             found.append(matches(text, events, cut))
@@ -114,7 +112,6 @@ def test_a_class_that_only_other_queries_read_is_known_to_those_answered_togethe
     monkeypatch.setattr(
         together, "merge", lambda queries: programs.append(merge(queries)) or programs[-1]
     )
-    monkeypatch.setattr(searches, "DENSE", 0)
     text = "".join(
         f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ(A a, B+ b, C c) WHERE [k] "
         f"STRATEGY SKIP TILL NEXT MATCH WITHIN {9 + n};"

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.evaluations import kernel_search, postponed_search, run_kernels, run_search
 
 from elsinore.kernels import uncompiled
-from elsinore.matches import searches, store, uncertain
+from elsinore.matches import store, uncertain
 from elsinore.matches.engine import pattern
 from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
@@ -37,7 +37,6 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
     patch.setattr(uncertain, "PAUSE_POINTS", drawn.number(1, 9))
     patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
-    patch.setattr(searches, "DENSE", drawn.one([0, searches.DENSE]))  # classes are numbered anew
     patch.setattr(store, "FEW", drawn.number(0, 4))
     patch.setattr(ranked, "FEW", drawn.number(0, 2))
     patch.setattr(ranked, "STEP", 1)

@@ -46,10 +46,6 @@ class WindowSearch:
         self.template = search.template
         self.pattern = search.pattern
 
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        self._search.learn(codes, numbers)
-
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
     ) -> Iterator[Found]:

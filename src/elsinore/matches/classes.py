@@ -1,52 +1,70 @@
-"""Which states of a template events fit, by their classes."""
+"""Classes of events as small numbers, and the states of a template that events of a class fit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 
+from elsinore.arrow import to_arrow, to_numpy
 from elsinore.matches.arrays import Bools, Ints
 from elsinore.matches.template import MatchTemplate
+from elsinore.model.expression import Expression
 from elsinore.plan.classes import Classes
 
 
-class ClassStates:
-    """The states of a template that events of each class fit, for the classes seen so far.
+class EventClasses:
+    """The classes of the events so far, numbered from 0 as they occur.
 
-    Classes are small numbers, below `size`; `taken` has the states of those that fit any.
+    `meanings` has the type and the true predicates of each class, by its number.
     """
 
-    def __init__(self, template: MatchTemplate, classes: Classes, size: int) -> None:
-        self.size = size
-        self.taken: dict[int, tuple[int, ...]] = {}
+    def __init__(self, classes: Classes) -> None:
         self._classes = classes
-        self._states = template.states
+        self._numbers: dict[int, int] = {}
+        self.meanings: list[tuple[str, frozenset[Expression]]] = []
 
-    def learn(self, codes: Sequence[int], numbers: Sequence[int]) -> None:
-        """Add classes: their codes, and their numbers."""
-        self.size = max(self.size, 1 + max(numbers, default=-1))
-        for code, number in zip(codes, numbers, strict=True):
-            kind, true = self._classes.decode(int(code))
-            taken = [n for n, s in enumerate(self._states) if s.type == kind and s.needs <= true]
-            if taken:
-                self.taken[number] = tuple(taken)
+    def numbers(self, codes: Ints) -> Ints:
+        """Return the numbers of the classes of events, -1 for codes below 0."""
+        encoded = to_arrow(codes).dictionary_encode()
+        numbers = [self._number(code) for code in encoded.dictionary.to_pylist()]
+        return np.take(np.array(numbers, np.int64), to_numpy(encoded.indices))
+
+    def _number(self, code: int) -> int:
+        if code < 0:
+            return -1
+        if code not in self._numbers:
+            self._numbers[code] = len(self.meanings)
+            self.meanings.append(self._classes.decode(code))
+        return self._numbers[code]
+
+
+class ClassStates:
+    """The states of a template that events of each class fit."""
+
+    def __init__(self, template: MatchTemplate, classes: EventClasses) -> None:
+        self._states = template.states
+        self._meanings = classes.meanings
+        self._by_class: list[tuple[int, ...]] = []
+
+    @property
+    def by_class(self) -> list[tuple[int, ...]]:
+        """The states that events of each class fit, by the class's number."""
+        for kind, true in self._meanings[len(self._by_class) :]:
+            fitting = (n for n, s in enumerate(self._states) if s.type == kind and s.needs <= true)
+            self._by_class.append(tuple(fitting))
+        return self._by_class
 
     def fits(self, classes: Ints, states: Collection[int] | None = None) -> Bools:
         """Return which events fit some of `states`, None: of all; classes below 0 fit none."""
-        fitting = np.zeros(1 + self.size, dtype=np.bool_)  # the first one of no class
-        for number, taken in self.taken.items():
-            fitting[1 + number] = states is None or not set(taken).isdisjoint(states)
-        return np.take(fitting, classes + 1, mode="clip")
+        fitting = [
+            bool(fit if states is None else set(fit).intersection(states)) for fit in self.by_class
+        ]
+        return np.take(np.array([*fitting, False], np.bool_), classes)
 
     def by_state(self, classes: Ints) -> Bools:
         """Return which events fit which states: [state, event]."""
-        count = len(self._states)
-        fitting = np.zeros((count, 1 + self.size), dtype=np.bool_)
-        for number, taken in self.taken.items():
-            fitting[list(taken), 1 + number] = True
-        places = classes + 1
-        fits = np.empty((count, len(classes)), dtype=np.bool_)
-        for state in range(count):
-            np.take(fitting[state], places, out=fits[state], mode="clip")
-        return fits
+        fitting = np.zeros((len(self._states), len(self.by_class) + 1), np.bool_)
+        for number, states in enumerate(self.by_class):
+            fitting[list(states), number] = True
+        return np.take(fitting, classes, axis=1)

@@ -32,7 +32,6 @@ from elsinore.matches.reach import NO_NEGATIVES, Reach, cut, due_rows, in_pieces
 from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
-from elsinore.plan.classes import Classes
 
 EVER = np.iinfo(np.int64).max
 LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
@@ -61,11 +60,9 @@ class _Sets:
 class CollapsedSearch:
     """The search of one query in collapsed form, as `QuerySearch` is for matches."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self.template = template
-        self.pattern = PatternSearch(template, classes, layout, size)
+        self.pattern = PatternSearch(template, layout)
         self._layout = layout
         self._needs_paths = needs_paths(template)
         variables = [state.variable for state in template.states]
@@ -74,10 +71,6 @@ class CollapsedSearch:
         self._mixes = any(
             column.kind in LISTS and len(column.variables) > 1 for column in template.columns
         )
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        self.pattern.learn(codes, numbers)
 
     def matches(
         self,

@@ -23,7 +23,6 @@ from elsinore.matches.keyed import FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
-from elsinore.plan.classes import Classes
 from elsinore.plan.guards import Ways
 
 MOST_CHAINS = 100_000  # possible matches of a pattern under NOT
@@ -37,12 +36,10 @@ Bounds = tuple[tuple[int, int], tuple[int, int]]  # the first and last times of 
 class Entangled:
     """The confidences of the matches of one query with NOT."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self._template = template
         self._searches = [
-            UncertainSearch(_shortened(negative, template), classes, layout, size)
+            UncertainSearch(_shortened(negative, template), layout)
             for negative in template.negatives
         ]
         for search in self._searches:
@@ -52,11 +49,6 @@ class Entangled:
             names.index(s.variable) if s.variable in names else -1 for s in template.states
         ]
         self._runs: dict[tuple[str, ...], list[Run]] = {}  # by the variables that events are of
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        for search in self._searches:
-            search.learn(codes, numbers)
 
     def begin(
         self, operands: Operands, keys: Ints, possible: PossibleTimes, window: tuple[int, int, int]

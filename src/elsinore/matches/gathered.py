@@ -23,7 +23,6 @@ from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.reach import ROWS
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.uncertain import UncertainSearch
-from elsinore.plan.classes import Classes
 
 FIRST, BEGINS_WITH, WINDOW, EVENT, VARIABLE, STATE = range(6)  # columns of the gathered events
 ROW = 3  # the first columns, which identify a row
@@ -32,22 +31,16 @@ ROW = 3  # the first columns, which identify a row
 class GatheredSearch(CollapsedSearch):
     """The rows of one query in collapsed form, made from its matches."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
-        super().__init__(template, classes, layout, size)
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        super().__init__(template, layout)
         kind = QuerySearch
         if template.uncertain is not None:
             kind = NegatedSearch if template.is_unsure else UncertainSearch
-        self._matches = kind(template, classes, layout, size)
+        self._matches = kind(template, layout)
         self._matches.wants_paths = True
         self.pattern = self._matches.pattern
         names = list(dict.fromkeys(state.variable for state in template.states))
         self._variable = np.array([names.index(s.variable) for s in template.states], np.int64)
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        self._matches.learn(codes, numbers)
 
     def matches(
         self,

@@ -106,11 +106,11 @@ class Query:
         Column 0 is for the beginning, row 0 for events of no class. None if an event may continue
         to several states, or the table would be too large.
         """
-        rows, columns = self.states.size + 1, len(self.template.states) + 1
+        rows, columns = len(self.states.by_class) + 1, len(self.template.states) + 1
         if rows * columns > MOST_MOVES:
             return None
         moves = np.full((rows, columns), -1, dtype=np.int64)
-        for number, taken in self.states.taken.items():
+        for number, taken in enumerate(self.states.by_class):
             for edge in self.template.edges:
                 if edge.target in taken:
                     if moves[1 + number, edge.source - START] >= 0:

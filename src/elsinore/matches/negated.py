@@ -25,26 +25,23 @@ from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import longest
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.uncertain import MOST_SUMMED, UncertainSearch, at_most_one
-from elsinore.plan.classes import Classes
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 
 
 class NegatedSearch(UncertainSearch):
     """The search of one query with NOT."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         plain = replace(
             template,
             edges=tuple(replace(edge, ways=FREE, unless=NO_WAY) for edge in template.edges),
             ends=tuple(replace(end, ways=FREE) for end in template.ends),
             negatives=(),
         )
-        super().__init__(plain, classes, layout, size)
+        super().__init__(plain, layout)
         self.wants_paths = self.waits = True
-        self._entangled = Entangled(template, classes, layout, size)
-        self._forbidden = [ClassStates(n, classes, size) for n in template.negatives]
+        self._entangled = Entangled(template, layout)
+        self._forbidden = [ClassStates(n, layout.classes) for n in template.negatives]
         sets: dict[Ways, int] = {FREE: -1}
         states = len(template.states)
         self._ways = np.full((states + 2, states), -1, dtype=np.int32)
@@ -58,13 +55,6 @@ class NegatedSearch(UncertainSearch):
             for source, target, ways in places:
                 self._ways[source, target] = sets.setdefault(ways, len(sets) - 1)
             self._patterns = [sorted(*ways) for ways, number in sets.items() if number >= 0]
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        super().learn(codes, numbers)
-        self._entangled.learn(codes, numbers)
-        for states in self._forbidden:
-            states.learn(codes, numbers)
 
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int

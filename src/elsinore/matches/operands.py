@@ -20,6 +20,7 @@ from elsinore.arrow import to_numpy, to_scalar, whole
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks, unit_of
 from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.classes import EventClasses
 from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.orders import LIMIT, Order
 from elsinore.operators.conditions.ranked import OrderCodes
@@ -56,13 +57,17 @@ HALF = 32  # bits of the lower half of an integer
 
 
 class Layout:
-    """Which rows the attributes have, by their Arrow types; rows are assigned on request.
+    """Which rows the attributes have, by their Arrow types, and the numbers of events' classes.
 
+    Rows are assigned on request.
     Times and lengths of time are counted in one unit: microseconds, or nanoseconds where some have
     them, or with `fine`.
     """
 
-    def __init__(self, types: Mapping[str, pa.DataType], *, fine: bool = False) -> None:
+    def __init__(
+        self, types: Mapping[str, pa.DataType], classes: EventClasses, *, fine: bool = False
+    ) -> None:
+        self.classes = classes
         self._types = dict(types)
         self._orders = {name: order_of(kind) for name, kind in types.items()}
         self._doubles: dict[str, int] = {}

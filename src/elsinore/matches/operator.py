@@ -18,13 +18,18 @@ from elsinore.kernels.saved import (
     unseal,
 )
 from elsinore.matches.arrays import Bools, Ints
-from elsinore.matches.choice import ListSearch, listed_matches
 from elsinore.matches.engine.codes import TIME
 from elsinore.matches.events import Events
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, NO_WINDOW, PASSED, REACHED
 from elsinore.matches.numbered import MatchNumbers
 from elsinore.matches.query import ANY_NUMBER
-from elsinore.matches.searches import Searches, has_numbers, window_of
+from elsinore.matches.searches import (
+    ListSearch,
+    Searches,
+    has_numbers,
+    listed_matches,
+    window_of,
+)
 from elsinore.matches.selection import Selection
 from elsinore.matches.spec import MatchUnit, spec_of
 from elsinore.matches.statistics import MatchStatistics, QueryStatistics
@@ -213,10 +218,8 @@ class MatchOperator:
             high = to_numpy(table.column(self._searches.columns[HIGH]))
             lengths = high - to_numpy(table.column("time"))
             self._longest = max(self._longest, int(lengths.max(initial=0)))
-        classes = self._searches.class_numbers(to_numpy(table.column("class")))
-        seen = self._searches.seen_classes()
-        touched, old = self._store.append(table, classes, seen)
-        self._searches.learn_seen(seen)
+        classes = self._searches.layout.classes.numbers(to_numpy(table.column("class")))
+        touched, old = self._store.append(table, classes)
         self.statistics.state_bytes = max(self.statistics.state_bytes, self._store.nbytes)
         return touched, old
 

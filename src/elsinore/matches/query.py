@@ -19,7 +19,6 @@ from elsinore.matches.returns import ColumnKind
 from elsinore.matches.selection import unsuppressed
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import Work
-from elsinore.plan.classes import Classes
 
 ANY_NUMBER = np.iinfo(np.int64).max
 HIGHEST = 9 * 10**18  # matches, beyond which no number is reported
@@ -32,21 +31,15 @@ _NOWHERE = np.int64(0)
 class QuerySearch:
     """The search of one query."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self.template = template
-        self.pattern = PatternSearch(template, classes, layout, size)
+        self.pattern = PatternSearch(template, layout)
         self.wants_paths = template.duplicates or any(
             column.kind in LISTED or (template.uncertain is not None and column.kind in NUMBERED)
             for column in template.columns
         )
         self.guard = GUARD
         self.work = Work()
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        self.pattern.learn(codes, numbers)
 
     def matches(
         self,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bools, Bytes, Ints
-from elsinore.matches.choice import ListSearch, search_of
+from elsinore.matches.arrays import Bools, Ints
+from elsinore.matches.classes import EventClasses
 from elsinore.matches.engine.codes import CLASS
 from elsinore.matches.engine.pattern import AggregateFailure
 from elsinore.matches.events import Events, repeated
@@ -31,9 +30,54 @@ from elsinore.matches.together import MOST_QUERIES, Together
 from elsinore.plan import Unit
 
 if TYPE_CHECKING:
-    from elsinore.matches.choice import Search
+    from elsinore.matches.by_window import WindowSearch
+    from elsinore.matches.collapsed import CollapsedSearch
+    from elsinore.matches.uncertain import UncertainSearch
 
-DENSE = 2**20  # up to so many classes each has its number; beyond, those that occurred
+    Search = QuerySearch | UncertainSearch | CollapsedSearch | WindowSearch
+
+ListSearch = Callable[[MatchTemplate, Layout, QueryStatistics], QuerySearch]
+
+
+def listed_matches(
+    template: MatchTemplate,
+    layout: Layout,
+    statistics: QueryStatistics,  # noqa: ARG001 - of searches that count what they do
+) -> QuerySearch:
+    """Return the search that lists single matches of exact times."""
+    return QuerySearch(template, layout)
+
+
+def search_of(
+    template: MatchTemplate, layout: Layout, statistics: QueryStatistics, listing: ListSearch
+) -> Search:
+    """Return the search for a query's matches, which counts its work into `statistics`.
+
+    `listing` makes the search if single matches of exact times are requested.
+    """
+    # searches that few queries ask for are loaded with the first of these
+    if template.gathers:
+        from elsinore.matches.gathered import GatheredSearch  # noqa: PLC0415
+
+        return GatheredSearch(template, layout)
+    if template.query.collapsed:
+        from elsinore.matches.collapsed import CollapsedSearch  # noqa: PLC0415
+
+        return CollapsedSearch(template, layout)
+    if template.is_unsure:
+        from elsinore.matches.negated import NegatedSearch  # noqa: PLC0415
+
+        return NegatedSearch(template, layout)
+    if template.uncertain is not None:
+        from elsinore.matches.uncertain import UncertainSearch  # noqa: PLC0415
+
+        return UncertainSearch(template, layout)
+    search = listing(template, layout, statistics)
+    if template.depends_on_window:
+        from elsinore.matches.by_window import WindowSearch  # noqa: PLC0415
+
+        return WindowSearch(search)
+    return search
 
 
 class Searches:
@@ -52,15 +96,10 @@ class Searches:
         self._has_groups = bool(unit.group_by)
         types = {attribute_of(column): schema.field(column.name).type for column in unit.columns}
         fine = any(template.has_fine_lengths for template in spec.templates)
-        self.layout = Layout(types, fine=fine)
+        self.layout = Layout(types, EventClasses(unit.classes), fine=fine)
         self.columns = {attribute_of(column): column.name for column in unit.columns}
-        size = unit.classes.size
-        self._dense = size <= DENSE
-        self._numbers: dict[int, int] = {}  # of the classes that occurred, if there are very many
-        self._known = np.zeros(size if self._dense else 0, dtype=np.bool_)
-        size = size if self._dense else 0
         self.searches: list[Search] = [
-            search_of(template, unit.classes, self.layout, size, statistics, listing)
+            search_of(template, self.layout, statistics, listing)
             for template, statistics in zip(spec.templates, counted, strict=True)
         ]
         self._together = _together(spec, self.searches)
@@ -68,33 +107,6 @@ class Searches:
         self._schemas = spec.partials(self.layout.types)
         for search in self.searches:
             self.layout.texts.pin(search.pattern.texts())
-
-    def seen_classes(self) -> Bytes:
-        """Return room for the classes that a batch has, for `learn_seen`."""
-        return np.zeros(len(self._known), np.uint8)
-
-    def learn_seen(self, seen: Bytes) -> None:
-        """Let searches learn the classes that are `seen` for the first time."""
-        new: list[int] = np.flatnonzero((seen == 1) & ~self._known).tolist()
-        self._known[new] = True
-        self._learn(new, new)
-
-    def class_numbers(self, codes: Ints) -> Ints:
-        """Return the classes of events as small numbers; if they are many, searches learn them."""
-        if self._dense:
-            return codes
-        distinct, places = np.unique(codes, return_inverse=True)
-        values: list[int] = distinct.tolist()
-        new = [code for code in values if code >= 0 and code not in self._numbers]
-        for code in new:
-            self._numbers[code] = len(self._numbers)
-        self._learn(new, [self._numbers[code] for code in new])
-        return np.array([self._numbers.get(code, -1) for code in values], dtype=np.int64)[places]
-
-    def _learn(self, codes: list[int], numbers: list[int]) -> None:
-        if codes:
-            for search in self.searches:
-                search.learn(codes, numbers)
 
     def events(self, rows: Rows, store: Store) -> Events:
         """Return what columns of matches read of some rows."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bytes, Doubles, Ints, Shorts
+from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.slots import (
     Arena,
@@ -84,11 +84,11 @@ class Store:
         columns = len(self._doubles) + len(self._integers)
         return self.pieces.nbytes + 8 * columns * self._arena.top
 
-    def append(self, table: pa.Table, classes: Ints, seen: Bytes) -> tuple[Shorts, Ints]:
+    def append(self, table: pa.Table, classes: Ints) -> tuple[Shorts, Ints]:
         """Append the events of a batch; return the slots of their keys, and the rows these had.
 
-        classes: those of the events; `seen` [class] is set to 1 for each of them. Raises InputError
-        if a key's events are not in the order of their times.
+        classes: those of the events, as numbers. Raises InputError if a key's events are not in the
+        order of their times.
         """
         arena, count = self._arena, table.num_rows
         codes = self._slots_of(to_numpy(table.column("key")))
@@ -106,7 +106,7 @@ class Store:
         times = to_numpy(table.column("time"))
         first = self.pieces.append(table)
         placed = place_rows(
-            arena, codes, times, classes, self._ordered, touched, first, order, targets, seen
+            arena, codes, times, classes, self._ordered, touched, first, order, targets
         )
         if placed < 0:
             raise InputError("A key's events are not in the order of their times.")

@@ -35,7 +35,7 @@ class Together:
         """`queries`: the place in the unit, and the search."""
         self._queries = [Query(*query) for query in queries]
         self.places = tuple(query.place for query in self._queries)
-        self._classes: list[tuple[int, int]] = []  # the classes that the program was made for
+        self._classes = 0  # that the program was made for
         self._program: Program | None = None
         self._found: Shorts = np.empty(0, dtype=np.int32)
 
@@ -43,7 +43,7 @@ class Together:
         """Return whether the events so far continue to one state each, and no key is too long."""
         if longest(keys) > GUARD:  # a window may have too many matches, which are counted elsewhere
             return False
-        classes = [(query.states.size, len(query.states.taken)) for query in self._queries]
+        classes = len(self._queries[0].states.by_class)
         if classes != self._classes:
             self._classes, self._program = classes, merge(self._queries)
         return self._program is not None

@@ -20,7 +20,6 @@ from elsinore.matches.operands import Laws, Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import MatchTemplate
-from elsinore.plan.classes import Classes
 from elsinore.plan.modes import HIGH, Uncertainty
 
 MOST_POINTS = 100_000  # possible times of one event
@@ -37,10 +36,8 @@ class UncertainSearch(QuerySearch):
     that belongs to their row in collapsed form, or that a NOT forbids.
     """
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
-        super().__init__(template, classes, layout, size)
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        super().__init__(template, layout)
         assert template.uncertain is not None
         self._uncertainty: Uncertainty = template.uncertain
         self.high = layout.whole(HIGH)
@@ -55,19 +52,7 @@ class UncertainSearch(QuerySearch):
             dtype=np.int32,
         )
         self.waits = template.waits
-        self._classes = classes
-        self._kinds = np.zeros(size + 1, dtype=np.int64)  # [class], the last one of no class
-
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time."""
-        super().learn(codes, numbers)
-        names = [name for name, _ in self._uncertainty.by_type]
-        if numbers and max(numbers) >= len(self._kinds) - 1:
-            added = np.zeros(max(numbers) + 1, dtype=np.int64)
-            self._kinds = np.concatenate([self._kinds, added])
-        for code, number in zip(codes, numbers, strict=True):
-            kind, _ = self._classes.decode(int(code))
-            self._kinds[number] = names.index(kind) + 1 if kind in names else 0
+        self._meanings = layout.classes.meanings
 
     def matches(
         self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
@@ -167,7 +152,9 @@ class UncertainSearch(QuerySearch):
         uncertainty = self._uncertainty
         of_type = [uncertainty.weights, *(weights for _, weights in uncertainty.by_type)]
         sizes = np.array([len(weights) for weights in of_type])
-        kinds = self._kinds[classes]
+        names = [name for name, _ in uncertainty.by_type]
+        kind_of_class = [names.index(t) + 1 if t in names else 0 for t, _ in self._meanings]
+        kinds = np.array([*kind_of_class, 0])[classes]  # the last one of no class
         flat: Doubles = np.array([weight for weights in of_type for weight in weights], float)
         return Laws((np.cumsum(sizes) - sizes)[kinds], sizes[kinds], flat)
 

@@ -25,7 +25,6 @@ from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED,
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.work import Work
-from elsinore.plan.classes import Classes
 
 STEPS = 64  # events of a match that there is room for at first
 ROOM = 1 << 15  # matches returned at a time, at first
@@ -63,14 +62,12 @@ class AggregateFailure(Exception):  # noqa: N818 - it is data for an error
 class PatternSearch:
     """The search for the matches of one template."""
 
-    def __init__(
-        self, template: MatchTemplate, classes: Classes, layout: Layout, size: int
-    ) -> None:
-        """`layout` gives the rows that are read; classes have numbers below `size` at first."""
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        """`layout` gives the rows that are read."""
         self.template = template
         self.compiled = compile_template(template, layout)
         self.program = self.compiled.program
-        self.states = ClassStates(template, classes, size)
+        self.states = ClassStates(template, layout.classes)
         self._lookups = Lookups(self.program, self.compiled.comparisons)
         self.program.many = MANY
         self.graph = tb.Graph(len(template.states))
@@ -81,10 +78,7 @@ class PatternSearch:
         widths = [(r.kind.holds_event, r.width) for r in template.registers]
         self.event_registers = sum(holds_event for holds_event, _ in widths)
         self.number_registers = sum(width for holds_event, width in widths if not holds_event)
-        self._negatives = [
-            PatternSearch(negative, classes, layout, size) for negative in template.negatives
-        ]
-        self._put_classes()
+        self._negatives = [PatternSearch(negative, layout) for negative in template.negatives]
 
     @property
     def counts_exactly(self) -> bool:
@@ -94,24 +88,18 @@ class PatternSearch:
             template.begins_with_not or template.ends_with_not or template.duplicates
         )
 
-    def learn(self, codes: list[int], numbers: list[int]) -> None:
-        """Add classes that came for the first time: their codes, and their numbers."""
-        self.states.learn(codes, numbers)
-        for negative in self._negatives:
-            negative.learn(codes, numbers)
-        self._put_classes()
-
     def _put_classes(self) -> None:
-        """Set which states the events of each class fit."""
-        taken = self.states.taken
-        counts = np.array([len(states) for states in taken.values()], np.int32)
-        classes = tb.empty(tb.EVENT_CLASS, self.states.size)
-        numbers = np.array(list(taken), np.int64)
-        classes["states_end"][numbers] = np.cumsum(counts)
-        classes["states"][numbers] = np.cumsum(counts) - counts
+        """Set which states the events of each class fit, if classes have come."""
+        by_class = self.states.by_class
+        if len(self.program.classes) == len(by_class):
+            return
+        counts = np.array([len(states) for states in by_class], np.int32)
+        classes = tb.empty(tb.EVENT_CLASS, len(by_class))
+        classes["states_end"] = np.cumsum(counts)
+        classes["states"] = np.cumsum(counts) - counts
         self.most_states = int(counts.max(initial=0))
         self.program.classes = classes
-        self.program.class_states = np.array([s for some in taken.values() for s in some], np.int32)
+        self.program.class_states = np.array([s for some in by_class for s in some], np.int32)
 
     def texts(self) -> list[str]:
         """Return the texts that conditions compare with, those of patterns under NOT included."""
@@ -278,6 +266,7 @@ class PatternSearch:
 
     def values(self, operands: Operands, keys: Ints, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
+        self._put_classes()
         negatives = self.latest_rows(operands, keys, within)
         if len(self.program.relations):
             self._put_forbidden()

@@ -131,14 +131,13 @@ def place_rows(
     number: cython.longlong,
     order: cython.longlong[::1],
     targets: cython.longlong[::1],
-    seen: cython.uchar[::1],
 ) -> int:
     """Put the times, classes and moments of a batch into the store, key by key.
 
     The last column of integers gets their numbers, from `number` on. Fills `order` with the rows of
-    the batch, key by key, `targets`, if it has room, with their rows in the store, and sets `seen`
-    [class] to 1. Simultaneous events of a key share a moment unless they are `ordered`. Returns how
-    many rows there are, -1 if a key's are not in the order of time.
+    the batch, key by key, and `targets`, if it has room, with their rows in the store. Simultaneous
+    events of a key share a moment unless they are `ordered`. Returns how many rows there are, -1 if
+    a key's are not in the order of time.
     """
     count: cython.longlong = 0
     numbers: cython.Py_ssize_t = arena.integers.shape[0] - 1
@@ -167,8 +166,6 @@ def place_rows(
             arena.integers[CLASS, at] = classes[row]
             arena.integers[MOMENT, at] = moment
             arena.integers[numbers, at] = number + row
-            if 0 <= classes[row] < seen.shape[0]:
-                seen[classes[row]] = 1
             order[arena.slots[slot].place] = row
             if has_targets:
                 targets[arena.slots[slot].place] = at
