@@ -130,10 +130,12 @@ def test_each_key_has_a_state_of_its_own() -> None:
 def test_a_state_goes_from_the_interpreter_to_the_compiled_machine_and_back() -> None:
     query = QUERIES["several live split points"]
     table = events(60, 5)
-    machine = lowered(query.node, dict(zip(table.schema.names, table.schema.types, strict=True)))
+    machine = lowered(
+        query.machines[0].program, dict(zip(table.schema.names, table.schema.types, strict=True))
+    )
     stream = query.start()
     stream.extend(table.slice(0, 30).to_pylist())
-    memory = Memory(machine, stream.stages[0].machine.program, Texts())
+    memory = Memory(machine, Texts())
     memory.grow(1)
     memory.put(0, stream.stages[0].state)
     again = query.start()
@@ -273,7 +275,7 @@ def test_what_cannot_be_compiled_is_told_with_the_function_in_the_way(
 ) -> None:
     types = {"v": pa.float64(), "n": pa.int64(), "k": pa.int64(), "type": pa.string()}
     with pytest.raises(CannotCompile, match=reason):
-        lowered(query.node, types)
+        lowered(query.machines[0].program, types)
     table = events(30, 1)
     assert query.run(table, compiled=True).equals(query.run(table, compiled=False))
 
@@ -284,7 +286,7 @@ def test_what_is_kept_of_a_machine_follows_the_values_around_its_functions() -> 
     table = pa.table({"v": [0.5, 2.0, 5.0]})
     assert query.run(table, compiled=True)["value"].to_pylist() == [False, True, True]
     (machine,) = query.machines
-    parts = machine.lowered, query.node, {"v": pa.float64()}
+    parts = machine.lowered, machine.program, {"v": pa.float64()}
     assert kept_machine(*parts) is kept_machine(*parts)
     limit = 3.0
     assert query.run(table, compiled=True)["value"].to_pylist() == [False, False, True]
@@ -294,7 +296,8 @@ def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
     query = qre.iterate1(qre.atom(qre.any, lambda item: item.v), 0.0, lambda a, b: a + b).by("k")
     table = pa.table({"v": [0.5, 2.0, 5.0], "k": pa.array([0, 1, 0]).dictionary_encode()})
     types = {"v": pa.float64(), "k": table["k"].type}
-    machine = kept_machine(query.query.machines[0].lowered, query.query.node, types)
+    (of_query,) = query.query.machines
+    machine = kept_machine(of_query.lowered, of_query.program, types)
     assert query.run(table, compiled=True)["value"].to_pylist() == [0.5, 2.0, 5.5]
     assert len(machine.run.overloads) == 1  # type: ignore[attr-defined]
 
@@ -302,7 +305,8 @@ def test_columns_of_arrow_are_read_in_place_by_code_that_is_there() -> None:
 def test_a_collection_is_changed_in_place_when_its_join_goes_on() -> None:
     """Such a join holds what it goes on with no longer, so that nothing needs to be copied."""
     pair = qre.split(qre.atom(A), qre.atom(B, lambda item: item.v), qre.right)
-    source = lowered(qre.iterate1(pair, qre.median()).node, {"v": pa.float64()}).source
+    (machine,) = qre.iterate1(pair, qre.median()).machines
+    source = lowered(machine.program, {"v": pa.float64()}).source
     (added,) = (line for line in source.splitlines() if "add_in_order(" in line)
     assert re.search(r"a5 and S\[r \+ 1\] == j4_0", added)
     assert not re.search(r"\bj4 and", added)

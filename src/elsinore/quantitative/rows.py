@@ -248,11 +248,11 @@ class Runs:
         try:
             for machine in self._first.machines:
                 if not machines:
-                    lowered = kept_machine(machine.lowered, machine.node, self._schema, nullable)
+                    lowered = kept_machine(machine.lowered, machine.program, self._schema, nullable)
                 else:
                     value = as_item_type(machines[-1].value)
                     check_conditions(machine.node, value)
-                    lowered = kept_machine(machine.lowered, machine.node, None, value=value)
+                    lowered = kept_machine(machine.lowered, machine.program, None, value=value)
                 machines.append(lowered)
         except CannotCompile:
             return []
@@ -263,11 +263,7 @@ class Runs:
         from elsinore.quantitative.lowered import Memory, Texts  # noqa: PLC0415 - see `_compiled`
 
         texts = Texts({text for machine in machines for text in machine.spelled_out})
-        programs = [stage.machine.program for stage in self._first.stages]
-        return [
-            Memory(machine, program, texts, self.idle)
-            for machine, program in zip(machines, programs, strict=True)
-        ]
+        return [Memory(machine, texts, self.idle) for machine in machines]
 
     def _grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""

@@ -28,6 +28,7 @@ from elsinore.quantitative.machine.evaluate import (
     key_programs,
 )
 from elsinore.quantitative.machine.flat_states import FlatStates
+from elsinore.quantitative.machine.layout import maker_of
 from elsinore.quantitative.machine.predicates import Bits
 from elsinore.quantitative.machine.walk import State
 from elsinore.quantitative.nodes import Node, described, shortly
@@ -445,8 +446,8 @@ def _read(reader: Reader, stage: Stage, *, value: bool) -> None:
 
 def _unsupported(program: Program, state: State) -> tuple[str, str] | None:
     """Return what gave the value that cannot be saved, and what that is; None: nothing here."""
-    for stack, makers in zip(state, program.layout.makers, strict=True):
-        for value, maker in zip(stack or (), makers if stack else (), strict=True):
+    for stack, atom in zip(state, program.layout.atoms, strict=True):
+        for value, place in zip(stack or (), atom.below if stack else (), strict=True):
             if isinstance(value, Keys):
                 for of_key in (value.idle, *value.states.values()):
                     inner = _unsupported(value.program.program, of_key)
@@ -455,5 +456,5 @@ def _unsupported(program: Program, state: State) -> tuple[str, str] | None:
             try:
                 encode(value)
             except UnsupportedValueError as error:
-                return maker, str(error)
+                return maker_of(place.node), str(error)
     return None

@@ -1,9 +1,9 @@
 """Machines compiled to machine code, if all of a query's functions can be.
 
-A walk over the query writes source (`machine.emit`), in which a state is words of memory, values
-that grow lie in a heap, items come from columns, and values go into columns. A query that cannot be
-compiled runs in Python with the same results, and `explain` names the function that stands in the
-way.
+A walk over the query (`machine.walk`) writes source (`emit`), in which a state is words of memory,
+values that grow lie in a heap, items come from columns, and values go into columns. A query that
+cannot be compiled runs in Python with the same results, and `explain` names the function that
+stands in the way.
 """
 
 from elsinore.quantitative.lowered.functions import CannotCompile

@@ -1,4 +1,4 @@
-"""A query's machine as the source of a kernel: the walk of `machine.emit`, over words of memory.
+"""A query's machine as the source of a kernel: what happens with any item, over words of memory.
 
 A stream's record, and that of a key of a `map_collect`, has a word of flags, one for each atom, and
 the values that wait at atoms. A value is read where its atom takes an item, and written where a
@@ -7,6 +7,7 @@ thread starts, so that an item costs what it touches. What grows lies in the hea
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from numba import types
 
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
+from elsinore.quantitative.functions import left, right
 from elsinore.quantitative.lowered import heap
 from elsinore.quantitative.lowered.columns import out_size, parts_of
 from elsinore.quantitative.lowered.texts import TEXT
@@ -39,11 +41,12 @@ from elsinore.quantitative.lowered.words import (
     word_at,
     write,
 )
-from elsinore.quantitative.machine.emit import Emitter
-from elsinore.quantitative.machine.layout import is_unit
+from elsinore.quantitative.machine.evaluate import Program
+from elsinore.quantitative.machine.layout import Place, is_unit, reads
 from elsinore.quantitative.machine.page import INDENT
-from elsinore.quantitative.nodes import Combine, MapCollect, Node, Window
-from elsinore.quantitative.regex import ALWAYS
+from elsinore.quantitative.machine.walk import Stack, Walk
+from elsinore.quantitative.nodes import Atom, Combine, Either, Iterate, Split, Window
+from elsinore.quantitative.regex import ALWAYS, nullable
 from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 
 FLAGS = 62  # atoms in a word of flags
@@ -84,33 +87,39 @@ class Shapes:
 
 @dataclass(slots=True)
 class Record:
-    """Where in a record the flags and values of a machine are."""
+    """Where in a record the flags and values of a machine are.
 
-    flags: dict[str, tuple[int, int]]  # name of an atom -> word, bit
-    values: dict[str, tuple[int, Any]]  # name of a variable -> offset, type
+    flags: by atom, the word and the bit in it that tell whether a thread waits there; values: by
+    atom, the offsets and types of the values on its stack.
+    """
+
+    flags: list[tuple[int, int]]
+    values: list[list[tuple[int, Any]]]
     words: int
 
     @classmethod
-    def of(cls, flags: list[str], kinds: dict[str, Any]) -> Record:
-        """Lay out a machine's variables."""
-        places = {name: divmod(n, FLAGS) for n, name in enumerate(flags)}
+    def of(cls, stacks: list[list[Any]]) -> Record:
+        """Lay out the values of the types on the stacks of atoms."""
+        flags = [divmod(atom, FLAGS) for atom in range(len(stacks))]
         at = max(1, -(-len(flags) // FLAGS))
-        values = {}
-        for name, kind in kinds.items():
-            values[name] = at, kind
-            at += size(kind)
-        return cls({n: (word, 1 << bit) for n, (word, bit) in places.items()}, values, at)
+        values = []
+        for stack in stacks:
+            offsets = list(itertools.accumulate(map(size, stack), initial=at))
+            values.append(list(zip(offsets, stack, strict=False)))
+            at = offsets[-1]
+        return cls([(word, 1 << bit) for word, bit in flags], values, at)
 
     @property
     def flag_words(self) -> int:
         """How many words of flags there are."""
-        return max([1, *(word + 1 for word, _ in self.flags.values())])
+        return max([1, *(word + 1 for word, _ in self.flags)])
 
     def handles(self) -> Handles:
         """Return where objects' places are, and under which flags."""
         return [
-            (at, *self.flags[name.partition("_")[0]])
-            for name, (at, kind) in self.values.items()
+            (at, *flag)
+            for flag, values in zip(self.flags, self.values, strict=True)
+            for at, kind in values
             if isinstance(kind, Dynamic)
         ]
 
@@ -124,8 +133,10 @@ def moved(handles: Handles, by: int) -> Handles:
 class Context:
     """What the machines of a query share, that of its keys among them."""
 
-    masks: dict[Any, str]
+    masks: dict[Any, str]  # condition -> how the code asks whether it holds of the item `x`
     item: Any
+    lines: list[str] = field(default_factory=list)
+    functions: dict[str, Any] = field(default_factory=dict)  # of users, that the code calls
     kernels: dict[int, Any] = field(default_factory=dict)
     shapes: Shapes = field(default_factory=Shapes)
     names: dict[str, Any] = field(default_factory=dict)  # what the code refers to
@@ -136,30 +147,41 @@ class Context:
     orders_texts: bool = False  # whether the code asks which text comes first
 
 
-class Compiled(Emitter):
+class Compiled(Walk):
     """Writes a machine over the words `memory[base], ...`."""
 
-    def __init__(self, query: Node, context: Context, memory: str, outer: Compiled | None) -> None:
-        super().__init__(query, context.masks, context.numbered)
-        context.numbered += len(self.nodes)
+    none = "None"
+
+    def __init__(
+        self, program: Program, context: Context, memory: str, outer: Compiled | None
+    ) -> None:
+        super().__init__(program.layout)
+        self.program = program
+        self._first = context.numbered  # the number of the first place
+        context.numbered += len(self.layout.places)
         self.context, self.memory, self._outer = context, memory, outer
         self.base = "r" if outer is None else f"q{self._first}"
-        if outer is not None:
-            self.source.lines = outer.source.lines
         self.inner = {
-            id(node): Compiled(node.body, context, "H", self)
-            for node in self.nodes
-            if isinstance(node, MapCollect)
+            place: Compiled(program.keyed[place.number].program, context, "H", self)
+            for place, _ in self.layout.collectors
         }
         self.types = Types(self, context.item, context.kernels)
-        self.value = self.types.value(query)
-        self.types.place(query, ())
-        self.record = Record.of(self.flags, self.types.variables)
-        self._passed: set[int] = set()
+        self.value = self.types.value(self.layout.root)
+        self.record = Record.of([self.types.stack(atom) for atom in self.layout.atoms])
         self._one_more: dict[str, str] = {}  # collections that are asked for with one more word
         self._begins = False
+        self._level = 0
+        self._fresh = 0
         if outer is None:
             context.shapes.kind(ROOT, heap.PLAIN, self.record.words, 0, [], self.record.handles())
+
+    def number(self, place: Place) -> int:
+        """Return the number that a place's variables are named by."""
+        return self._first + place.number
+
+    def _flag(self, atom: Place) -> str:
+        """Return the variable that tells whether a thread waits at an atom."""
+        return f"a{self.number(atom)}"
 
     # --- keys -----------------------------------------------------------------------------------
 
@@ -173,15 +195,15 @@ class Compiled(Emitter):
         """How many words a key's record has."""
         return self.told + 1 + size(self.value)
 
-    def kinds_of_keys(self, node: MapCollect) -> tuple[int, int, int, int]:
+    def kinds_of_keys(self, place: Place) -> tuple[int, int, int, int]:
         """Return the kinds of keys' threads and of their table, a key's words and an entry's."""
-        inner, shapes = self.inner[id(node)], self.context.shapes
+        inner, shapes = self.inner[place], self.context.shapes
         handles = inner.record.handles()
         if isinstance(inner.value, Dynamic):
             handles.append((inner.told + 1, -1, 0))
-        words = size(self.types.key(node))
+        words = size(self.types.key(place))
         stride = words + inner.total
-        number = self.number(node)
+        number = self.number(place)
         entry = moved(handles, words)
         head = [(heap.TABLE, -1, 0), *moved(handles, heap.IDLE)]
         table = shapes.kind(("table", number), heap.TABLES, stride, 0, [], entry)
@@ -210,57 +232,139 @@ class Compiled(Emitter):
     def begin(self, level: int) -> None:
         """Write the start of a thread at the whole query."""
         self._level = level
-        for name in self.flags:
-            self._line(f"{name} = False")
+        for atom in self.layout.atoms:
+            self._line(f"{self._flag(atom)} = False")
         for word in range(self.record.flag_words):
             self._line(f"{self._word(self.base, word)} = 0")
-        self._begins = True
-        super().begin(level)
+        self._begins, self._at = True, len(self.layout.order)
+        self._start(self.layout.root, ())
         self._begins = False
         self._pack()
 
-    def item(self, level: int) -> None:
+    def step(self, level: int) -> None:
         """Write what happens with an item `x`, of whose predicates `b` tells."""
         self._level = level
-        self._passed = set()
         for word in range(self.record.flag_words):
             self._line(f"w{self._first}_{word} = {self._word(self.base, word)}")
-        for name, (word, bit) in self.record.flags.items():
-            self._line(f"{name} = (w{self._first}_{word} & {bit}) != 0")
-        for node in self.nodes:
-            if isinstance(node, Combine) and len(node.parallel) > 1:
-                for name, kind in self._gathered(node):
+        for atom, (word, bit) in zip(self.layout.atoms, self.record.flags, strict=True):
+            self._line(f"{self._flag(atom)} = (w{self._first}_{word} & {bit}) != 0")
+        for place in self.layout.order:
+            if self._has_join(place):
+                self._line(f"j{self.number(place)} = False")
+            if self._is_abreast(place):
+                self._line(f"g{self.number(place)} = False")
+                for name, kind in self._gathered(place):
                     if isinstance(kind, Dynamic):
                         self._line(f"{name} = 0")
-        super().item(level)
-        self._level = level
+        self._feed()
+        for at, place in enumerate(self.layout.order):
+            self._at = at
+            self._take(place) if place.atom >= 0 else self._join(place)
+            self._level = level
         self._pack()
 
     def _pack(self) -> None:
         words: dict[int, list[str]] = {}
-        for name, (word, bit) in self.record.flags.items():
-            words.setdefault(word, []).append(f"{name} * {bit}")
+        for atom, (word, bit) in zip(self.layout.atoms, self.record.flags, strict=True):
+            words.setdefault(word, []).append(f"{self._flag(atom)} * {bit}")
         for word, flags in words.items():
             self._line(f"{self._word(self.base, word)} = {' | '.join(flags)}")
 
-    # --- how it is written ----------------------------------------------------------------------
+    def _take(self, atom: Place) -> None:
+        """Write that the thread at an atom takes the item, if one waits there."""
+        flag, node = self._flag(atom), atom.node
+        assert isinstance(node, Atom)
+        self._line(f"if {flag}:")
+        self._level += 1
+        self._line(f"{flag} = False")
+        if node.predicate.condition != ALWAYS:
+            self._line(f"if {self.context.masks[node.predicate.condition]}:")
+            self._level += 1
+        names = [f"{flag}_{slot}" for slot in range(atom.depth)]
+        for name, (at, kind) in zip(names, self.record.values[atom.atom], strict=True):
+            self._line(f"{name} = {self._read(self.memory, self.base, at, kind)}")
+        value = "x" if atom.function is None else self._called(atom, ["x"])
+        self._follow(self._go_on(atom, value, tuple(names)))
 
-    def _wait(self, number: int, stack: list[str]) -> None:
-        self._line(f"a{number} = True")
+    def _join(self, place: Place) -> None:
+        """Write that threads go on that ended at a place while the item went through its atoms."""
+        number, level = self.number(place), self._level
+        if self._is_abreast(place):
+            self._line(f"if g{number}:")
+            self._level += 1
+            given = [f"g{number}_{part}" for part in range(len(place.parts))]
+            stack = tuple(f"g{number}_c{slot}" for slot in range(place.depth))
+            value = self._called(place, given)
+            if self._has_join(place):
+                self.wait_for_join(place, value, stack)
+            else:
+                self._follow(self._go_on(place, value, stack))
+            self._level = level
+        if self._has_join(place):
+            self._line(f"if j{number}:")
+            self._level += 1
+            value = self.none if is_unit(place.node) else f"j{number}_v"
+            stack = tuple(f"j{number}_{slot}" for slot in range(place.depth))
+            self._follow(self._go_on(place, value, stack))
+
+    # --- where threads are ----------------------------------------------------------------------
+
+    def wait(self, place: Place, stack: Stack) -> None:
+        """Write that a thread waits at an atom, with values."""
+        flag = self._flag(place)
+        self._line(f"{flag} = True")
         for slot, value in enumerate(stack):
-            name = f"a{number}_{slot}"
-            if value != name:
-                self._write(self.memory, self.base, *self.record.values[name], value)
+            if value != f"{flag}_{slot}":
+                at, kind = self.record.values[place.atom][slot]
+                self._write(self.memory, self.base, at, kind, value)
 
-    def _waited(self, number: int, depth: int) -> list[str]:
-        self._passed.add(number)
-        names = [f"a{number}_{slot}" for slot in range(depth)]
-        for name in names:
-            self._line(f"{name} = {self._read(self.memory, self.base, *self.record.values[name])}")
-        return names
+    def joins(self, place: Place) -> bool:
+        """Return whether a thread that ended at a place has to wait for its join."""
+        return super().joins(place) and self._has_join(place)
 
-    def _result(self, value: str) -> None:
-        if self._begins:  # the value of no items is not asked for
+    @staticmethod
+    def _has_join(place: Place) -> bool:
+        """Return whether the code after a place's end stands at its join alone.
+
+        That is so if the place is started again when a thread ends there, or if threads end there
+        at several places of the code: after each part of an `either`; and after the last part of a
+        `split` as well as after the part before it, if the last matches the empty sequence.
+        """
+        node = place.node
+        if isinstance(node, Atom):
+            return False
+        if place.parent is not None and isinstance(place.parent.node, Iterate | Window):
+            return True
+        if isinstance(node, Split):
+            return nullable(node.pieces[-1].rate)
+        return isinstance(node, Either)
+
+    @staticmethod
+    def _is_abreast(place: Place) -> bool:
+        """Return whether a place has parallel parts, whose values are gathered."""
+        return isinstance(place.node, Combine) and len(place.parts) > 1
+
+    def wait_for_join(self, place: Place, value: Any, stack: Stack) -> None:
+        """Write the values of a thread for its join."""
+        number = self.number(place)
+        self._line(f"j{number} = True")
+        if not is_unit(place.node):
+            self._line(f"j{number}_v = {value}")
+        for slot, variable in enumerate(stack):
+            self._line(f"j{number}_{slot} = {variable}")
+
+    def wait_abreast(self, place: Place, part: int, value: Any, stack: Stack) -> None:
+        """Write the value of one of several parallel parts, until all have one."""
+        number = self.number(place)
+        self._line(f"g{number}_{part} = {value}")
+        if part == len(place.parts) - 1:
+            self._line(f"g{number} = True")
+            for slot, context in enumerate(stack):
+                self._line(f"g{number}_c{slot} = {context}")
+
+    def give(self, value: Any) -> None:
+        """Write that the query has a value; that of no items is not asked for."""
+        if self._begins:
             return
         if self._outer is None:
             self._line("has = True")
@@ -271,19 +375,30 @@ class Compiled(Emitter):
             value = f"share(H, J, {value})"
         self._write("H", self.base, self.told + 1, self.value, value)
 
-    def _name(self, name: str, value: Any) -> str:
+    # --- how it is written ----------------------------------------------------------------------
+
+    def item(self) -> str:
+        """Return the variable of the item."""
+        return "x"
+
+    def constant(self, place: Place, value: Any) -> str:
+        """Return the expression of a constant of the query, or of a window without values."""
+        if isinstance(place.node, Window):
+            return "0"
         if value is None or value is True or value is False:
             return repr(value)
-        if name not in self.context.constants:
-            (node,) = (n for n in self.nodes if f"k{self.number(n)}" == name)
-            kind = self.types.value(node)
-            self.context.constants[name] = value, kind
+        name = f"k{self.number(place)}"
+        self.context.constants[name] = value, self.types.value(place)
         return name
 
     def _line(self, text: str) -> None:
         if "(H, " in text:  # a kernel: compiled once, not once for each number that is written
             text = WRITTEN.sub(self._named, text)
-        super()._line(text)
+        self.context.lines.append(INDENT * self._level + text)
+
+    def _temporary(self) -> str:
+        self._fresh += 1
+        return f"t{self._first}_{self._fresh}"
 
     def _word(self, at: str, offset: int) -> str:
         return f"{self.memory}[{plus(at, offset)}]"
@@ -344,30 +459,48 @@ class Compiled(Emitter):
 
     # --- what grows -----------------------------------------------------------------------------
 
-    def _call(self, node: Node, role: str, function: Any, arguments: list[str]) -> str:
-        if isinstance(function, Counting):
-            return self._counted(node, function, *arguments)
-        if isinstance(function, Merging):
-            kind = self.types.value(node.parts[0])
-            return self._merged(kind, function.sign, arguments[0], arguments[1], None)
+    def call(self, place: Place, arguments: list[Any]) -> str:
+        """Write the call of a node's function; return the variable that holds its value."""
+        function, first = place.function, arguments[0]
+        match function:
+            case Counting():
+                return self._counted(place, function, first, arguments[1])
+            case Merging():
+                kind = self.types.value(place.parts[0])
+                return self._merged(kind, function.sign, first, arguments[1], None)
+            case Adding():
+                return self._added(place, first, arguments[1])
+            case AtFraction():
+                return self._in_front(self.types.value(place.parts[0]), first)
+            case CellAt():
+                return self._cell_at(place, function, first)
+            case Select() | Project() | Join():
+                return self._related(place, function, arguments)
+            case Aggregate():
+                return self._aggregated(place, function, first)
         if function is most_common:
-            return self._best(self.types.value(node.parts[0]), arguments[0])
-        if isinstance(function, Adding):
-            return self._added(node, role, arguments[0], arguments[1])
-        if isinstance(function, AtFraction):
-            return self._in_front(self.types.value(node.parts[0]), arguments[0])
-        if isinstance(function, CellAt):
-            return self._cell_at(node, function, arguments[0])
-        if isinstance(function, Select | Project | Join):
-            return self._related(node, function, arguments)
-        if isinstance(function, Aggregate):
-            return self._aggregated(node, function, arguments[0])
-        return super()._call(node, role, function, arguments)
+            return self._best(self.types.value(place.parts[0]), first)
+        return self._call(place, "op", function, arguments)
 
-    def _added(self, node: Node, role: str, numbers: str, value: str) -> str:
-        kind = self.types.value(node)
+    def _call(self, place: Place, role: str, function: Any, arguments: list[str]) -> str:
+        """Write the call of a user's function; return the variable that holds its value."""
+        if function is right:
+            return arguments[-1]
+        if function is left:
+            return arguments[0]
+        arguments = [a if reads(function, n) else "None" for n, a in enumerate(arguments)]
+        return self._assign(f"{self._function(place, role, function)}({', '.join(arguments)})")
+
+    def _function(self, place: Place, role: str, function: Any) -> str:
+        """Return the name of a user's function."""
+        name = f"f{self.number(place)}{role}"
+        self.context.functions[name] = function
+        return name
+
+    def _added(self, place: Place, numbers: str, value: str) -> str:
+        kind = self.types.value(place)
         shared, number = self._is_held(kind, numbers), self.kind_of(kind)
-        if isinstance(self.types.value(node.parts[-1]), types.Optional):
+        if isinstance(self.types.value(place.parts[-1]), types.Optional):
             self._line(f"if {value} is None: raise TypeError")  # what Python says of it it says
             value = self._assign(f"some({value})")
         word = self._assign(value)
@@ -375,9 +508,8 @@ class Compiled(Emitter):
             self._line(f"if {value} != {value}: raise ValueError")  # of NaN Python says more
             word = self._assign(f"key_of({value})")
             self._line(f"{word} ^= ({word} >> 63) & {GREATEST_WORD}")
-        parent = self._places[id(node)].parent
-        told_of = isinstance(parent, Combine) and isinstance(parent.op, AtFraction)
-        if role == "op" and told_of and not self._joins(node):
+        told_of = place.parent is not None and isinstance(place.parent.function, AtFraction)
+        if not isinstance(place.node, Iterate) and told_of and not self._has_join(place):
             grown = self._assign(numbers)  # nobody keeps the collection with one more
             self._one_more[grown] = word
             return grown
@@ -398,18 +530,16 @@ class Compiled(Emitter):
         least = "> 0" if one_more is None else ">= 0"
         return self._assign(f"{word} if {numbers} {least} else None")
 
-    def _cell_at(self, node: Node, function: CellAt, table: str) -> str:
-        name = f"f{self.number(node)}cell"
-        self.source.names[name] = function.value_of
+    def _cell_at(self, place: Place, function: CellAt, table: str) -> str:
+        name = self._function(place, "cell", function.value_of)
         fraction = double(function.fraction, self.context.names)
         at = self._assign(f"at_rank(H, {table}, {fraction})")
         return self._assign(f"{name}((H[{at}], H[{at} + 1])) if {at} != 0 else None")
 
-    def _counted(self, node: Node, function: Counting, table: str, value: str) -> str:
-        kind = self.types.value(node)
+    def _counted(self, place: Place, function: Counting, table: str, value: str) -> str:
+        kind = self.types.value(place)
         if function.cell is not None:
-            name = f"f{self.number(node)}cell"
-            self.source.names[name] = function.cell
+            name = self._function(place, "cell", function.cell)
             value = self._assign(f"{name}({value})")
         shared = self._is_held(kind, table)
         self._scratch(kind.key, value)
@@ -438,48 +568,48 @@ class Compiled(Emitter):
     def _is_held(self, kind: Any, value: str) -> str:
         """Return the expression of whether another thread of the record has the same object."""
         tests: list[str] = []
-        for name, (at, kind_of_it) in self.record.values.items():
-            if kind_of_it != kind:
-                continue
-            atom = name.partition("_")[0]
-            number = int(atom[1:])
-            test = f"{atom} and {self._word(self.base, at)} == {value}"
-            if number not in self._passed:  # it goes on with this item, or dies
-                (node,) = (n for n in self.nodes if self.number(n) == number)
-                condition = node.predicate.condition  # type: ignore[attr-defined]
-                test += "" if condition == ALWAYS else f" and ({self._masks[condition]}) != 0"
-            tests.append(f"({test})")
-        for node in self.nodes:
-            number = self.number(node)
-            if id(node) in self._open:
-                tests += [f"(j{number} and {name} == {value})" for name, kind_of_it in
-                          self._joined(node) if kind_of_it == kind]  # fmt: skip
-            if isinstance(node, Combine) and len(node.parallel) > 1:
-                tests += [f"{name} == {value}" for name, kind_of_it in self._gathered(node)
-                          if kind_of_it == kind]  # fmt: skip
+        for atom, values in zip(self.layout.atoms, self.record.values, strict=True):
+            for at, kind_of_it in values:
+                if kind_of_it == kind:
+                    test = f"{self._flag(atom)} and {self._word(self.base, at)} == {value}"
+                    if atom.finish > self._at:  # it goes on with this item, or dies
+                        condition = atom.node.predicate.condition  # type: ignore[attr-defined]
+                        if condition != ALWAYS:
+                            test += f" and ({self.context.masks[condition]}) != 0"
+                    tests.append(f"({test})")
+        for place in self.layout.places:
+            if self._has_join(place) and place.begin <= self._at < place.finish:
+                of_join = f"j{self.number(place)}"
+                names = [name for name, of_it in self._joined(place) if of_it == kind]
+                tests += [f"({of_join} and {name} == {value})" for name in names]
+            if self._is_abreast(place):
+                names = [name for name, of_it in self._gathered(place) if of_it == kind]
+                tests += [f"{name} == {value}" for name in names]
         return f"(1 if {' or '.join(tests)} else 0)" if tests else "False"
 
-    def _joined(self, node: Node) -> Iterator[tuple[str, Any]]:
+    def _joined(self, place: Place) -> Iterator[tuple[str, Any]]:
         """Yield the variables of a join, and their types."""
-        number = self.number(node)
-        if not is_unit(node):
-            yield f"j{number}_v", self.types.value(node)
-        for slot, kind in enumerate(self.types.stacks[id(node)]):
+        number = self.number(place)
+        if not is_unit(place.node):
+            yield f"j{number}_v", self.types.value(place)
+        for slot, kind in enumerate(self.types.stack(place)):
             yield f"j{number}_{slot}", kind
 
-    def _gathered(self, node: Combine) -> Iterator[tuple[str, Any]]:
-        number = self.number(node)
-        for place, part in enumerate(node.parallel):
-            yield f"g{number}_{place}", self.types.value(part)
-        for slot, kind in enumerate(self.types.stacks[id(node)]):
+    def _gathered(self, place: Place) -> Iterator[tuple[str, Any]]:
+        number = self.number(place)
+        for n, part in enumerate(place.parts):
+            yield f"g{number}_{n}", self.types.value(part)
+        for slot, kind in enumerate(self.types.stack(place)):
             yield f"g{number}_c{slot}", kind
 
     # --- relations ------------------------------------------------------------------------------
 
-    def _related(self, node: Node, function: Select | Project | Join, arguments: list[str]) -> str:
+    def _related(
+        self, place: Place, function: Select | Project | Join, arguments: list[str]
+    ) -> str:
         """Write a new table of what is selected, projected or joined; return its variable."""
-        kinds = [self.types.value(part) for part in node.parts]
-        kind = self.types.value(node)
+        kinds = [self.types.value(part) for part in place.parts]
+        kind = self.types.value(place)
         number, words, stride = (
             self.kind_of(kind),
             size(kind.key),
@@ -500,10 +630,10 @@ class Compiled(Emitter):
         begin = self._level
         match function:
             case Select(test):
-                self._line(f"if {super()._call(node, 'test', test, [key, value])}:")
+                self._line(f"if {self._call(place, 'test', test, [key, value])}:")
                 self._level += 1
             case Project(inner):
-                value = super()._call(node, "project", inner, [key, value])
+                value = self._call(place, "project", inner, [key, value])
             case Join(inner):
                 for word in range(words):
                     self._line(f"H[SCRATCH + {word}] = H[{plus(at, word)}]")
@@ -511,7 +641,7 @@ class Compiled(Emitter):
                 self._line(f"if {found} != 0:")
                 self._level += 1
                 other = self._assign(self._read("H", found, words, of_right))
-                value = super()._call(node, "join", inner, [value, other])
+                value = self._call(place, "join", inner, [value, other])
         for word in range(words):
             self._line(f"H[{plus(to, word)}] = H[{plus(at, word)}]")
         if isinstance(kind.value, Dynamic):
@@ -523,23 +653,23 @@ class Compiled(Emitter):
         self._line(f"H[{result} + COUNT] = {filled}")
         return result
 
-    def _aggregated(self, node: Node, function: Aggregate, table: str) -> str:
+    def _aggregated(self, place: Place, function: Aggregate, table: str) -> str:
         """Write the fold of a table's values; the accumulator lies where keys are looked up."""
-        kind = self.types.value(node.parts[0])
+        kind = self.types.value(place.parts[0])
         of_total, fold = self.types.aggregated(function, kind), function.fold
         start = repr(fold.init)
         if fold.init is not None and not isinstance(fold.init, bool):
-            start = f"k{self.number(node)}"
+            start = f"k{self.number(place)}"
             self.context.constants[start] = fold.init, of_total
         self._write("H", "SCRATCH", 0, of_total, start)
         table = self._assign(table)
         _, _, value = self._begin_entries(table, kind)
         total = self._assign(self._read("H", "SCRATCH", 0, of_total))
-        after = super()._call(node, "step", fold.step, [total, value])
+        after = self._call(place, "step", fold.step, [total, value])
         self._write("H", "SCRATCH", 0, of_total, after)
         self._level -= 2
         total = self._assign(self._read("H", "SCRATCH", 0, of_total))
-        return total if fold.finish is None else super()._call(node, "finish", fold.finish, [total])
+        return total if fold.finish is None else self._call(place, "finish", fold.finish, [total])
 
     def _begin_entries(self, table: str, kind: Any) -> tuple[str, str, str]:
         """Write the head of a loop over a table's entries, two levels deep.
@@ -567,33 +697,29 @@ class Compiled(Emitter):
 
     # --- windows --------------------------------------------------------------------------------
 
-    def _empty(self, node: Window) -> str:
-        del node
-        return "0"
-
-    def _push(self, node: Window, state: str, value: str) -> tuple[str, str]:
-        kind = self.types.window(node)
+    def push(self, place: Place, state: Any, value: Any) -> tuple[str, str]:
+        """Write that a window gets a value; return the window's state and value then."""
+        kind = self.types.window(place)
         shared = self._is_held(kind, state)
         if isinstance(kind, Marks):
-            return self._push_mark(node, kind, state, value, shared)
+            return self._push_mark(place, kind, state, value, shared)
         push = self._push_ring if kind.how == "ring" else self._push_stacks
-        after, total = push(node, kind, state, value, shared)
-        finish = node.window.fold.finish
+        after, total = push(place, kind, state, value, shared)
+        finish = place.window.fold.finish
         if finish is not None:
-            total = self._of(node, "finish", finish, [total])
-        elif isinstance(kind.accumulator, Dynamic) and not self._only_read(node):
+            total = self._of(place, "finish", finish, [total])
+        elif isinstance(kind.accumulator, Dynamic) and not self._only_read(place):
             total = self._assign(f"share(H, J, {total})")
         return after, total
 
-    def _only_read(self, node: Window) -> bool:
+    def _only_read(self, place: Place) -> bool:
         """Return whether a window's value is read at once, and kept nowhere."""
-        parent = self._places[id(node)].parent
-        return isinstance(parent, Combine) and parent.op is most_common
+        return place.parent is not None and place.parent.function is most_common
 
     def _push_mark(
-        self, node: Window, kind: Marks, state: str, value: str, shared: str
+        self, place: Place, kind: Marks, state: str, value: str, shared: str
     ) -> tuple[str, str]:
-        window = node.window
+        window = place.window
         assert isinstance(window, ExponentialHistogram)
         levels = kind.size.bit_length() + 2
         bounds = f"{kind.size}, {window.most(1)}, {window.most(2)}, {levels}"
@@ -604,15 +730,15 @@ class Compiled(Emitter):
         return after, self._assign(f"marks(H, {after}, {levels})")
 
     def _push_ring(
-        self, node: Window, kind: Panes, state: str, value: str, shared: str
+        self, place: Place, kind: Panes, state: str, value: str, shared: str
     ) -> tuple[str, str]:
-        fold, most = node.window.fold, kind.size
+        fold, most = place.window.fold, kind.size
         head, stride = heap.RING + size(kind.accumulator), size(kind.value)
         at = self._temporary()
         self._line(f"if {state} == 0:")
         self._level += 1
         self._line(f"{at} = new_window(H, {self.kind_of(kind)}, {head}, {stride}, {most})")
-        init = self._init(node, kind)
+        init = self._init(place, kind)
         self._write("H", at, heap.RING, kind.accumulator, init)
         self._level -= 1
         self._line("else:")
@@ -624,49 +750,49 @@ class Compiled(Emitter):
         capacity, first, filled = (
             self._assign(f"H[{at} + {word}]") for word in ("CAPACITY", "FIRST", "FILLED")
         )
-        slot, place = self._temporary(), self._temporary()
+        slot, to = self._temporary(), self._temporary()
         self._line(f"{slot} = {first} + {filled}")
         self._line(f"if {slot} >= {capacity}: {slot} -= {capacity}")
-        self._line(f"{place} = {at} + {head} + {slot} * {stride}")
+        self._line(f"{to} = {at} + {head} + {slot} * {stride}")
         total = self._read("H", at, heap.RING, kind.accumulator)
         if fold.inverse is not None:
-            stepped = self._of(node, "step", fold.step, [self._assign(total), value])
+            stepped = self._of(place, "step", fold.step, [self._assign(total), value])
             self._write("H", at, heap.RING, kind.accumulator, stepped)
             self._line(f"if {filled} == {most}:")
             self._level += 1
-            oldest = self._assign(self._read("H", place, 0, kind.value))
+            oldest = self._assign(self._read("H", to, 0, kind.value))
             again = self._assign(total)
             self._write("H", at, heap.RING, kind.accumulator,
-                        self._of(node, "inverse", fold.inverse, [again, oldest]))  # fmt: skip
+                        self._of(place, "inverse", fold.inverse, [again, oldest]))  # fmt: skip
             self._level -= 1
         self._line(f"if {filled} == {most}:")
-        self._line(f"{INDENT}keep(H, J, {place}, {stride})")
+        self._line(f"{INDENT}keep(H, J, {to}, {stride})")
         self._line(f"{INDENT}H[{at} + FIRST] = {first} + 1 if {first} + 1 < {capacity} else 0")
         self._line("else:")
         self._line(f"{INDENT}H[{at} + FILLED] = {filled} + 1")
         kept = f"share(H, J, {value})" if isinstance(kind.value, Dynamic) else value
-        self._write("H", place, 0, kind.value, kept)
+        self._write("H", to, 0, kind.value, kept)
         if fold.inverse is None:
-            self._fold_anew(node, kind, at, head, stride)
+            self._fold_anew(place, kind, at, head, stride)
         return at, self._assign(total)
 
-    def _fold_anew(self, node: Window, kind: Panes, at: str, head: int, stride: int) -> None:
-        self._write("H", at, heap.RING, kind.accumulator, self._init(node, kind))
-        place = self._temporary()
-        self._line(f"for {place} in range(H[{at} + FILLED]):")
+    def _fold_anew(self, place: Place, kind: Panes, at: str, head: int, stride: int) -> None:
+        self._write("H", at, heap.RING, kind.accumulator, self._init(place, kind))
+        number = self._temporary()
+        self._line(f"for {number} in range(H[{at} + FILLED]):")
         self._level += 1
-        slot = self._assign(f"(H[{at} + FIRST] + {place}) % H[{at} + CAPACITY]")
+        slot = self._assign(f"(H[{at} + FIRST] + {number}) % H[{at} + CAPACITY]")
         begin = self._assign(f"{at} + {head} + {slot} * {stride}")
         value = self._assign(self._read("H", begin, 0, kind.value))
         total = self._assign(self._read("H", at, heap.RING, kind.accumulator))
-        after = self._of(node, "step", node.window.fold.step, [total, value])
+        after = self._of(place, "step", place.window.fold.step, [total, value])
         self._write("H", at, heap.RING, kind.accumulator, after)
         self._level -= 1
 
     def _push_stacks(
-        self, node: Window, kind: Panes, state: str, value: str, shared: str
+        self, place: Place, kind: Panes, state: str, value: str, shared: str
     ) -> tuple[str, str]:
-        fold, most = node.window.fold, kind.size
+        fold, most = place.window.fold, kind.size
         whole, one = size(kind.accumulator), size(kind.value)
         head = heap.STACKS + whole
         at = self._temporary()
@@ -685,26 +811,26 @@ class Compiled(Emitter):
         self._line(f"H[{at} + OLDER] = H[{at} + NEWER]")
         self._line(f"H[{at} + NEWER] = 0")
         self._line(f"H[{at} + DONE] = 0")
-        place = self._temporary()
-        self._line(f"for {place} in range(H[{at} + OLDER] - 1, -1, -1):")
+        entry = self._temporary()
+        self._line(f"for {entry} in range(H[{at} + OLDER] - 1, -1, -1):")
         self._level += 1
-        begin = self._assign(f"{newer} + {place} * {one}")
+        begin = self._assign(f"{newer} + {entry} * {one}")
         kept = self._assign(self._read("H", begin, 0, kind.value))
-        alone = self._of(node, "step", fold.step, [self._init(node, kind), kept])
-        to = self._assign(f"{at} + {head} + {place} * {whole}")
-        self._line(f"if {place} == H[{at} + OLDER] - 1:")
+        alone = self._of(place, "step", fold.step, [self._init(place, kind), kept])
+        to = self._assign(f"{at} + {head} + {entry} * {whole}")
+        self._line(f"if {entry} == H[{at} + OLDER] - 1:")
         self._level += 1
         self._write("H", to, 0, kind.accumulator, alone)
         self._level -= 1
         self._line("else:")
         self._level += 1
         before = self._assign(self._read("H", to, whole, kind.accumulator))
-        joined = self._of(node, "combine", fold.combine, [alone, before])
+        joined = self._of(place, "combine", fold.combine, [alone, before])
         self._write("H", to, 0, kind.accumulator, joined)
         self._level -= 3
         self._line(f"H[{at} + DONE] += 1")
         self._level -= 1
-        alone = self._of(node, "step", fold.step, [self._init(node, kind), value])
+        alone = self._of(place, "step", fold.step, [self._init(place, kind), value])
         self._line(f"if H[{at} + NEWER] == 0:")
         self._level += 1
         self._write("H", at, heap.STACKS, kind.accumulator, alone)
@@ -712,12 +838,12 @@ class Compiled(Emitter):
         self._line("else:")
         self._level += 1
         before = self._assign(self._read("H", at, heap.STACKS, kind.accumulator))
-        joined = self._of(node, "combine", fold.combine, [before, alone])
+        joined = self._of(place, "combine", fold.combine, [before, alone])
         self._write("H", at, heap.STACKS, kind.accumulator, joined)
         self._level -= 1
-        place = self._assign(f"{newer} + H[{at} + NEWER] * {one}")
-        self._line(f"keep(H, J, {place}, {one})")
-        self._write("H", place, 0, kind.value, value)
+        slot = self._assign(f"{newer} + H[{at} + NEWER] * {one}")
+        self._line(f"keep(H, J, {slot}, {one})")
+        self._write("H", slot, 0, kind.value, value)
         self._line(f"H[{at} + NEWER] += 1")
         total = self._assign(self._read("H", at, heap.STACKS, kind.accumulator))
         oldest = self._temporary()
@@ -727,34 +853,35 @@ class Compiled(Emitter):
         self._level += 1
         to = self._assign(f"{at} + {head} + H[{at} + DONE] * {whole}")
         older = self._assign(self._read("H", to, 0, kind.accumulator))
-        total_name = self._of(node, "combine", fold.combine, [older, total])
+        total_name = self._of(place, "combine", fold.combine, [older, total])
         self._line(f"{oldest} = {total_name}")
         self._level -= 1
         return at, oldest
 
-    def _init(self, node: Window, kind: Panes) -> str:
-        init = node.window.fold.init
+    def _init(self, place: Place, kind: Panes) -> str:
+        init = place.window.fold.init
         if init is None or init is True or init is False:
             return repr(init)
-        name = f"k{self.number(node)}"
+        name = f"k{self.number(place)}"
         self.context.constants[name] = init, kind.accumulator
         return name
 
-    def _of(self, node: Window, role: str, function: Any, arguments: list[str]) -> str:
+    def _of(self, place: Place, role: str, function: Any, arguments: list[str]) -> str:
         """Write the call of one of a window's functions; return the variable with its value."""
         if isinstance(function, Merging):
-            kind = self.types.window(node)
+            kind = self.types.window(place)
             total, counts = arguments
             return self._merged(kind.accumulator, function.sign, total, counts, "False")
         if function is most_common:
-            return self._best(self.types.window(node).accumulator, arguments[0])
-        return super()._call(node, role, function, arguments)
+            return self._best(self.types.window(place).accumulator, arguments[0])
+        return self._call(place, role, function, arguments)
 
     # --- keys -----------------------------------------------------------------------------------
 
-    def _keys(self, node: MapCollect) -> str:
-        threads, table, _, stride = self.kinds_of_keys(node)
-        inner = self.inner[id(node)]
+    def keys(self, place: Place) -> str:
+        """Write new threads of keys; return the variable that holds them."""
+        threads, table, _, stride = self.kinds_of_keys(place)
+        inner = self.inner[place]
         keys = self._assign(f"allocate(H, {threads}, IDLE + {inner.total})")
         self._line(f"H[{keys} + TABLE] = new_table(H, {table}, {heap.LEAST}, {stride})")
         self._line(f"H[{keys} + SERIAL] = -1")
@@ -763,17 +890,17 @@ class Compiled(Emitter):
         return keys
 
     def _feed(self) -> None:
-        slots: dict[int, tuple[MapCollect, list[tuple[str, str]]]] = {}
-        for atom, name, node in self.thread_slots():
-            at, _ = self.record.values[name]
-            word = f"{self._word(self.base, at)}"
-            slots.setdefault(id(node), (node, []))[1].append((atom, word))
-        for node, slots_of_node in slots.values():
-            self._feed_one(node, slots_of_node)
+        """Write that the item goes to the threads of keys."""
+        for place, atoms in self.layout.collectors:
+            slots = []
+            for atom in atoms:
+                at, _ = self.record.values[atom][place.depth]
+                slots.append((self._flag(self.layout.atoms[atom]), self._word(self.base, at)))
+            self._feed_one(place, slots)
 
-    def _feed_one(self, node: MapCollect, slots: list[tuple[str, str]]) -> None:
-        number, inner = self.number(node), self.inner[id(node)]
-        _, _, words, stride = self.kinds_of_keys(node)
+    def _feed_one(self, place: Place, slots: list[tuple[str, str]]) -> None:
+        number, inner = self.number(place), self.inner[place]
+        _, _, words, stride = self.kinds_of_keys(place)
         keys, first, count, entry = (f"{name}{number}" for name in ("h", "u", "m", "e"))
         table, start = f"d{number}", f"st{number}"
         places = ", ".join(f"{word} * {atom}" for atom, word in slots)  # no branches
@@ -795,38 +922,37 @@ class Compiled(Emitter):
             self._level -= 1
         self._line(f"H[{keys} + SERIAL] = s")
         self._line(f"{table} = H[{keys} + TABLE]")
-        condition = node.sync.condition
-        self._line(f"if {'True' if condition == ALWAYS else self._masks[condition]}:")
+        condition = place.node.sync.condition  # type: ignore[attr-defined]
+        self._line(f"if {'True' if condition == ALWAYS else self.context.masks[condition]}:")
         self._line(f"{INDENT}{first} = {keys} + IDLE")
         self._line(f"{INDENT}{count} = H[{table} + COUNT] + 1")
         self._line("else:")
         self._level += 1
-        self._find(node, inner, keys, table, words, stride)
+        self._find(place, inner, keys, table, words, stride)
         self._line(f"{first} = i{number} + {words}")
         self._line(f"{count} = 1")
         self._level -= 1
         self._line(f"{start} = {table} + ENTRIES + H[{table} + CAPACITY] + {words - stride}")
         self._line(f"for {entry} in range({count}):")
         self._level += 1
-        place = f"{start} + {entry} * {stride}"
-        self._line(f"{inner.base} = {first} if {entry} == 0 else {place}")
+        of_entry = f"{start} + {entry} * {stride}"
+        self._line(f"{inner.base} = {first} if {entry} == 0 else {of_entry}")
         flags = " and ".join(
             f"{inner._word(inner.base, word)} == 0" for word in range(inner.record.flag_words)
         )
         self._line(f"if {flags}: continue")
         self._line(f"keep(H, J, {inner.base}, {inner.total})")
-        inner.item(self._level)
+        inner.step(self._level)
         self._level -= 2
 
     def _find(
-        self, node: MapCollect, inner: Compiled, keys: str, table: str, words: int, stride: int
+        self, place: Place, inner: Compiled, keys: str, table: str, words: int, stride: int
     ) -> None:
         """Write that an item's key is looked up, and added where it is new."""
-        number = self.number(node)
-        name = f"f{number}key"
-        self.source.names[name] = node.key
+        number = self.number(place)
+        name = self._function(place, "key", place.node.key)  # type: ignore[attr-defined]
         value = self._assign(f"{name}(x)")
-        self._scratch(self.types.key(node), value)
+        self._scratch(self.types.key(place), value)
         at = f"i{number}"
         self._line(f"{at} = find(H, {table}, {stride}, {words})")
         self._line(f"if {at} == 0:")
@@ -846,13 +972,14 @@ class Compiled(Emitter):
         self._line(f"H[{at} + {words} + {inner.told}] = -1")
         self._level -= 1
 
-    def _collect(self, node: MapCollect, keys: str) -> str:
-        inner = self.inner[id(node)]
-        _, _, words, stride = self.kinds_of_keys(node)
-        kind = self.kind_of(self.types.value(node))
+    def collect(self, place: Place, threads: Any) -> str:
+        """Write that the keys' values are collected; return the variable that holds the map."""
+        inner = self.inner[place]
+        _, _, words, stride = self.kinds_of_keys(place)
+        kind = self.kind_of(self.types.value(place))
         dynamic = isinstance(inner.value, Dynamic)
         told = words + inner.told
-        parts = f"{keys}, {kind}, {words}, {told}, {stride}, s, {dynamic}"
+        parts = f"{threads}, {kind}, {words}, {told}, {stride}, s, {dynamic}"
         return self._assign(f"collected(H, J, {parts})")
 
 

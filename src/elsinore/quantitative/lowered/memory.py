@@ -14,7 +14,6 @@ from elsinore.quantitative.lowered.emit import FRESH
 from elsinore.quantitative.lowered.program import IDLE_BITS, Lowered, Words
 from elsinore.quantitative.lowered.states import Heaped, States
 from elsinore.quantitative.lowered.texts import Texts
-from elsinore.quantitative.machine.evaluate import Program
 from elsinore.quantitative.machine.walk import State
 
 LARGE = 1 << 20  # rows given to a machine at a time
@@ -25,13 +24,13 @@ STOPPED, TAKEN, SERIAL, FREE, RESULTS, SPARE = range(6)  # what a machine tells 
 class Memory:
     """The states of a query's streams, told by codes 0, 1, ..., and the machine that runs them.
 
-    `program` evaluates the same query in Python, and its states are taken and given;
-    `texts` numbers the texts, for all machines of a pipeline; `idle` tells by items' bits whether
-    they change nothing, if that is known.
+    The states that are taken and given are those of the machine's program. `texts` numbers the
+    texts, for all machines of a pipeline; `idle` tells by items' bits whether they change nothing,
+    if that is known.
     """
 
-    def __init__(self, machine: Lowered, program: Program, texts: Texts, idle: Any = None) -> None:
-        self.machine, self._program, self.texts = machine, program, texts
+    def __init__(self, machine: Lowered, texts: Texts, idle: Any = None) -> None:
+        self.machine, self.texts = machine, texts
         self._idle = np.zeros(IDLE_BITS, np.uint8)
         if idle is not None:
             self._idle[: len(idle)] = idle
@@ -85,7 +84,7 @@ class Memory:
         """
         records = self._records[: self.count * self._words].reshape(self.count, self._words)
         states = self._states()
-        first = np.array(states.words(self._program.begin()[0]), np.int64)
+        first = np.array(states.words(self.machine.program.begin()[0]), np.int64)
         self._heap = states.heaped.heap
         same = np.ones(self.count, bool)
         for place in states.read_words(first):
@@ -131,7 +130,7 @@ class Memory:
         the item at which the machine raised, if it did: the states are those before it.
         """
         machine, progress = self.machine, np.zeros(8, np.int64)
-        bits = np.ascontiguousarray(bits, machine.bits.kind)
+        bits = np.ascontiguousarray(bits, machine.program.bits.kind)
         codes = np.ascontiguousarray(codes, np.int32)
         self._rank_texts()
         places: list[Any] = []
@@ -235,7 +234,7 @@ class Memory:
 
     def _states(self) -> States:
         heaped = Heaped(self._heap, self.machine.shapes, self.machine.classes, self.texts)
-        return States(self.machine.machine, self._program, heaped)
+        return States(self.machine.machine, heaped)
 
 
 def _longer(words: Words, needed: int) -> Words:

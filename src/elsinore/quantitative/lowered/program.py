@@ -38,7 +38,7 @@ from elsinore.quantitative.lowered.heap import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
-from elsinore.quantitative.machine.emit import fresh
+from elsinore.quantitative.machine.evaluate import Program
 from elsinore.quantitative.machine.layout import nodes_of
 from elsinore.quantitative.machine.page import INDENT
 from elsinore.quantitative.machine.predicates import FEW_TOLD, MOST_TOLD, Bits, bits_of
@@ -80,17 +80,19 @@ class Lowered:
     be null. `run` takes the addresses of arrays (see `call`).
     """
 
-    query: Node
-    bits: Bits
     source: str
     columns: tuple[str, ...]
     nullable: frozenset[str]
-    kinds: tuple[Any, ...]
     machine: Compiled
     shapes: Words
     run: Callable[..., int]
     classes: Mapping[Any, type]
     spelled_out: frozenset[str]  # the texts that functions know
+
+    @property
+    def program(self) -> Program:
+        """What evaluates the same query in Python."""
+        return self.machine.program
 
     @property
     def value(self) -> Any:
@@ -121,20 +123,23 @@ class Lowered:
 
     def meets_null(self, name: str, bits: Any) -> bool:
         """Return whether a function may read an attribute of one of some items, by their bits."""
-        place = {leaf.condition: 1 << n for n, leaf in enumerate(self.bits.told)}
+        predicates = self.program.bits
+        bit = {leaf.condition: 1 << n for n, leaf in enumerate(predicates.told)}
         some, every = int(np.bitwise_or.reduce(bits)), int(np.bitwise_and.reduce(bits))
-        for node, keeps in _nodes_kept(self.machine):
+        places = [place for machine in _machines(self.machine) for place in machine.layout.places]
+        for at in places:
+            node = at.node
             if isinstance(node, Atom):
-                reads = keeps if node.op is None else name in attributes_read([node.op])
+                reads = at.value_is_read if node.op is None else name in attributes_read([node.op])
                 condition = node.predicate.condition
-                if reads and (condition not in place or some & place[condition]):
+                if reads and (condition not in bit or some & bit[condition]):
                     return True
             elif isinstance(node, MapCollect):
                 condition = node.sync.condition
                 reads = name in attributes_read([node.key]) or name == _attribute(node.key)
-                if reads and (condition not in place or ~every & place[condition]):
+                if reads and (condition not in bit or ~every & bit[condition]):
                     return True
-        tests = attributes_read(test for leaf in self.bits.asked for _, test in leaf.tests)
+        tests = attributes_read(test for leaf in predicates.asked for _, test in leaf.tests)
         return name in tests
 
     def column(self, name: str, column: pa.Array, texts: Texts) -> list[Any]:
@@ -188,7 +193,8 @@ def reasons(
         try:
             if whys:
                 check_conditions(stage, value)
-            machine = _machine(stage, None if whys else schema, frozenset(), value)[3]
+            program = Program.from_node(stage)
+            machine, _ = _machine(program, None if whys else schema, frozenset(), value)
             value = as_item_type(machine.value) if stage is not stages[-1] else None
             whys.append(None)
         except CannotCompile as reason:
@@ -203,13 +209,13 @@ def value_of(query: Node, schema: Mapping[str, pa.DataType]) -> pa.DataType:
 
     Raises CannotCompile where it is not compiled.
     """
-    machine = _machine(query, schema, frozenset())[3]
+    machine, _ = _machine(Program.from_node(query), schema, frozenset())
     none = np.zeros((0, out_size(machine.value)), np.int64)
     return as_arrow(none, machine.value, none, Texts()).type
 
 
 def lowered(
-    query: Node,
+    program: Program,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str] = frozenset(),
     value: Any = None,
@@ -219,27 +225,24 @@ def lowered(
     Raises CannotCompile with the reason where it, or the types, cannot be.
     """
     with without_garbage_collection():
-        return _lowered(query, schema, nullable, value)
+        return _lowered(program, schema, nullable, value)
 
 
 def _lowered(
-    query: Node,
+    program: Program,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str],
     value: Any,
 ) -> Lowered:
-    query, bits, columns, machine, kinds = _machine(query, schema, nullable, value)
-    context = machine.context
-    text = _source(machine, bits, columns, nullable if value is None else None)
+    machine, columns = _machine(program, schema, nullable, value)
+    context, query = machine.context, program.node
+    text = _source(machine, program.bits, columns, nullable if value is None else None)
     names = context.names
     exec(compile(text, FILE, "exec"), names)
     lowered = Lowered(
-        query=query,
-        bits=bits,
         source=text,
         columns=columns,
         nullable=nullable & set(columns),
-        kinds=tuple(kinds),
         machine=machine,
         shapes=context.shapes.array(),
         run=compiled(names["run"], borrows=True, pipeline=QuickCompiler),
@@ -257,7 +260,7 @@ MOST_KEPT = 8  # compiled machines of a query
 
 def kept_machine(
     kept: Kept,
-    query: Node,
+    program: Program,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str] = frozenset(),
     value: Any = None,
@@ -266,11 +269,11 @@ def kept_machine(
 
     What functions take from around them must be the same objects as then.
     """
-    key, around = _key(query, schema, nullable, value)
+    key, around = _key(program.node, schema, nullable, value)
     if key not in kept:
         while len(kept) >= MOST_KEPT:
             del kept[next(iter(kept))]
-        machine = lowered(query, schema, nullable, value)
+        machine = lowered(program, schema, nullable, value)
         kept[key] = machine, around  # these keep their identities
     return kept[key][0]
 
@@ -309,19 +312,21 @@ def _key(query: Node, schema: Any, nullable: Any, value: Any) -> tuple[Any, list
 
 
 def _machine(
-    query: Node,
+    program: Program,
     schema: Mapping[str, pa.DataType] | None,
     nullable: frozenset[str],
     value: Any = None,
-) -> tuple[Node, Bits, tuple[str, ...], Compiled, list[Any]]:
-    """Work out the types of all values; CannotCompile where a function stands in the way."""
+) -> tuple[Compiled, tuple[str, ...]]:
+    """Return a machine with the types of all values, and the columns that it reads.
+
+    Raises CannotCompile where a function stands in the way.
+    """
     if shortcuts() is None:
         raise CannotCompile("compiled code needs more of Numba than its documented means")
-    bits = bits_of(query)
+    bits = program.bits
     if len(bits.told) > MOST_TOLD:
         raise CannotCompile(f"{len(bits.told)} predicates do not fit an integer's bits")
-    query = fresh(query)
-    nodes = list(nodes_of(query))
+    nodes = list(nodes_of(program.node))
     used = attributes_read(value for node in nodes for value in _functions(node))
     used |= attributes_read(test for leaf in bits.asked for _, test in leaf.tests)
     used |= {_attribute(node.key) for node in nodes if isinstance(node, MapCollect)} - {None}  # type: ignore[arg-type]
@@ -338,12 +343,12 @@ def _machine(
         )
     else:
         item = value
-    machine = Compiled(query, Context(_masks(bits), item), "S", None)
+    machine = Compiled(program, Context(_masks(bits), item), "S", None)
     if isinstance(machine.value, Ordered):
         raise CannotCompile(f"a {machine.value} is given out by Python")
     if value is None and _holds(machine.value, item):
         raise CannotCompile("the values hold whole items, which keep attributes of all types")
-    return query, bits, columns, machine, kinds
+    return machine, columns
 
 
 def _masks(bits: Bits) -> dict[Any, str]:
@@ -377,20 +382,16 @@ def _source(
     few = bits.kind is np.uint8
     arrays = [(name, NOT_WORDS.get(name, "words_at")) for name in ARRAYS_GIVEN[:-1]]
     arrays += [("bits", "bytes_at" if few else "words_at"), *of_item]
-    source, words = machine.source, machine.record.words
-    lines = source.lines
+    words, lines = machine.record.words, context.lines
     machine.begin(3)
     start, lines[:] = list(lines), []
-    machine.item(2)
+    machine.step(2)
     body, lines[:] = list(lines), []
     for place, leaf in enumerate(bits.asked):
         if len(leaf.tests) != 1 or leaf.condition.name != leaf.tests[0][0]:  # type: ignore[union-attr]
             raise CannotCompile(f"the predicate {leaf.name} joins plain Python with conditions")
         names[f"p{place}"] = jitted(leaf.tests[0][1], context.kernels)
-    for part in _machines(machine):
-        for name, value in part.source.names.items():
-            if callable(value):
-                names[name] = machine.types.kernel(value)
+    names |= {n: machine.types.kernel(value) for n, value in context.functions.items()}
     lines += [
         "def run(A, begin, stop):",
         *(f"{INDENT}{name} = {kind}(A, {n})" for n, (name, kind) in enumerate(arrays)),
@@ -458,15 +459,6 @@ def _item(
 
 def _machines(machine: Compiled) -> list[Compiled]:
     return [machine, *(part for inner in machine.inner.values() for part in _machines(inner))]
-
-
-def _nodes_kept(machine: Compiled) -> list[tuple[Node, bool]]:
-    """Return the nodes of a machine, those of keys too, and whether anyone reads their values."""
-    return [
-        (node, not isinstance(node, Atom) or machine_of.value_is_read(node))
-        for machine_of in _machines(machine)
-        for node in machine_of.nodes
-    ]
 
 
 def _functions(node: Node) -> list[Any]:

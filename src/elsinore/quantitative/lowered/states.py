@@ -24,7 +24,7 @@ from elsinore.quantitative.lowered.words import (
     size,
     words_of,
 )
-from elsinore.quantitative.machine.evaluate import Keys, Program
+from elsinore.quantitative.machine.evaluate import Keys
 from elsinore.quantitative.machine.walk import State
 from elsinore.quantitative.nodes import Window
 from elsinore.quantitative.versions import Bag, Counts
@@ -75,18 +75,15 @@ class Heaped:
 
 
 class States:
-    """Reads and writes the states of a machine; `program` evaluates the same query in Python."""
+    """Reads and writes the states of a machine."""
 
-    def __init__(self, machine: Compiled, program: Program, heaped: Heaped) -> None:
-        self._machine, self._program, self.heaped = machine, program, heaped
-        self._threads = {
-            machine.number(node): (node, inner, keyed)
-            for (node, inner), keyed in zip(_inner(machine), program.keyed.values(), strict=True)
-        }
+    def __init__(self, machine: Compiled, heaped: Heaped) -> None:
+        self._machine, self.heaped = machine, heaped
+        self._collectors = {machine.number(place): place for place in machine.inner}
         self._windows = {
-            machine.types.window(node): node.window
-            for node in machine.nodes
-            if isinstance(node, Window)
+            machine.types.window(place): place.window
+            for place in machine.layout.places
+            if isinstance(place.node, Window)
         }
         self._known: dict[int, Keys] = {}
         self._placed: dict[int, int] = {}
@@ -97,12 +94,10 @@ class States:
         """Return the stacks that the words at a place are, none of which is fresh."""
         record = self._machine.record
         stacks: list[Any] = []
-        for atom, place in zip(record.flags, self._program.layout.atoms, strict=True):
-            word, bit = record.flags[atom]
+        for (word, bit), values in zip(record.flags, record.values, strict=True):
             if not memory[at + word] & bit:
                 stacks.append(None)
                 continue
-            values = [record.values[f"{atom}_{slot}"] for slot in range(place.depth)]
             stacks.append(tuple(self._load(memory, at + to, kind) for to, kind in values))
         return tuple(stacks)
 
@@ -129,11 +124,12 @@ class States:
     def _keys(self, number: int, at: int) -> Keys:
         if at in self._known:
             return self._known[at]
-        node, inner, keyed = self._threads[number]
+        place = self._collectors[number]
+        inner, keyed = self._machine.inner[place], self._machine.program.keyed[place.number]
         heap = self.heaped.heap
-        states = States(inner, keyed.program, self.heaped)
-        _, _, words, stride = self._machine.kinds_of_keys(node)
-        kind = self._machine.types.key(node)
+        states = States(inner, self.heaped)
+        _, _, words, stride = self._machine.kinds_of_keys(place)
+        kind = self._machine.types.key(place)
         threads_by_key: dict[Any, Any] = {}
         for entry in self.heaped.entries(int(heap[at + h.TABLE]), stride):
             key = load(heap, entry, kind, self.heaped.classes, self._grown)
@@ -228,10 +224,10 @@ class States:
         """
         record = self._machine.record
         places = list(range(record.flag_words))
-        for name, (offset, kind) in record.values.items():
-            word, bit = record.flags[name.partition("_")[0]]
+        for (word, bit), values in zip(record.flags, record.values, strict=True):
             if words[word] & bit:
-                places += range(offset, offset + size(kind))
+                for offset, kind in values:
+                    places += range(offset, offset + size(kind))
         return places
 
     # --- from stacks ----------------------------------------------------------------------------
@@ -240,12 +236,11 @@ class States:
         """Return the words of a state. Raises OverflowError for what compiled code cannot hold."""
         record = self._machine.record
         words = [0] * record.words
-        for (atom, (word, bit)), stack in zip(record.flags.items(), state, strict=True):
+        for (word, bit), values, stack in zip(record.flags, record.values, state, strict=True):
             if stack is None:
                 continue
             words[word] |= bit
-            for slot, value in enumerate(stack):
-                offset, kind = record.values[f"{atom}_{slot}"]
+            for (offset, kind), value in zip(values, stack, strict=True):
                 words[offset : offset + size(kind)] = words_of(value, kind, self._place)
         return words
 
@@ -269,12 +264,13 @@ class States:
     def _place_keys(self, number: int, threads: Keys) -> int:
         if id(threads) in self._placed:
             return self._placed[id(threads)]
-        node, inner, keyed = self._threads[number]
-        kind, of_table, words, stride = self._machine.kinds_of_keys(node)
-        key = self._machine.types.key(node)
+        place = self._collectors[number]
+        inner = self._machine.inner[place]
+        kind, of_table, words, stride = self._machine.kinds_of_keys(place)
+        key = self._machine.types.key(place)
         idle, states = threads.idle, threads.states
         heaped = self.heaped
-        inner_states = States(inner, keyed.program, heaped)
+        inner_states = States(inner, heaped)
         table = heaped.new_table(of_table, len(states), stride)
         for value, state in states.items():
             placed = inner_states.words_alive(state)
@@ -362,7 +358,3 @@ def _levels(window: Any) -> tuple[int, int]:
     """Return how many levels a histogram of marks has, and for how many buckets of a size."""
     assert isinstance(window, ExponentialHistogram)
     return window.size.bit_length() + 2, max(window.most(1), window.most(2)) + 1
-
-
-def _inner(machine: Compiled) -> list[tuple[Any, Compiled]]:
-    return [(node, machine.inner[id(node)]) for node in machine.nodes if id(node) in machine.inner]

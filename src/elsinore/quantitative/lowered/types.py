@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from numba import types
 
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
-from elsinore.quantitative.functions import Key, left, right, unit
+from elsinore.quantitative.functions import Key, left, right
 from elsinore.quantitative.lowered.columns import parts_of
 from elsinore.quantitative.lowered.functions import CannotCompile, jitted, key_kernel, returned
 from elsinore.quantitative.lowered.words import (
@@ -25,7 +26,7 @@ from elsinore.quantitative.lowered.words import (
     type_of,
     unified,
 )
-from elsinore.quantitative.machine.layout import is_kept, is_unit, reads
+from elsinore.quantitative.machine.layout import Place, is_unit, reads
 from elsinore.quantitative.nodes import (
     Atom,
     Combine,
@@ -33,7 +34,6 @@ from elsinore.quantitative.nodes import (
     Either,
     Iterate,
     MapCollect,
-    Node,
     Split,
     Window,
 )
@@ -48,22 +48,20 @@ ROUNDS = 5  # in which the type of an accumulator must settle
 
 
 class Types:
-    """The types of nodes' values and of the variables at atoms, for items of a type."""
+    """The types of the values at a machine's places, for items of a type."""
 
-    def __init__(self, emitter: Any, item: Any, kernels: dict[int, Any]) -> None:
-        self._emitter = emitter
+    def __init__(self, machine: Any, item: Any, kernels: dict[int, Any]) -> None:
+        self._machine = machine
         self._item = item
-        self._values: dict[int, Any] = {}
-        self._windows: dict[int, Any] = {}
+        self._values: dict[Place, Any] = {}
+        self._windows: dict[Place, Any] = {}
         self.kernels = kernels
-        self.variables: dict[str, Any] = {}
-        self.stacks: dict[int, tuple[Any, ...]] = {}  # types of what lies below a node's value
 
-    def value(self, node: Node) -> Any:
+    def value(self, place: Place) -> Any:
         """Return the type of a node's value; CannotCompile where a function stands in the way."""
-        if id(node) not in self._values:
-            self._values[id(node)] = self._value(node)
-        return self._values[id(node)]
+        if place not in self._values:
+            self._values[place] = self._value(place)
+        return self._values[place]
 
     def kernel(self, function: Any) -> Any:
         """Return a user's function compiled."""
@@ -71,81 +69,74 @@ class Types:
             return key_kernel(function.attribute)
         return jitted(function, self.kernels)
 
-    def place(self, node: Node, stack: tuple[Any, ...]) -> None:
-        """Work out the types of the variables at the atoms below a node."""
-        self.stacks[id(node)] = stack
-        match node:
-            case Atom():
-                number = self._emitter.number(node)
-                for slot, kind in enumerate(stack):
-                    self.variables[f"a{number}_{slot}"] = kind
-            case Split(parts, op):
-                for place, piece in enumerate(parts):
-                    self.place(piece, stack)
-                    if is_kept(op, place, piece):
-                        stack = (*stack, self.value(piece))
-            case Iterate(body, _, step):
-                self.place(body, stack if step is unit else (*stack, self.value(node)))
-            case Window(body):
-                self.place(body, (*stack, self.window(node)))
-            case MapCollect():
-                rate = self._emitter.rate_of(node)
-                self.place(rate, (*stack, Threads(self._emitter.number(node))))
-            case _:
-                for piece in node.parts:
-                    self.place(piece, stack)
+    def stack(self, place: Place) -> list[Any]:
+        """Return the types of the values on a thread's stack below a node's own."""
+        return [
+            self._state(below) if place.is_within(below) else self.value(below)
+            for below in place.below
+        ]
 
-    def _value(self, node: Node) -> Any:
-        if is_unit(node):
+    def _state(self, place: Place) -> Any:
+        """Return the type of what a node keeps while its part goes on."""
+        match place.node:
+            case Window():
+                return self.window(place)
+            case MapCollect():
+                return Threads(self._machine.number(place))
+            case _:
+                return self.value(place)
+
+    def _value(self, place: Place) -> Any:
+        if is_unit(place.node):
             return types.none
-        match node:
+        match place.node:
             case Atom(_, None):
                 return self._item
             case Atom(_, op):
                 return self._of(op, (self._item,))
             case Constant(value):
                 return type_of(value)
-            case Split(parts, op) if op is right:
-                return self.value(parts[-1])
-            case Split(parts, op) if op is left:
-                return self.value(parts[0])
-            case Split(parts, op) | Combine(parts, op):
-                return self._of(op, tuple(map(self.value, parts)))
-            case Either(parts):
-                kinds = [self.value(part) for part in parts]
-                common = kinds[0]
-                for kind in kinds[1:]:
-                    common = unified(common, kind)
-                return common
-            case Iterate(body, init, step):
-                return self._folded(self._start_of(init, step, self.value(body)), step, body)
+            case Split(_, op) if op is right:
+                return self.value(place.parts[-1])
+            case Split(_, op) if op is left:
+                return self.value(place.parts[0])
+            case Split(_, op) | Combine(_, op):
+                return self._of(op, tuple(map(self.value, place.parts)))
+            case Either():
+                return functools.reduce(unified, map(self.value, place.parts))
+            case Iterate(_, init, step):
+                body = self.value(place.parts[0])
+                return self._settled(self._start_of(init, step, body), step, body)
             case Window(_, window):
-                kind = self.window(node)
+                kind = self.window(place)
                 if isinstance(kind, Marks):
                     return types.int64
                 finish = window.fold.finish
                 return kind.accumulator if finish is None else self._of(finish, (kind.accumulator,))
-            case MapCollect(_, _, body):
-                return Collected(self.key(node), self._emitter.inner[id(node)].types.value(body))
-            case _:
-                raise CannotCompile(f"{type(node).__name__} is not compiled")
+            case MapCollect():
+                return Collected(self.key(place), self._machine.inner[place].value)
+        raise CannotCompile(f"{type(place.node).__name__} is not compiled")
 
-    def key(self, node: MapCollect) -> Any:
+    def key(self, place: Place) -> Any:
         """Return the type of a `map_collect`'s keys."""
+        node = place.node
+        assert isinstance(node, MapCollect)
         kind = self._of(node.key, (self._item,))
         parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
         if not parts or not all(part in SCALARS for part in parts):
             raise CannotCompile(f"{name_of(node.key)} gives keys of type {kind}")
         return kind
 
-    def window(self, node: Window) -> Any:
+    def window(self, place: Place) -> Any:
         """Return the type of a window's state."""
-        if id(node) not in self._windows:
-            self._windows[id(node)] = self._window(node)
-        return self._windows[id(node)]
+        if place not in self._windows:
+            self._windows[place] = self._window(place)
+        return self._windows[place]
 
-    def _window(self, node: Window) -> Any:
-        window, value = node.window, self.value(node.body)
+    def _window(self, place: Place) -> Any:
+        node = place.node
+        assert isinstance(node, Window)
+        window, value = node.window, self.value(place.parts[0])
         if isinstance(window, ExponentialHistogram):
             if value not in {types.int64, types.boolean}:
                 raise CannotCompile(f"marks of type {value}")
@@ -155,7 +146,7 @@ class Types:
         fold = window.fold
         if isinstance(fold.step, Adding):
             raise CannotCompile(f"windows of {fold.name} run in Python")
-        total = self._folded(self._start_of(fold.init, fold.step, value), fold.step, node.body)
+        total = self._settled(self._start_of(fold.init, fold.step, value), fold.step, value)
         how = "stacks" if window.is_stacks else "ring"
         for _ in range(ROUNDS):
             before = total
@@ -165,12 +156,12 @@ class Types:
                 total = unified(total, self._of(fold.combine, (total, total)))
             if total == before:
                 break
-            total = self._folded(total, fold.step, node.body)
+            total = self._settled(total, fold.step, value)
         else:
             raise CannotCompile(f"{fold.name} gives an accumulator of another type each time")
         if how == "stacks" and (isinstance(total, Dynamic) or isinstance(value, Dynamic)):
             raise CannotCompile(f"{fold.name} joins mappings")
-        return Panes(self._emitter.number(node), how, total, value, window.size)
+        return Panes(self._machine.number(place), how, total, value, window.size)
 
     def _start_of(self, init: Any, step: Any, value: Any) -> Any:
         """Return the type of an accumulator that a fold begins with."""
@@ -192,9 +183,6 @@ class Types:
         if isinstance(init, Counts):
             raise CannotCompile(f"mappings of counts, by {name_of(step)}")
         return type_of(init)
-
-    def _folded(self, total: Any, step: Any, body: Node) -> Any:
-        return self._settled(total, step, self.value(body))
 
     def _settled(self, total: Any, step: Any, value: Any) -> Any:
         """Return the type of an accumulator that holds what the step makes of it again."""
@@ -232,7 +220,8 @@ class Types:
         fold, (_, value) = function.fold, parts_of(relation)
         if isinstance(value, Dynamic) or isinstance(fold.step, Adding | Counting | Merging):
             raise CannotCompile(f"{name_of(function)} of a {relation}")
-        for node in self._emitter.nodes:
+        for place in self._machine.layout.places:
+            node = place.node
             if isinstance(node, Window) and isinstance(node.window.fold.step, Counting | Merging):
                 raise CannotCompile(f"{name_of(function)} in the order of counts in a window")
         total = self._settled(type_of(fold.init), fold.step, value)

@@ -12,7 +12,7 @@ from elsinore.quantitative.machine.evaluate import Program
 from elsinore.quantitative.machine.inline import expression_of
 from elsinore.quantitative.machine.layout import Place
 from elsinore.quantitative.machine.predicates import ALL
-from elsinore.quantitative.machine.walk import State, Walk
+from elsinore.quantitative.machine.walk import ItemWalk, State
 from elsinore.quantitative.nodes import Iterate, Window
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import Sliding
@@ -82,7 +82,7 @@ class Asked(Exception):  # noqa: N818
 ITEM = Symbol("x")
 
 
-class Derivation(Walk):
+class Derivation(ItemWalk):
     """Notes the operations of an item of a class.
 
     windows: whether windows that values are taken out of are distinguished from other values.

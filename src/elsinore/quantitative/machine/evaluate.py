@@ -14,7 +14,7 @@ from typing import Any
 from elsinore.errors import InputError
 from elsinore.quantitative.machine.layout import Layout, Place
 from elsinore.quantitative.machine.predicates import ALL, Bits, Test, bits_of
-from elsinore.quantitative.machine.walk import State, Walk
+from elsinore.quantitative.machine.walk import ItemWalk, State
 from elsinore.quantitative.nodes import Atom, MapCollect, Node, Window, shortly
 from elsinore.quantitative.regex import name_of
 
@@ -241,7 +241,7 @@ def forked(state: State) -> State:
     return tuple(None if stack is None else tuple(map(of, stack)) for stack in state)
 
 
-class Evaluator(Walk):
+class Evaluator(ItemWalk):
     """Computes values."""
 
     def __init__(self, program: Program, attempt: Attempt, item: Any = None, bits: int = 0) -> None:

@@ -30,35 +30,69 @@ from elsinore.quantitative.nodes import (
     without_value,
 )
 from elsinore.quantitative.regex import name_of
+from elsinore.quantitative.windows import WindowState
 
 
 @dataclass(slots=True, eq=False)
 class Place:
     """A node in its place of the tree: a node that is used twice has two.
 
-    number: in the order of the text; part: which part of its parent; depth: the number of values on
-    a thread's stack below the node's own; function: the node's, if it calls one, and which of its
+    number: in the order of the text; part: which part of its parent; below: the places that gave
+    the values on a thread's stack below the node's own: earlier parts of a `split`, and nodes
+    around this one, of which it is the accumulator, the window's values, or the keys;
+    function: the node's, if it calls one, and which of its
     arguments it `reads`, None for all; atom: the number of an atom among all atoms, else -1;
     kept: of a `split`, whether the value of each part but the last is kept for the function;
-    finish: when all atoms below the node have taken the item, as a place in `Layout.order`.
+    begin, finish: as places in `Layout.order`, when the first atom below the node takes the item,
+    and when all of them have.
     """
 
     node: Node
     number: int
     parent: Place | None
     part: int
-    depth: int
+    below: tuple[Place, ...]
     function: Any = None
     reads: tuple[bool, ...] | None = None
     atom: int = -1
     kept: tuple[bool, ...] = ()
     parts: list[Place] = field(default_factory=list)
+    begin: int = -1
     finish: int = -1
+
+    @property
+    def depth(self) -> int:
+        """The number of values on a thread's stack below the node's own."""
+        return len(self.below)
+
+    def is_within(self, other: Place) -> bool:
+        """Return whether the node is a part of another one, or of its parts."""
+        place = self.parent
+        while place is not None and place is not other:
+            place = place.parent
+        return place is not None
+
+    @property
+    def window(self) -> WindowState:
+        """The window of a node that is one."""
+        assert isinstance(self.node, Window)
+        return self.node.window
 
     @property
     def value_is_read(self) -> bool:
         """Whether the node's value may make a difference to the whole query's."""
-        return value_is_read(None if self.parent is None else self.parent.node, self.part)
+        match None if self.parent is None else self.parent.node:
+            case Split(_, op) if op is left and self.part:
+                return False
+            case Split(parts, op):
+                last = self.part == len(parts) - 1
+                return op is not unit and (op is right) <= last and reads(op, self.part)
+            case Combine(_, op):
+                return reads(op, self.part)
+            case Iterate(_, _, step):
+                return step is not unit and reads(step, 1)
+            case _:
+                return True
 
 
 class Layout:
@@ -68,50 +102,50 @@ class Layout:
     stands after all that is below it, and threads that ended there go on. The later parts of a
     `split` come before the earlier ones: a thread that ends starts others only at atoms that have
     taken the item already, so that stacks are changed in place.
-    makers: for each atom, the functions that give the values on its stack, for messages.
     """
 
     def __init__(self, node: Node) -> None:
         self.places: list[Place] = []
         self.atoms: list[Place] = []
-        self.makers: list[tuple[str, ...]] = []
         self.order: list[Place] = []
         self.collectors: list[tuple[Place, tuple[int, ...]]] = []  # with the atoms of their rates
         self.root = self._place(node, None, 0, ())
         self._put_in_order(self.root)
 
-    def _place(self, node: Node, parent: Place | None, part: int, kept: tuple[str, ...]) -> Place:
-        """Give a node its place; `kept` says of each value on its stack which function gave it."""
-        place = Place(node, len(self.places), parent, part, len(kept), *_function(node))
+    def _place(
+        self, node: Node, parent: Place | None, part: int, below: tuple[Place, ...]
+    ) -> Place:
+        """Give a node its place; `below` are those that give the values on its stack."""
+        place = Place(node, len(self.places), parent, part, below, *_function(node))
         self.places.append(place)
         match node:
             case Atom():
                 place.atom = len(self.atoms)
                 self.atoms.append(place)
-                self.makers.append(kept)
             case Split(pieces, op):
                 place.kept = tuple(is_kept(op, n, piece) for n, piece in enumerate(pieces[:-1]))
                 for n, piece in enumerate(pieces):
-                    place.parts.append(self._place(piece, place, n, kept))
+                    place.parts.append(self._place(piece, place, n, below))
                     if n < len(place.kept) and place.kept[n]:
-                        kept = (*kept, maker_of(piece))
+                        below = (*below, place.parts[n])
             case Iterate(body, _, step):
-                below = kept if step is unit else (*kept, maker_of(node))
-                place.parts.append(self._place(body, place, 0, below))
+                inside = below if step is unit else (*below, place)
+                place.parts.append(self._place(body, place, 0, inside))
             case Window(body, _):
-                place.parts.append(self._place(body, place, 0, (*kept, maker_of(node))))
+                place.parts.append(self._place(body, place, 0, (*below, place)))
             case MapCollect():
                 first, rate = len(self.atoms), without_value(node.rate)
-                place.parts.append(self._place(rate, place, 0, (*kept, maker_of(node))))
+                place.parts.append(self._place(rate, place, 0, (*below, place)))
                 self.collectors.append((place, tuple(range(first, len(self.atoms)))))
             case Constant() | Either() | Combine():
                 for n, piece in enumerate(node.parts):
-                    place.parts.append(self._place(piece, place, n, kept))
+                    place.parts.append(self._place(piece, place, n, below))
             case _:
                 raise TypeError(f"not a query: {node!r}")
         return place
 
     def _put_in_order(self, place: Place) -> None:
+        place.begin = len(self.order)
         parts = reversed(place.parts) if isinstance(place.node, Split) else place.parts
         for part in parts:
             self._put_in_order(part)
@@ -132,22 +166,6 @@ def _function(node: Node) -> tuple[Any, tuple[bool, ...] | None]:
             return None, None
     read = tuple(reads(function, n) for n in range(count))
     return function, None if all(read) else read
-
-
-def value_is_read(parent: Node | None, part: int) -> bool:
-    """Return whether the value of a part of a node may make a difference to the whole query's."""
-    match parent:
-        case Split(_, op) if op is left and part:
-            return False
-        case Split(parts, op):
-            last = part == len(parts) - 1
-            return op is not unit and (op is right) <= last and reads(op, part)
-        case Combine(_, op):
-            return reads(op, part)
-        case Iterate(_, _, step):
-            return step is not unit and reads(step, 1)
-        case _:
-            return True
 
 
 def is_kept(op: Any, part: int, piece: Node) -> bool:
