@@ -25,7 +25,7 @@ from elsinore.trends.engine.updates import Updates
 from elsinore.trends.graphlets.build import GraphBuilder, Piece, SharedSet, State
 from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
 from elsinore.trends.graphlets.graph import HamletGraph
-from elsinore.trends.sets.batches import compared_values
+from elsinore.trends.sets.evaluator import compared_values
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 from elsinore.words import listed
 

@@ -1,38 +1,40 @@
-"""The evaluator of the path of sets, and of EXACT: whatever a template asks for, in exact numbers.
+"""The evaluator for EXACT and for what the engine does not run, in exact numbers.
 
-Plain Python, a few microseconds for each event, or some ten under a guarded template whose
-predecessors are ranges, and a few for each pair of events under any other guarded template: it is
-for what no faster way covers.
+Plain Python: a few microseconds for each event, some ten where an event follows ranges of earlier
+ones, and a few for each pair of events under any other template.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from elsinore.arrow import to_numpy
+from elsinore.expressions.lengths import is_length, is_time, ticks, unit_of
+from elsinore.model.time_values import MICROSECOND, Moment, Span
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.stored import stored
 from elsinore.plan.template import Template
-from elsinore.trends.sets.ground import Automaton, Stretch, ground_of
-from elsinore.trends.sets.search import total
-from elsinore.trends.sets.states import States, Totals, reads_ranges, summed_unit
-from elsinore.trends.sets.sums import Addends
+from elsinore.trends.sets import search
+from elsinore.trends.sets.states import States, reads_ranges, summed_unit
+from elsinore.trends.sets.sums import Values
 from elsinore.trends.values.arrays import FOREVER, NEVER, Ints
 
-Moments = Sequence[Sequence[int]]  # the rows of each
-TotalsOf = Callable[[Window | None, Moments], Iterable[Totals]]
+_DIGITS = 15  # so many digits of a decimal a double tells apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetEvents:
-    """Events sorted by key, each key's by time; the same as `KeyedEvents`, values being Python's.
+    """Events sorted by key, each key's by time.
 
     `rows` are the values of each attribute that SUM, AVG or predicates between two events read,
     None for null and NaN; `ranks` those of MIN's and MAX's (`elsinore.operators.ranks`).
@@ -79,13 +81,11 @@ class SetsEvaluator:
         self._summed = list(templates)  # queries that are run by sums per state, ...
         self._states = States(summed_unit(unit, templates)) if templates else None
         self._automata = {  # ... and the others
-            query: Automaton(template, unit.classes)
+            query: search.Automaton(template, unit.classes)
             for query, template in enumerate(unit.members)
             if query not in templates
         }
-        self._by_window: dict[Window | None, list[int]] = {}
-        for query, template in enumerate(unit.members):
-            self._by_window.setdefault(template.query.window, []).append(query)
+        self._windows = dict.fromkeys(template.query.window for template in unit.members)
 
     def evaluate(self, events: SetEvents) -> list[SetTotal]:
         """Return the totals of all windows that end after `done` and at or before `until`.
@@ -93,46 +93,31 @@ class SetsEvaluator:
         Raises InputError for an infinite addend.
         """
         # of rows nothing is made before it is read: whole streams may be one window
-        starts, times = events.starts.tolist(), events.times.data
+        starts, times, codes = events.starts.tolist(), events.times.data, events.codes.data
         done, until = events.done.tolist(), events.until.tolist()
-        total_of = self._totals_of(events)
+        values = Values(events.rows, events.ranks)
         totals: list[SetTotal] = []
         for key, (first, last) in enumerate(itertools.pairwise(starts)):
             of_key = times, range(first, last), done[key], until[key]
-            for window in self._by_window:
+            for window in self._windows:
                 for index, rows in _windows(window, *of_key):
-                    totals += [
-                        SetTotal(query, key, index, sums.linear, sums.extremes)
-                        for query, sums in total_of(window, self._moments(times, rows))
-                    ]
+                    moments = [[row] for row in rows]
+                    if self._by_time:
+                        by_time = itertools.groupby(rows, lambda row: times[row])
+                        moments = [list(moment) for _, moment in by_time]
+                    if self._states is not None:
+                        for number, sums in self._states.totals(values, codes, window, moments):
+                            query = self._summed[number]
+                            totals.append(SetTotal(query, key, index, sums.linear, sums.extremes))
+                    for query, automaton in self._automata.items():
+                        if automaton.template.query.window == window:
+                            found = search.WindowEvents(automaton, moments, codes, values)
+                            total = search.Search(found, values).total()
+                            if total is not None:
+                                totals.append(
+                                    SetTotal(query, key, index, total.linear, total.extremes)
+                                )
         return totals
-
-    def _totals_of(self, events: SetEvents) -> TotalsOf:
-        """Return what gives the sums of all queries of a window that have trends there."""
-        codes, states = events.codes.data, self._states
-        columns = None if states is None else states.columns(events.rows, events.ranks)
-        addends = {
-            query: Addends(automaton.template, events.rows, events.ranks)
-            for query, automaton in self._automata.items()
-        }
-
-        def totals(window: Window | None, moments: Moments) -> Iterator[Totals]:
-            if states is not None and columns is not None:
-                for number, sums in states.totals(columns, codes, window, moments):
-                    yield self._summed[number], sums
-            stretch = Stretch(moments, codes, events.rows)
-            for query in self._by_window[window]:
-                if query in self._automata:
-                    found = total(ground_of(self._automata[query], stretch), addends[query])
-                    if found is not None:
-                        yield query, found
-
-        return totals
-
-    def _moments(self, times: Sequence[int], rows: range) -> Moments:
-        if not self._by_time:
-            return [[row] for row in rows]
-        return [list(moment) for _, moment in itertools.groupby(rows, lambda row: times[row])]
 
 
 def _windows(
@@ -151,3 +136,52 @@ def _windows(
         if (done == NEVER or done < end) and (until == FOREVER or end <= until):
             low = bisect_left(times, start, rows.start, rows.stop)
             yield index, range(low, bisect_left(times, end, low, rows.stop))
+
+
+def set_events(
+    unit: TrendUnit, table: pa.Table, starts: Ints, done: Ints, until: Ints
+) -> SetEvents:
+    """Return rows of a table, key after key, as the evaluator reads them."""
+    rows = {name: compared_values(table.column(f"pair:{name}")) for name in unit.compared}
+    rows |= {name: _values(table.column(f"sum:{name}")) for name in unit.summed}
+    return SetEvents(
+        starts=starts,
+        done=done,
+        until=until,
+        times=to_numpy(table.column("time")),
+        codes=to_numpy(table.column("class")),
+        rows=rows,
+        ranks={name: table.column(f"rank:{name}").to_pylist() for name in unit.ranked},
+    )
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Return a column's values as Python's, NaN as None, whole decimals as integers.
+
+    Lengths of time are whole numbers of ticks (`elsinore.expressions.lengths.unit_of`).
+    """
+    if is_length(column.type):
+        column = ticks(column, unit_of(column.type))
+    if pa.types.is_decimal(column.type) and column.type.scale <= 0:
+        return [None if value is None else int(value) for value in column.to_pylist()]
+    return [
+        None if isinstance(value, float) and math.isnan(value) else value
+        for value in column.to_pylist()
+    ]
+
+
+def compared_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column that is compared, decimals as doubles where that is exact.
+
+    Other decimals stay: one can compare them with one another, and compute nothing with them.
+    """
+    kind = column.type
+    if is_time(kind) or is_length(kind):
+        unit = unit_of(kind)
+        factor, fine = (1, True) if unit == "ns" else (MICROSECOND, False)
+        make = Moment if is_time(kind) else Span
+        counted = ticks(column, unit).to_pylist()
+        return [None if tick is None else make(tick * factor, fine) for tick in counted]
+    if pa.types.is_decimal(kind) and kind.scale > 0 and kind.precision <= _DIGITS:
+        return [None if value is None else float(value) for value in column.to_pylist()]
+    return _values(column)

@@ -6,6 +6,7 @@ to the evaluator.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,16 @@ from numpy.typing import NDArray
 from elsinore.arrow import no_rows, to_arrow, to_numpy
 from elsinore.kernels.saved import pack, reading_state, table_from_bytes, table_to_bytes, unpack
 from elsinore.model.window import Window
+from elsinore.numeric.exact import encode, extended
 from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.partials import merge, totals_fields
-from elsinore.trends.sets.batches import Keys, set_events, totals_of
-from elsinore.trends.sets.evaluator import SetsEvaluator
+from elsinore.trends.sets.evaluator import SetsEvaluator, SetTotal, set_events
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
 from elsinore.trends.values.arrays import FOREVER, NEVER
 from elsinore.trends.values.columns import out_of_order, slots_of, with_slots
+from elsinore.trends.values.spread import from_means
 
 MANY = 2**16  # rows that are worth evaluating before they must be
 _NEVER, _FOREVER = int(NEVER), int(FOREVER)
@@ -135,9 +137,8 @@ class SetsOperator:
         if everything:
             ready[:] = _FOREVER
         done = np.array([self._done.get(code, _NEVER) for code in codes.tolist()], np.int64)
-        keys = Keys(edges, to_numpy(table.column("group"))[starts], done, ready)
-        totals = self._evaluator.evaluate(set_events(self.unit, table, keys))
-        self._add(totals_of(self.unit, totals, keys))
+        totals = self._evaluator.evaluate(set_events(self.unit, table, edges, done, ready))
+        self._add(totals_of(self.unit, totals, to_numpy(table.column("group"))[starts]))
         size = table.nbytes + self._totals.nbytes
         self.statistics.state_bytes = max(self.statistics.state_bytes, size)
         self._forget_rows(table, order, times >= np.repeat(self._needed(ready), np.diff(edges)))
@@ -246,3 +247,35 @@ class SetsOperator:
         for name, value in zip(_COUNTED, arrays["statistics"].tolist(), strict=True):
             setattr(operator.statistics, name, value)
         return operator
+
+
+def totals_of(unit: TrendUnit, totals: Sequence[SetTotal], groups: NDArray[Any]) -> pa.RecordBatch:
+    """Return sums over trends as they are given out (`elsinore.trends.partials`).
+
+    groups: of the keys.
+    """
+    schema = totals_fields(unit, exact=unit.exact)
+    columns: dict[str, list[Any]] = {
+        "query": [total.query for total in totals],
+        "group": [groups[total.key] for total in totals],
+        "window": [total.window for total in totals],
+    }
+    if not unit.exact:  # before the sums are read, which change with it
+        shifts = np.zeros((len(unit.squared), len(totals)))
+        for row, total in enumerate(totals):
+            for place, shift in from_means(unit, total.query, total.cells):
+                shifts[place, row] = shift
+        columns |= {f"shift{k}": of_rows for k, of_rows in enumerate(shifts.tolist())}
+    for f in range(unit.linear):
+        numbers = [total.cells[f] if f < len(total.cells) else 0 for total in totals]
+        if unit.exact:
+            columns[f"digits{f}"] = [encode(number) for number in numbers]
+        else:
+            pairs = [extended(number) for number in numbers]
+            columns[f"cell{f}"] = [mantissa for mantissa, _ in pairs]
+            columns[f"power{f}"] = [power for _, power in pairs]
+    for x in range(unit.extremes):
+        columns[f"extreme{x}"] = [
+            total.extremes[x] if x < len(total.extremes) else _FOREVER for total in totals
+        ]
+    return pa.RecordBatch.from_pydict(columns, schema=schema)

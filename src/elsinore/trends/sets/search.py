@@ -1,4 +1,4 @@
-"""All trends of a template in a stretch, counted and added up but not built.
+"""All trends of a guarded template in a window, counted and added up but not built.
 
 A trend is its sequence of events, however its variables are assigned. The runs that a sequence may
 be in, all of them together, decide how it can be extended and whether it is a trend. So sequences
@@ -12,15 +12,76 @@ t[i].v > r.v` each increasing sequence of r's is one. But of two runs in one sta
 anchors let more later events pass accepts all that the other does: here the least r suffices.
 Comparisons by order or equality with one anchor leave one run for each state. Where no run
 dominates the others (`!=`, several anchors), the number of sets can still be exponential.
+
+Moments number the different times of the window's events; events of one moment do not precede one
+another.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from elsinore.automata.nfa import closure
+from elsinore.model.evaluate import is_true
+from elsinore.model.expression import attributes
 from elsinore.model.kinds import Strategy
-from elsinore.trends.sets.ground import Arrival, Ground, Place, Run
-from elsinore.trends.sets.sums import Addends, Sequences, Sums, exact_pairs
+from elsinore.plan.between import PREVIOUS
+from elsinore.plan.classes import Classes
+from elsinore.plan.guarded import End, GuardedTemplate, Move
+from elsinore.plan.guards import Ways
+from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
+
+BEFORE_ALL = -1  # before the first moment
+
+
+class Run(NamedTuple):
+    """Where an assignment of a trend's variables stands.
+
+    `bound[a]` is the row of the event bound to anchor a; None where there is none, or none that
+    matters any more.
+    """
+
+    state: int
+    bound: tuple[int | None, ...]
+
+
+class Event(NamedTuple):
+    """An event: its moment, its row, and the states that it may take."""
+
+    moment: int
+    row: int
+    states: frozenset[int] = frozenset()
+
+
+class Gap(NamedTuple):
+    """What lies strictly between two moments: nothing may match there that NOT forbids.
+
+    `around` has the states and rows of the events before and after it, as far as there are any.
+    """
+
+    before: int
+    after: int
+    around: tuple[tuple[int, int], ...]
+
+
+@dataclass(slots=True)
+class Sequences:
+    """The number of some sequences of events, and their sums as each of their runs reads them."""
+
+    count: int = 0
+    sums: dict[Run, Sums] = field(default_factory=dict)
+
+    def add(self, count: int, sums: Mapping[Run, Sums]) -> None:
+        """Take in other sequences that may be in the same runs."""
+        self.count += count
+        for run, more in sums.items():
+            if run in self.sums:
+                self.sums[run].add(more)
+            else:
+                self.sums[run] = more.copy()
+
 
 Entries = dict[frozenset[Run], Sequences]
 
@@ -29,94 +90,314 @@ Entries = dict[frozenset[Run], Sequences]
 class Ending:
     """All sequences that end with one event; `alive` are the runs that may be extended still."""
 
-    place: Place
+    event: Event
     entries: Entries
     alive: set[Run]
 
 
-def total(ground: Ground, addends: Addends) -> Sums | None:
-    """Return linear fields and extremes over all trends, or None where there is no trend.
+class Automaton:
+    """A template by state, and the automata of what it has under NOT.
 
-    Under AND the one field is the number of pairs of different trends.
+    Runs that differ only in what no later check asks for have the same future: an anchor is
+    forgotten where no state that can be reached looks at it.
     """
-    sides: dict[frozenset[int], int] = {}
-    whole = addends.nothing()
-    for ending in _endings(ground, addends):
-        for runs, sequences in ending.entries.items():
-            accepted = {run: ground.sides(run, ending.place) for run in runs}
-            accepting = frozenset[int]().union(*accepted.values())
-            if accepting:
-                sides[accepting] = sides.get(accepting, 0) + sequences.count
-                # where several runs are accepted, all of them give the fields the same value
-                whole.add(next(sequences.sums[run] for run in runs if accepted[run]))
-    if ground.automaton.template.sides == 2:
-        left, right, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
-        count = exact_pairs(left, right, both)
-    else:
-        count = sum(sides.values())
-    return Sums([count, *whole.linear], whole.extremes) if count else None
+
+    def __init__(self, template: GuardedTemplate, classes: Classes) -> None:
+        self.template = template
+        self.negatives = tuple(Automaton(negative, classes) for negative in template.negatives)
+        self.moves: list[list[Move]] = [[] for _ in template.states]
+        for move in template.moves:
+            self.moves[move.source].append(move)
+        self.ends: list[list[End]] = [[] for _ in template.states]
+        for end in template.ends:
+            self.ends[end.source].append(end)
+        self._classes = classes
+        self._fitting: dict[int, frozenset[int]] = {}
+        backward = [(move.target, move.source) for move in template.moves]
+        self._asking = [  # for each anchor, the states from which a check of it can be reached
+            closure(
+                {m.source for m in template.moves if any(of == anchor for of, _ in m.checks)},
+                backward,
+            )
+            for anchor in range(len(template.anchors))
+        ]
+
+    def fitting(self, code: int) -> frozenset[int]:
+        """Return the states that an event of a class may take; below 0 there is none."""
+        if code not in self._fitting:
+            self._fitting[code] = (
+                frozenset() if code < 0 else self.template.fits(*self._classes.decode(code))
+            )
+        return self._fitting[code]
+
+    def entered(self, before: Run | None, state: int, row: int) -> Run:
+        """Return the run that takes an event into a state; `before` is None where it begins."""
+        bound: list[int | None] = [None] * len(self._asking)
+        if before is not None:
+            bound[:] = before.bound
+        anchor = self.template.states[state].anchor
+        if anchor is not None:
+            bound[anchor] = row
+        asking = zip(bound, self._asking, strict=True)
+        return Run(state, tuple(event if state in states else None for event, states in asking))
 
 
-def _endings(ground: Ground, addends: Addends) -> list[Ending]:
-    """Return the sequences of events that a run stands behind, by their last event."""
-    strategy = ground.automaton.template.query.strategy
-    dominance = Dominance(ground)
-    endings: list[Ending] = []
-    extensible: list[Ending] = []
-    for moment in range(len(ground.stretch.moments)):
-        came: list[Ending] = []
-        extended: set[tuple[int, Run]] = set()
-        for arrival in ground.arrivals(moment):
-            entries = _begun(addends, arrival)
-            for number, before in enumerate(extensible):
-                targets = {run: arrival.extended(run, before.place) for run in before.alive}
-                extended.update((number, run) for run, onward in targets.items() if onward)
-                _extend(addends, dominance, before, arrival, targets, entries)
-            if entries:
-                came.append(Ending(arrival.place, entries, set().union(*entries)))
-        endings += came
-        if strategy is Strategy.NEXT:
-            for number, run in extended:  # a run takes the next event that can extend it
-                extensible[number].alive.discard(run)
-        if strategy is Strategy.CONTIGUOUS:
-            extensible.clear()
-        extensible = [ending for ending in extensible if ending.alive] + came
-    return endings
+class WindowEvents:
+    """A template among the events of one key in one window, its negative matches known."""
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        moments: Sequence[Sequence[int]],
+        codes: Sequence[int],
+        values: Values,
+    ) -> None:
+        """Search the matches of negatives; moments: the rows of each, codes: the classes by row."""
+        self.automaton = automaton
+        self.template = automaton.template
+        self.moments = moments
+        self._codes = codes
+        self._rows = values.rows
+        self._present = -1  # the row of the event that conditions were last looked at for
+        self._passed: dict[tuple[int, int], bool] = {}  # for it: whether they hold, by earlier row
+        # When the latest match of a negative begins that has ended before a moment: if any match
+        # lies between two events, this one does. Those that are related have no such matches.
+        self._latest: dict[int, Sequence[int]] = {}
+        self._related: dict[int, Sequence[Event]] = {}
+        for number, negative in enumerate(automaton.negatives):
+            window = WindowEvents(negative, moments, codes, values)
+            if negative.template.related:
+                moments_of = range(len(moments))
+                self._related[number] = [e for m in moments_of for e in window.events(m)]
+            else:
+                self._latest[number] = window.latest_beginnings()
+
+    def events(self, moment: int) -> Iterator[Event]:
+        """Yield the events of a moment that some state may take."""
+        for row in self.moments[moment]:
+            states = self.automaton.fitting(self._codes[row])
+            if states:
+                yield Event(moment, row, states)
+
+    def begun(self, event: Event) -> frozenset[Run]:
+        """Return the runs that begin with an event."""
+        return frozenset(
+            self.automaton.entered(None, start.target, event.row)
+            for start in self.template.starts
+            if start.target in event.states
+            and self._is_free(
+                start.ways, Gap(BEFORE_ALL, event.moment, ((start.target, event.row),))
+            )
+        )
+
+    def extended(self, run: Run, last: Event, event: Event) -> tuple[Run, ...]:
+        """Return the runs that an event makes of a run whose last event, `last`, is earlier."""
+        runs = []
+        for move in self.automaton.moves[run.state]:
+            if move.target not in event.states or not all(
+                self._passes(condition, last.row, event.row) for condition in move.conditions
+            ):
+                continue
+            anchored = ((run.bound[anchor], condition) for anchor, condition in move.checks)
+            if any(row is not None and not self._passes(c, row, event.row) for row, c in anchored):
+                continue
+            around = (run.state, last.row), (move.target, event.row)
+            gap = Gap(last.moment, event.moment, around)
+            if self._is_free(move.ways, gap) and not self._is_free(move.unless, gap):
+                runs.append(self.automaton.entered(run, move.target, event.row))
+        return tuple(runs)
+
+    def sides(self, run: Run, last: Event) -> frozenset[int]:
+        """Return the sides of AND of which a run is a trend if it ends with an event.
+
+        Without AND there is side 0 alone.
+        """
+        gap = Gap(last.moment, len(self.moments), ((run.state, last.row),))
+        return frozenset(
+            end.side for end in self.automaton.ends[run.state] if self._is_free(end.ways, gap)
+        )
+
+    def holds(self, condition: int, earlier: int, later: int) -> bool:
+        """Return whether a condition holds between the events of two rows."""
+        return is_true(
+            self.template.conditions[condition],
+            lambda read: self._rows[read.name or ""][
+                earlier if read.variable == PREVIOUS else later
+            ],
+        )
+
+    def _passes(self, condition: int, earlier: int, later: int) -> bool:
+        """Return the same, looking at each earlier event once for a later one."""
+        if later != self._present:
+            self._present, self._passed = later, {}
+        if (condition, earlier) not in self._passed:
+            self._passed[condition, earlier] = self.holds(condition, earlier, later)
+        return self._passed[condition, earlier]
+
+    def _is_free(self, ways: Ways, gap: Gap) -> bool:
+        """Return whether in some way no negative match lies strictly within a gap."""
+        return any(not any(self._is_forbidden(n, gap) for n in way) for way in ways)
+
+    def _is_forbidden(self, negative: int, gap: Gap) -> bool:
+        if negative in self._latest:
+            return self._latest[negative][gap.after] > gap.before
+        return any(
+            gap.before < event.moment < gap.after and self._relates(negative, gap, event.row)
+            for event in self._related[negative]
+        )
+
+    def _relates(self, negative: int, gap: Gap, forbidden: int) -> bool:
+        """Return whether an event fulfils the conditions that relate it to those around a gap.
+
+        A condition on a variable that the gap does not have does not apply.
+        """
+        template = self.template.negatives[negative]
+        around = [(self.template.states[state], row) for state, row in gap.around]
+        around.append((template.states[0], forbidden))
+        rows = {state.type: row for state, row in reversed(around)}
+        rows |= {state.variable: row for state, row in around}
+        return all(
+            is_true(condition, lambda read: self._rows[read.name or ""][rows[read.variable]])
+            for condition in template.related
+            if all(read.variable in rows for read in attributes(condition))
+        )
+
+    def latest_beginnings(self) -> list[int]:
+        """Return for each moment, and for the end, when the latest match begins that ended before.
+
+        `BEFORE_ALL` stands for none. Whatever the query's strategy, any later event may go on with
+        a run. For each run at each event it is enough to know the latest moment in which it may
+        have begun: polynomial in the number of events.
+        """
+        latest = [BEFORE_ALL]
+        earlier: list[tuple[Event, dict[Run, int]]] = []
+        for moment in range(len(self.moments)):
+            present: list[tuple[Event, dict[Run, int]]] = []
+            for event in self.events(moment):
+                begins: dict[Run, int] = dict.fromkeys(self.begun(event), moment)
+                for last, runs in earlier:
+                    for run, first in runs.items():
+                        for target in self.extended(run, last, event):
+                            begins[target] = max(first, begins.get(target, BEFORE_ALL))
+                if begins:
+                    present.append((event, begins))
+            earlier += present
+            ended = [
+                first
+                for event, begins in present
+                for run, first in begins.items()
+                if self.sides(run, event)
+            ]
+            latest.append(max([latest[-1], *ended]))
+        return latest
 
 
-def _begun(addends: Addends, arrival: Arrival) -> Entries:
-    """Return the entry of the sequence that an event begins, if it begins one."""
-    begun = arrival.begun()
-    row = arrival.place.row
-    sums = {run: addends.added(addends.nothing(), 1, run.state, row) for run in begun}
-    return {begun: Sequences(1, sums)} if begun else {}
+class Search:
+    """The search for the trends of a query in one window."""
 
+    def __init__(self, window: WindowEvents, values: Values) -> None:
+        template = window.template
+        self._window, self._template, self._values = window, template, values
+        self._linear = template.aggregation.linear[1:]  # without the number of trends
+        self._extremes = template.aggregation.extremes
+        self._dominance = Dominance(window)
 
-def _extend(
-    addends: Addends,
-    dominance: Dominance,
-    before: Ending,
-    arrival: Arrival,
-    targets: dict[Run, tuple[Run, ...]],
-    entries: Entries,
-) -> None:
-    """Add what an event makes of the sequences that end with an earlier one to `entries`.
+    def total(self) -> Sums | None:
+        """Return linear fields and extremes over all trends, or None where there is no trend.
 
-    Where several runs of a set lead to one run, all of them give its fields the same value: an
-    aggregate that depends on how a sequence is read is refused.
-    """
-    row = arrival.place.row
-    for runs, sequences in before.entries.items():
-        source = {target: run for run in runs for target in targets.get(run, ())}
-        if source:
-            needed = dominance.needed(frozenset(source), row)
-            sums = {
-                target: addends.added(
-                    sequences.sums[source[target]], sequences.count, target.state, row
-                )
-                for target in needed
-            }
-            entries.setdefault(needed, Sequences()).add(sequences.count, sums)
+        Under AND the one field is the number of pairs of different trends.
+        """
+        sides: dict[frozenset[int], int] = {}
+        whole = self._nothing()
+        for ending in self._endings():
+            for runs, sequences in ending.entries.items():
+                accepted = {run: self._window.sides(run, ending.event) for run in runs}
+                accepting = frozenset[int]().union(*accepted.values())
+                if accepting:
+                    sides[accepting] = sides.get(accepting, 0) + sequences.count
+                    # where several runs are accepted, all of them give the fields the same value
+                    whole.add(next(sequences.sums[run] for run in runs if accepted[run]))
+        if self._template.sides == 2:
+            left, right, both = (sides.get(frozenset(which), 0) for which in ({0}, {1}, {0, 1}))
+            count = exact_pairs(left, right, both)
+        else:
+            count = sum(sides.values())
+        return Sums([count, *whole.linear], whole.extremes) if count else None
+
+    def _endings(self) -> list[Ending]:
+        """Return the sequences of events that a run stands behind, by their last event."""
+        window, strategy = self._window, self._template.query.strategy
+        endings: list[Ending] = []
+        extensible: list[Ending] = []
+        for moment in range(len(window.moments)):
+            present: list[Ending] = []
+            extended: set[tuple[int, Run]] = set()
+            for event in window.events(moment):
+                entries = self._begun(event)
+                for number, before in enumerate(extensible):
+                    targets = {
+                        run: window.extended(run, before.event, event) for run in before.alive
+                    }
+                    extended.update((number, run) for run, onward in targets.items() if onward)
+                    self._extend(before, event, targets, entries)
+                if entries:
+                    present.append(Ending(event, entries, set().union(*entries)))
+            endings += present
+            if strategy is Strategy.NEXT:
+                for number, run in extended:  # a run takes the next event that can extend it
+                    extensible[number].alive.discard(run)
+            if strategy is Strategy.CONTIGUOUS:
+                extensible.clear()
+            extensible = [ending for ending in extensible if ending.alive] + present
+        return endings
+
+    def _begun(self, event: Event) -> Entries:
+        """Return the entry of the sequence that an event begins, if it begins one."""
+        begun = self._window.begun(event)
+        sums = {run: self._added(self._nothing(), 1, run.state, event.row) for run in begun}
+        return {begun: Sequences(1, sums)} if begun else {}
+
+    def _extend(
+        self,
+        before: Ending,
+        event: Event,
+        targets: Mapping[Run, Sequence[Run]],
+        entries: Entries,
+    ) -> None:
+        """Add what an event makes of the sequences that end with an earlier one to `entries`.
+
+        Where several runs of a set lead to one run, all of them give its fields the same value: an
+        aggregate that depends on how a sequence is read is refused.
+        """
+        for runs, sequences in before.entries.items():
+            source = {target: run for run in runs for target in targets.get(run, ())}
+            if source:
+                needed = self._dominance.needed(frozenset(source), event.row)
+                sums = {
+                    run: self._added(
+                        sequences.sums[source[run]], sequences.count, run.state, event.row
+                    )
+                    for run in needed
+                }
+                entries.setdefault(needed, Sequences()).add(sequences.count, sums)
+
+    def _nothing(self) -> Sums:
+        """Return the sums of no event, without the number of trends: it is equal for all runs."""
+        return Sums([0] * len(self._linear), [NONE] * len(self._extremes))
+
+    def _added(self, before: Sums, count: int, state: int, row: int) -> Sums:
+        """Return the sums of `count` sequences each extended by an event that takes a state."""
+        variable, values = self._template.states[state].variable, self._values
+        linear, extremes = list(before.linear), list(before.extremes)
+        for number, entry in enumerate(self._linear):
+            if variable in entry.variables:
+                addend = values.addend(entry.kind, entry.attribute, row, entry.turn)
+                linear[number] += count * addend
+        for number, entry in enumerate(self._extremes):
+            if variable in entry.variables:
+                rank = values.rank(entry.kind, entry.attribute, row)
+                extremes[number] = min(extremes[number], rank)
+        return Sums(linear, extremes)
 
 
 class Dominance:
@@ -125,16 +406,16 @@ class Dominance:
     Under NEXT it leaves all runs: what a run may be extended by ends it too.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        template = ground.automaton.template
-        self._ground = ground
+    def __init__(self, window: WindowEvents) -> None:
+        template = window.template
+        self._window = window
         self._matters = (
             template.ambiguous
             and bool(template.anchors)
             and template.query.strategy is not Strategy.NEXT
         )
         self._checks = sorted({check for move in template.moves for check in move.checks})
-        self._rows = [row for moment in ground.stretch.moments for row in moment]
+        self._rows = [row for moment in window.moments for row in moment]
         self._passing: dict[tuple[int, int], int] = {}
 
     def needed(self, runs: frozenset[Run], row: int) -> frozenset[Run]:
@@ -159,7 +440,7 @@ class Dominance:
         if (condition, bound) not in self._passing:
             passing = 0
             for place, later in enumerate(self._rows):
-                if later > bound and self._ground.holds(condition, bound, later):
+                if later > bound and self._window.holds(condition, bound, later):
                     passing |= 1 << place
             self._passing[condition, bound] = passing
         return self._passing[condition, bound] >> (row - self._rows[0] + 1)

@@ -1,39 +1,31 @@
-"""Sums per state in integers of any size, of all events or of ranges of those before an event.
+"""Sums per state in exact numbers, over all earlier events or over ranges of them.
 
-The same sums as `elsinore.trends.engine`, in Python's integers and fractions, from the same
-updates. A count has a digit for every three events or so.
+These are the sums of `elsinore.trends.engine`, in Python's integers and fractions and from the same
+updates. A count has a digit for every three events or so. Sums over ranges are those of trends by
+the rank of their last event, and ranges of ranks are added up in O(log n).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
 
+from elsinore.model.evaluate import Value, compared, evaluate, is_true
+from elsinore.model.expression import Attribute, Expression, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
-from elsinore.plan.aggregates import Addend, FieldKind
+from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.between import PREVIOUS
 from elsinore.plan.guards import FREE
 from elsinore.plan.merged import Place, QueryEnds, merge_templates
-from elsinore.plan.template import ALL, Reads, Template
+from elsinore.plan.ranges import sides
+from elsinore.plan.template import ALL, Cut, Reads, Template
 from elsinore.trends.engine.tables import NO_ADDEND, ONE, VALUE
 from elsinore.trends.engine.updates import SumUpdate, Update, Updates
-from elsinore.trends.sets.ranked import Ranked, Values
-from elsinore.trends.sets.sums import NONE, Sums, exact_number, exact_pairs, rank_at
-
-RECENT = 2**16  # exact numbers that are kept: those of rows of windows that overlap are read again
-Totals = tuple[int, Sums]  # of a query
-
-
-class Columns(NamedTuple):
-    """What events add up, by addend, their ranks, by column, and compared values; each by row."""
-
-    addends: Sequence[Callable[[int], Number | None]]
-    ranks: Sequence[Callable[[int], int]]
-    compared: Values
+from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
 
 
 class States:
@@ -41,62 +33,43 @@ class States:
 
     def __init__(self, unit: TrendUnit) -> None:
         self.unit = unit
-        self._updates = Updates(unit)
+        self.updates = Updates(unit)
         self._effects: dict[tuple[int, int], tuple[list[Update], list[int]]] = {}
-
-    def columns(
-        self, rows: Mapping[str, Sequence[Any]], ranks: Mapping[str, Sequence[int | None]]
-    ) -> Columns:
-        """Return the columns of events: of deviations those of one turn, from 0, are enough."""
-
-        @lru_cache(maxsize=RECENT)
-        def number(name: str, row: int) -> Number | None:
-            return exact_number(rows[name][row])
-
-        def value(addend: Addend, row: int) -> Number | None:
-            found = None if addend.turn else number(addend.attribute, row)
-            return found**2 if found is not None and addend.kind is FieldKind.SQUARE else found
-
-        return Columns(
-            [partial(value, addend) for addend in self.unit.addends],
-            [partial(rank_at, kind, ranks[name]) for kind, name in self._updates.ranks],
-            rows,
-        )
 
     def totals(
         self,
-        columns: Columns,
+        values: Values,
         codes: Sequence[int],
         window: Window | None,
         moments: Sequence[Sequence[int]],
-    ) -> Iterator[Totals]:
+    ) -> Iterator[tuple[int, Sums]]:
         """Yield the queries of a window that have trends, with their sums and extremes.
 
         codes: the classes by row; moments: the rows of each.
         """
-        if window not in self._updates.windows:
+        if window not in self.updates.windows:
             return
-        kind = self._updates.windows.index(window)
+        kind = self.updates.windows.index(window)
         effects = {row: self._effects_of(codes[row], kind) for moment in moments for row in moment}
-        taken: dict[int, list[int]] = {}
+        entered: dict[int, list[int]] = {}
         for row, (updates, _) in effects.items():
             for update in updates:
-                taken.setdefault(update.node, []).append(row)
-        kept = _Kept(self._updates, kind, columns, taken)
+                entered.setdefault(update.node, []).append(row)
+        nodes = _Nodes(self, kind, values, entered)
         for moment in moments:
             added: list[tuple[int, int, Sums]] = []
             emptied: list[int] = []
             for row in moment:
                 updates, resets = effects[row]
                 emptied += resets
-                added += [(update.node, row, kept.added(update, row)) for update in updates]
+                added += [(update.node, row, nodes.added(update, row)) for update in updates]
             for node in emptied:
-                kept.empty(node)
+                nodes.empty(node)
             for addition in added:
-                kept.add(*addition)
+                nodes.add(*addition)
         for query, ends in enumerate(self.unit.merged.ends):
             if self.unit.templates[query].query.window == window:
-                sums = kept.ended(ends)
+                sums = nodes.ended(ends)
                 if sums.linear[0]:
                     yield query, sums
 
@@ -106,32 +79,32 @@ class States:
             updates: list[Update] = []
             resets: list[int] = []
             if code >= 0:
-                decoded, kinds = self.unit.classes.decode(code), self._updates.kind_of
+                decoded, kinds = self.unit.classes.decode(code), self.updates.kind_of
                 updates = [
                     update
-                    for update in self._updates.updates(*decoded)
+                    for update in self.updates.updates(*decoded)
                     if kinds[update.node] == kind
                 ]
-                resets = [node for node in self._updates.resets(*decoded) if kinds[node] == kind]
+                resets = [node for node in self.updates.resets(*decoded) if kinds[node] == kind]
             self._effects[code, kind] = updates, resets
         return self._effects[code, kind]
 
 
-class _Kept:
-    """What is kept of the trends in a window: sums of all that end in a node, and by rank."""
+class _Nodes:
+    """The trends in a window by node: sums of all that end there, and by rank."""
 
     def __init__(
-        self, updates: Updates, kind: int, columns: Columns, taken: Mapping[int, Sequence[int]]
+        self, states: States, kind: int, values: Values, entered: Mapping[int, Sequence[int]]
     ) -> None:
-        self._nodes, self._columns = updates.nodes, columns
+        self._addends, self._ranks = states.unit.addends, states.updates.ranks
+        self._values = values
         self._sums: dict[int, Sums] = {}
         self._ranked: dict[int, Ranked] = {}
-        for number, node in enumerate(updates.nodes):
-            if node.seed and updates.kind_of[number] == kind:
+        for number, node in enumerate(states.updates.nodes):
+            if node.seed and states.updates.kind_of[number] == kind:
                 self._sums[number] = Sums([1], [])
             if node.rows is not None and node.rows.order is not None:
-                rows = taken.get(number, ())
-                self._ranked[number] = Ranked(node.rows.order, rows, columns.compared)
+                self._ranked[number] = Ranked(node.rows.order, entered.get(number, ()), values)
 
     def _read(self, node: int, reads: Reads, row: int) -> Sums | None:
         """Return the sums of the trends of a node that an event may follow."""
@@ -163,17 +136,18 @@ class _Kept:
             ranks = [
                 read[s.node, s.reads].extremes[s.row] for s in sources if (s.node, s.reads) in read
             ]
-            extremes.append(
-                min([*ranks, self._columns.ranks[column](row) if column >= 0 else NONE])
-            )
+            if column >= 0:
+                ranks.append(self._values.rank(*self._ranks[column], row))
+            extremes.append(min(ranks, default=NONE))
         return Sums(linear, extremes)
 
     def _addend(self, part: SumUpdate, row: int) -> Number:
         """Return what an event itself adds to a sum, for each of its trends."""
         if part.addend in {NO_ADDEND, ONE}:
             return int(part.addend == ONE)
-        addend = self._columns.addends[(part.addend - VALUE) >> 1](row)
-        return int(addend is not None) if part.addend & 1 else addend or 0
+        addend = self._addends[(part.addend - VALUE) >> 1]
+        kind = FieldKind.PRESENT if part.addend & 1 else addend.kind
+        return self._values.addend(kind, addend.attribute, row, addend.turn)
 
     def add(self, node: int, row: int, sums: Sums) -> None:
         """Take in the trends that end with an event in a node, if there are any."""
@@ -206,6 +180,89 @@ class _Kept:
 
     def _add_up(self, places: Sequence[Place]) -> Number:
         return sum(self._sums[n].linear[number] for n, number in places if n in self._sums)
+
+
+class Ranked:
+    """Trends by the rank of their last event in the order of an expression over such events.
+
+    Their sums are a tree of halves, of which the nodes without trends are left out.
+    """
+
+    def __init__(self, by: Expression, rows: Sequence[int], values: Values) -> None:
+        """Rank the events of rows; nothing follows those without a value of the expression."""
+        self._by = by
+        self._values = values.rows
+        ordering = [(row, value) for row in rows if (value := self._value(by, row)) is not None]
+        self._ordered = sorted({value for _, value in ordering})
+        places = {value: rank for rank, value in enumerate(self._ordered)}
+        self._ranks = {row: places[value] for row, value in ordering}
+        self._examples = {rank: row for row, rank in self._ranks.items()}
+        self._sums: dict[int, Sums] = {}
+
+    def enter(self, row: int, sums: Sums) -> None:
+        """Keep trends that end with an event."""
+        if row not in self._ranks:
+            return
+        place = self._ranks[row] + len(self._ordered)
+        while place:
+            if place in self._sums:
+                self._sums[place].add(sums)
+            else:
+                self._sums[place] = sums.copy()
+            place >>= 1
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._sums.clear()
+
+    def followed(self, ranges: Sequence[Sequence[Cut]], row: int) -> Iterator[Sums]:
+        """Yield the trends that a later event may follow: all cuts of one of the ranges hold."""
+        reach, size = 0, len(self._ordered)
+        for first, last in sorted(self._between(cuts, row) for cuts in ranges):
+            low, high = max(first, reach) + size, last + size
+            reach = max(reach, last)
+            while low < high:
+                if low & 1 and low in self._sums:
+                    yield self._sums[low]
+                if high & 1 and high - 1 in self._sums:
+                    yield self._sums[high - 1]
+                low, high = (low + 1) >> 1, high >> 1
+
+    def _between(self, cuts: Sequence[Cut], row: int) -> tuple[int, int]:
+        """Return the first rank for which all cuts hold, and that after the last one."""
+        first, last = 0, len(self._ordered)
+        for cut in cuts:
+            for operator, is_high in sides(cut, self._by):
+                if is_high:
+                    last = min(last, self._place(cut, operator, row, holds=False))
+                else:
+                    first = max(first, self._place(cut, operator, row, holds=True))
+        return first, last
+
+    def _place(self, cut: Cut, operator: Operator, row: int, *, holds: bool) -> int:
+        """Return the first rank from which on a cut holds for a later row, or does not."""
+        if cut.shift is None and cut.previous == self._by:
+            bound = self._value(cut.current, row)
+
+            def is_reached(rank: int) -> bool:
+                return (compared(operator, self._ordered[rank], bound) is True) == holds
+
+        else:
+            condition = cut.condition(operator)
+
+            def is_reached(rank: int) -> bool:
+                rows = self._examples[rank], row
+                return is_true(condition, lambda read: self._read(read, *rows)) == holds
+
+        return bisect_left(range(len(self._ordered)), True, key=is_reached)
+
+    def _value(self, expression: Expression, row: int) -> Value | None:
+        return evaluate(expression, lambda read: self._read(read, row, row))
+
+    def _read(self, read: Attribute, earlier: int, later: int) -> Value | None:
+        row = earlier if read.variable == PREVIOUS else later
+        value: Value | None = self._values[read.name or ""][row]
+        return value
 
 
 def summed_unit(unit: TrendUnit, templates: Mapping[int, Template]) -> TrendUnit:
