@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import elsinore as el
 from elsinore.language import parse_workload
 from elsinore.plan.modes import Granularity
-from elsinore.plan.paths import route
-from elsinore.plan.renamed import Routes
+from elsinore.plan.paths import Routes, route
 
 PATTERNS = (
     "SEQ({0} {1}, {2} {3}+)",

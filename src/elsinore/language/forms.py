@@ -2,7 +2,7 @@
 
 Ten thousand queries of a workload often differ only in the types that they name, and no rule of
 `model.check` depends on the spelling of a type. So a workload's queries are checked once per form,
-and planned once (`elsinore.plan.renamed`).
+and planned once (`elsinore.plan.paths`).
 """
 
 from __future__ import annotations

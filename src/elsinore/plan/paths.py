@@ -4,20 +4,26 @@
   nor does NOT ask for more than that none of some has come since.
 - GRAPH: what the engine stores event by event (`elsinore.plan.stored`), as GRETA does.
 - SETS: integers of any size, and what `elsinore.plan.stored` gives a reason against.
+
+Ten thousand queries `SEQ(X_i, B+)` of one workload have one automaton: that of the first is built,
+and the others are given its states by other names (`elsinore.language.forms`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from elsinore.model.kinds import Strategy
-from elsinore.model.query import Query
+from elsinore.model.query import Form, Query
+from elsinore.plan.aggregates import Aggregation, Field
 from elsinore.plan.assembly import guarded_template
 from elsinore.plan.between import is_local
-from elsinore.plan.guarded import GuardedTemplate
+from elsinore.plan.guarded import GuardedState, GuardedTemplate
 from elsinore.plan.implied import without_implied
 from elsinore.plan.modes import Granularity
+from elsinore.plan.predicates import over_type
 from elsinore.plan.stored import stored
 from elsinore.plan.template import Template
 
@@ -85,3 +91,74 @@ def _reasons(query: Query, guarded: GuardedTemplate) -> list[str]:
     if not all(map(is_local, query.where)):
         reasons.append(_COMPARISON)
     return reasons
+
+
+class Routes:
+    """The ways of queries, and their templates; those of one form are chosen once."""
+
+    def __init__(self, granularity: Granularity, *, exact: bool) -> None:
+        self._granularity = granularity
+        self._exact = exact
+        self._first: dict[Form, Routed] = {}
+
+    def of(self, query: Query) -> Routed:
+        """Return a query's way; raises what `route` raises."""
+        instance = query.form_instance
+        first = None if instance is None else self._first.get(instance.form)
+        known = None if first is None else first.guarded.query.form_instance
+        if first is not None and known is not None and instance is not None:
+            names = dict(zip(known.names, instance.names, strict=True))
+            guarded = _renamed(first.guarded, query, names)
+            template = stored(guarded)
+            assert isinstance(template, Template)
+            return Routed(first.path, first.why, guarded, template)
+        routed = route(query, self._granularity, exact=self._exact)
+        if instance is not None and _can_be_renamed(routed):
+            self._first[instance.form] = routed
+        return routed
+
+
+def _can_be_renamed(routed: Routed) -> bool:
+    """Return whether the order of states is independent of names, and only states have any.
+
+    Conditions between two events read them as the earlier and the later one.
+    """
+    guarded = routed.guarded
+    has_names = guarded.negatives or guarded.anchors or guarded.warnings or guarded.sides > 1
+    is_any = guarded.query.strategy is Strategy.ANY
+    return routed.template is not None and is_any and not (guarded.ambiguous or has_names)
+
+
+def _renamed(template: GuardedTemplate, query: Query, names: Mapping[str, str]) -> GuardedTemplate:
+    """Return the guarded template of a query that differs from a template's in names alone.
+
+    names: by the types and variables of the template's query, those of the other that differ.
+    Nothing but states and aggregates has names (`_can_be_renamed`).
+    """
+    states = []
+    for state in template.states:
+        type_name = names.get(state.type, state.type)
+        variable = names.get(state.variable, state.variable)
+        needs = frozenset([over_type(predicate, type_name) for predicate in state.needs])
+        states.append(GuardedState(type_name, variable, needs))
+    aggregation = _renamed_fields(template.aggregation, names)
+    return replace(template, query=query, states=tuple(states), aggregation=aggregation)
+
+
+def _renamed_fields(aggregation: Aggregation, names: Mapping[str, str]) -> Aggregation:
+    """Return the same fields, of variables and types with other names."""
+    fields = aggregation.linear + aggregation.extremes
+    read = {variable for field in fields for variable in (*field.variables, field.type or "")}
+    if all(names.get(variable, variable) == variable for variable in read):
+        return aggregation
+
+    def of(field: Field) -> Field:
+        variables = frozenset(names.get(variable, variable) for variable in field.variables)
+        of_type = None if field.type is None else names.get(field.type, field.type)
+        return replace(field, variables=variables, type=of_type)
+
+    return replace(
+        aggregation,
+        linear=tuple(map(of, aggregation.linear)),
+        extremes=tuple(map(of, aggregation.extremes)),
+    )

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import cached_property, wraps
+from typing import NamedTuple, TypeVar, cast
 
 from elsinore.errors import QueryError, raise_errors
 from elsinore.model.expression import Duration, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.model.window import Window
-from elsinore.plan.aggregates import Addend, Aggregation, FieldKind
+from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.between import is_local
 from elsinore.plan.classes import Classes, classes_of
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
-from elsinore.plan.paths import Path, Routed
-from elsinore.plan.renamed import Routes
+from elsinore.plan.paths import Path, Routed, Routes
 from elsinore.plan.stored import Negatives, stored
 from elsinore.plan.template import Cut, Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, fingerprint, partition_of
 
 MOST_SHIFTS = 2**6  # of one operator: each of its totals tells all of them
+Result = TypeVar("Result")
 
 
 class Kept(dict[object, object]):
@@ -47,7 +47,7 @@ class Squared(NamedTuple):
     window: Window | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrendUnit:
     """What the trend engine reads of a unit: its queries' templates, all on one path."""
 
@@ -58,19 +58,12 @@ class TrendUnit:
     classes: Classes
     merged: MergedTemplate
     exact: bool = False  # whether it computes with integers of any size
-    # the columns of numbers that sums add up: attributes' values, deviations and squares
-    addends: tuple[Addend, ...] = field(init=False)
-    summed: tuple[str, ...] = field(init=False)  # the attributes that they are made from
-    squared: tuple[Squared, ...] = field(init=False)
-    ranked: tuple[str, ...] = field(init=False)  # those that MIN and MAX read
-    edges: tuple[tuple[FieldKind, str], ...] = field(init=False)  # see `FieldKind.LEAST_EDGE`
-    linear: int = field(init=False)  # sums of the query that has most of them, ...
-    extremes: int = field(init=False)  # ... and least and greatest values
     kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
 
-    def __post_init__(self) -> None:
-        aggregations = [member.aggregation for member in self.members]
-        addends = tuple(
+    @cached_property
+    def addends(self) -> tuple[Addend, ...]:
+        """The columns of numbers that sums add up: attributes' values, deviations and squares."""
+        return tuple(
             dict.fromkeys(
                 Addend.of(entry.kind, entry.attribute, member.query.window, entry.turn)
                 for member in self.members
@@ -78,22 +71,53 @@ class TrendUnit:
                 if entry.attribute is not None and entry.kind is not FieldKind.PRESENT
             )
         )
-        ranked = _attributes(aggregations, {FieldKind.LEAST, FieldKind.GREATEST})
-        object.__setattr__(self, "addends", addends)
-        object.__setattr__(
-            self, "summed", tuple(dict.fromkeys(member.attribute for member in addends))
+
+    @cached_property
+    def summed(self) -> tuple[str, ...]:
+        """The attributes that addends are made from."""
+        return tuple(dict.fromkeys(addend.attribute for addend in self.addends))
+
+    @cached_property
+    def squared(self) -> tuple[Squared, ...]:
+        """The attributes that are looked at from shifts, and whose events have these in common.
+
+        Each type's values have shifts of their own, unless that makes too many to travel with
+        totals.
+        """
+        spreads = dict.fromkeys(
+            (spread.attribute, spread.type, member.query.window)
+            for member in self.members
+            for spread in member.aggregation.spreads
         )
-        object.__setattr__(self, "squared", _squared(self.members))
-        object.__setattr__(self, "ranked", ranked)
-        edges = [
-            (kind, name)
-            for kind in (FieldKind.LEAST_EDGE, FieldKind.GREATEST_EDGE)
-            for name in _attributes(aggregations, {kind})
-        ]
-        object.__setattr__(self, "edges", tuple(edges))
-        for name in ("linear", "extremes"):
-            most = max((len(getattr(member, name)) for member in aggregations), default=0)
-            object.__setattr__(self, name, most)
+        if len(spreads) <= MOST_SHIFTS:
+            return tuple(Squared(name, frozenset({kind}), window) for name, kind, window in spreads)
+        types: dict[tuple[str, Window | None], set[str]] = {}
+        for name, kind, window in spreads:
+            types.setdefault((name, window), set()).add(kind)
+        return tuple(Squared(name, frozenset(of), window) for (name, window), of in types.items())
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The attributes that MIN and MAX read."""
+        entries = (entry for member in self.members for entry in member.aggregation.extremes)
+        kinds = {FieldKind.LEAST, FieldKind.GREATEST}
+        return tuple(
+            dict.fromkeys(
+                entry.attribute
+                for entry in entries
+                if entry.kind in kinds and entry.attribute is not None
+            )
+        )
+
+    @cached_property
+    def linear(self) -> int:
+        """The sums of the query that has most of them."""
+        return max((len(member.aggregation.linear) for member in self.members), default=0)
+
+    @cached_property
+    def extremes(self) -> int:
+        """The least and greatest values of the query that has most of them."""
+        return max((len(member.aggregation.extremes) for member in self.members), default=0)
 
     def place(self, attribute: str, event_type: str, window: Window | None) -> int:
         """Return which of `squared` a type's values of an attribute are, in such windows."""
@@ -109,18 +133,16 @@ class TrendUnit:
         """Whether events that no state takes matter all the same: they break CONTIGUOUS runs."""
         return any(member.query.strategy is Strategy.CONTIGUOUS for member in self.members)
 
-    @property
+    @cached_property
     def has_fine_lengths(self) -> bool:
         """Whether predicates between two events have constants with parts of a microsecond."""
-        if "fine lengths" not in self.kept:
-            self.kept["fine lengths"] = any(
-                isinstance(node, Duration) and node.nanoseconds % 1_000
-                for member in self.members
-                for predicate in member.query.where
-                if not is_local(predicate)
-                for node in walk(predicate)
-            )
-        return bool(self.kept["fine lengths"])
+        return any(
+            isinstance(node, Duration) and node.nanoseconds % 1_000 > 0
+            for member in self.members
+            for predicate in member.query.where
+            if not is_local(predicate)
+            for node in walk(predicate)
+        )
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -147,42 +169,22 @@ class TrendUnit:
                     by_type.setdefault(state.type, {})[state.needs] = None
         return {name: tuple(needs) for name, needs in by_type.items()}
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A digest that two units share only if their states mean the same."""
-        if "fingerprint" not in self.kept:  # each state that is saved or loaded has it
-            self.kept["fingerprint"] = fingerprint((self.members, self.exact))
-        return str(self.kept["fingerprint"])
+        return fingerprint((self.members, self.exact))
 
 
-def _attributes(
-    aggregations: Sequence[Aggregation], kinds: AbstractSet[FieldKind]
-) -> tuple[str, ...]:
-    """Return the attributes that fields of some kinds read."""
-    attributes: dict[str, None] = {}
-    for aggregation in aggregations:
-        for entry in aggregation.linear + aggregation.extremes:
-            if entry.kind in kinds and entry.attribute is not None:
-                attributes[entry.attribute] = None
-    return tuple(attributes)
+def once_per_unit(function: Callable[[TrendUnit], Result]) -> Callable[[TrendUnit], Result]:
+    """Let a function of a unit keep its result with the unit."""
 
+    @wraps(function)
+    def kept(unit: TrendUnit) -> Result:
+        if function not in unit.kept:
+            unit.kept[function] = function(unit)
+        return cast("Result", unit.kept[function])
 
-def _squared(members: Sequence[GuardedTemplate]) -> tuple[Squared, ...]:
-    """Return the attributes that are looked at from shifts, and whose events have these in common.
-
-    Each type's values have shifts of their own, unless that makes too many to travel with totals.
-    """
-    spreads = dict.fromkeys(
-        (spread.attribute, spread.type, member.query.window)
-        for member in members
-        for spread in member.aggregation.spreads
-    )
-    if len(spreads) <= MOST_SHIFTS:
-        return tuple(Squared(name, frozenset({kind}), window) for name, kind, window in spreads)
-    types: dict[tuple[str, Window | None], set[str]] = {}
-    for name, kind, window in spreads:
-        types.setdefault((name, window), set()).add(kind)
-    return tuple(Squared(name, frozenset(of), window) for (name, window), of in types.items())
+    return kept
 
 
 def plan_trends(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +18,13 @@ from elsinore.operators.kind import QUERY
 from elsinore.operators.order import in_order, ranks
 from elsinore.plan import TrendUnit, Unit
 from elsinore.plan.aggregates import Outcome
+from elsinore.plan.trends import once_per_unit
 from elsinore.trends.partials import merge, result_columns, totals_fields
 
 
+@once_per_unit
 def families(spec: TrendUnit) -> list[list[int]]:
     """Return the queries whose results have the same columns and windows, in lists, by place."""
-    if "families" in spec.kept:
-        return cast("list[list[int]]", spec.kept["families"])
     alike: dict[Hashable, list[int]] = {}
     for place, member in enumerate(spec.members):
         query, aggregation = member.query, member.aggregation
@@ -36,9 +35,7 @@ def families(spec: TrendUnit) -> list[list[int]]:
             tuple(extreme.kind for extreme in aggregation.extremes),
         )
         alike.setdefault(form, []).append(place)
-    alike_rows = list(alike.values())
-    spec.kept["families"] = alike_rows
-    return alike_rows
+    return list(alike.values())
 
 
 def result_table(

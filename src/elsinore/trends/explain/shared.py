@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from elsinore.language.render import render
 from elsinore.model.kinds import Strategy
@@ -12,7 +11,7 @@ from elsinore.plan import Sharing
 from elsinore.plan.merged import MergedTemplate, queries_through
 from elsinore.plan.paths import Path
 from elsinore.plan.template import ALL, START
-from elsinore.plan.trends import TrendUnit
+from elsinore.plan.trends import TrendUnit, once_per_unit
 from elsinore.plan.unit import Partition
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.sets import sharing_sets
@@ -42,6 +41,7 @@ class SharedPattern:
 
 
 Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
+Shared = tuple[str, tuple[int, ...]]  # a sub-pattern, and the queries that share it
 
 
 def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[SharedPattern, ...]:
@@ -65,19 +65,20 @@ def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[S
     return tuple(patterns)
 
 
-def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[tuple[str, tuple[int, ...]]]:
+def burst_sets(unit: TrendUnit, sharing: Sharing) -> list[Shared]:
     """Return the sharing sets of a unit whose bursts can be shared: sub-patterns and queries."""
+    return [] if sharing is Sharing.NEVER else _burst_sets(unit)
+
+
+@once_per_unit
+def _burst_sets(unit: TrendUnit) -> list[Shared]:
     engine = engine_unit(unit)
-    if sharing is Sharing.NEVER or engine is None:
-        return []
-    if "sharing sets" not in unit.kept:
-        unit.kept["sharing sets"] = [
-            (found.pattern, found.queries)
-            for found in sharing_sets(Updates(engine))
-            if sum(map(len, found.holders)) > 1
-            and (found.is_repeated or any(_follows(engine.merged, n) for n in found.members))
-        ]
-    return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["sharing sets"])
+    return [
+        (found.pattern, found.queries)
+        for found in ([] if engine is None else sharing_sets(Updates(engine)))
+        if sum(map(len, found.holders)) > 1
+        and (found.is_repeated or any(_follows(unit.merged, n) for n in found.members))
+    ]
 
 
 def _follows(merged: MergedTemplate, number: int) -> bool:
@@ -85,7 +86,7 @@ def _follows(merged: MergedTemplate, number: int) -> bool:
     return any(edge.source != START for edge in merged.nodes[number].edges)
 
 
-def merged_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+def merged_sets(unit: TrendUnit) -> list[Shared]:
     """Return the queries that have some states in common: sub-patterns and queries.
 
     States are merged however queries are to share (`elsinore.plan.merged`).
@@ -116,30 +117,27 @@ def merged_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
     return list(loops)
 
 
-def lane_sets(unit: TrendUnit) -> list[tuple[str, tuple[int, ...]]]:
+@once_per_unit
+def lane_sets(unit: TrendUnit) -> list[Shared]:
     """Return the queries with states of one shape, which are lanes, with the first one's pattern.
 
     On the path that keeps sums, such queries share bursts.
     """
-    merged = _merged(unit)
-    if merged is None or is_summed(merged):
+    engine = engine_unit(unit)
+    if engine is None or is_summed(engine.merged):
         return []
-    if "lanes" not in unit.kept:
-        engine = engine_unit(unit)
-        assert engine is not None
-        passing = queries_through(merged)
-        sets = {
-            tuple(sorted(set[int]().union(*(passing[node] for node in block.nodes))))
-            for block in Layout(Updates(engine)).blocks
-            if len(block.nodes) > 1 and not merged.nodes[block.nodes[0]].seed
-        }
-        largest = [one for one in sorted(sets) if not any({*one} < {*other} for other in sets)]
-        unit.kept["lanes"] = [
-            (render(unit.members[queries[0]].query.pattern), queries)
-            for queries in largest
-            if len(queries) > 1
-        ]
-    return cast("list[tuple[str, tuple[int, ...]]]", unit.kept["lanes"])
+    passing = queries_through(engine.merged)
+    sets = {
+        tuple(sorted(set[int]().union(*(passing[node] for node in block.nodes))))
+        for block in Layout(Updates(engine)).blocks
+        if len(block.nodes) > 1 and not engine.merged.nodes[block.nodes[0]].seed
+    }
+    largest = [one for one in sorted(sets) if not any({*one} < {*other} for other in sets)]
+    return [
+        (render(unit.members[queries[0]].query.pattern), queries)
+        for queries in largest
+        if len(queries) > 1
+    ]
 
 
 def _merged(unit: TrendUnit) -> MergedTemplate | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from elsinore.operators.slots import KeySlots
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
 from elsinore.plan.epochs import turns_of
+from elsinore.plan.trends import once_per_unit
 from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.shifts import Rows, Shifts
 
@@ -78,24 +79,23 @@ class _Deviated(NamedTuple):
     deviations: list[int]  # ... and that of what they are the squares of
 
 
+@once_per_unit
 def _places(unit: TrendUnit) -> tuple[NDArray[np.int64], list[_Deviated]]:
     """Return the place in `unit.summed` of each addend, and what is looked at from shifts."""
-    if "deviated" not in unit.kept:
-        of_addends = np.array([unit.summed.index(addend.attribute) for addend in unit.addends])
-        pairs = dict.fromkeys((addend.attribute, addend.window) for addend in unit.squared)
-        deviated = []
-        for name, window in pairs:
-            squares, deviations = (
-                [
-                    unit.addends.index(Addend(kind, name, window, turn))
-                    for turn in range(turns_of(window))
-                ]
-                for kind in SPREAD[:2]
-            )
-            attribute, types = unit.summed.index(name), _places_of_types(unit, name, window)
-            deviated.append(_Deviated(attribute, types, window, squares, deviations))
-        unit.kept["deviated"] = of_addends, deviated
-    return cast("tuple[NDArray[np.int64], list[_Deviated]]", unit.kept["deviated"])
+    of_addends = np.array([unit.summed.index(addend.attribute) for addend in unit.addends])
+    pairs = dict.fromkeys((addend.attribute, addend.window) for addend in unit.squared)
+    deviated = []
+    for name, window in pairs:
+        squares, deviations = (
+            [
+                unit.addends.index(Addend(kind, name, window, turn))
+                for turn in range(turns_of(window))
+            ]
+            for kind in SPREAD[:2]
+        )
+        attribute, types = unit.summed.index(name), _places_of_types(unit, name, window)
+        deviated.append(_Deviated(attribute, types, window, squares, deviations))
+    return of_addends, deviated
 
 
 def _types_of(unit: TrendUnit, classes: NDArray[np.int64]) -> NDArray[np.int64]:
