@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, whole
 from elsinore.kernels import numba_is_installed
+from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.buffers import present, stored
 from elsinore.quantitative.items import record_type
 from elsinore.quantitative.machine.control import NotFlat, idle_classes
@@ -78,7 +79,8 @@ def _records(table: pa.Table, names: tuple[str, ...]) -> list[Any]:
     """Return the rows of a table as records with some attributes."""
     record = record_type(names)
     columns = [table[name].to_pylist() for name in names]
-    return list(map(record, *columns)) if columns else [record()] * table.num_rows
+    with without_garbage_collection():  # which would go through the records so far again and again
+        return list(map(record, *columns)) if columns else [record()] * table.num_rows
 
 
 def show_whole(error: OperationError, table: pa.Table, row: int) -> None:

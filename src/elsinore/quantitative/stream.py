@@ -19,6 +19,7 @@ from elsinore.quantitative.encoded_classes import UnsupportedValueError
 from elsinore.quantitative.encoding import encode, varint
 from elsinore.quantitative.fingerprint import fingerprint
 from elsinore.quantitative.items import UNDEFINED, as_item
+from elsinore.quantitative.machine.actions import Actions
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.machine.evaluate import (
     Attempt,
@@ -37,6 +38,7 @@ from elsinore.quantitative.values import Made
 SAVED_BY = "quantitative stream 4"  # the number is that of the layout of its states
 SHOWN = 200  # characters of an item in a message
 MANY = 256  # items from which on a query is written as loops
+MANY_FOR_TABLES = 2048  # items from which on a query of many states is written as actions
 
 
 def shown(item: Any) -> str:
@@ -77,14 +79,15 @@ def _has(cause: BaseException | None, item: Any) -> str:
 class Machine:
     """What runs the streams of a query; each of them has a state of its own.
 
-    lowered: compiled machines, by columns' types; loops: the query written as loops, which holds
-    the state of one stream while that takes items; None also where it cannot be written so.
+    lowered: compiled machines, by columns' types; loops: the query written as loops, or as a table
+    of actions where it has many states, which holds the state of one stream while that takes items.
     """
 
     node: Node
     program: Program
     lowered: dict[Any, Any] = field(default_factory=dict)
-    loops: FlatStates | None = None
+    loops: FlatStates | Actions | None = None
+    kind: type[FlatStates | Actions] = FlatStates  # of the loops
     can_loop: bool = True
     lock: Lock = field(default_factory=Lock)  # of the loops
 
@@ -97,6 +100,36 @@ class Machine:
     def bits(self) -> Bits:
         """The predicates of the query."""
         return self.program.bits
+
+    @property
+    def least(self) -> int:
+        """How many items there must be at least for loops to pay."""
+        return MANY if self.kind is FlatStates else MANY_FOR_TABLES
+
+    def loop(
+        self, state: State, items: Sequence[Any], bits: Sequence[int]
+    ) -> tuple[State, Any, list[Any] | Made, int | None] | None:
+        """Take items by loops, or by a table of actions where these cannot be.
+
+        Returns the state then, after which of the items there are values, the values, and the item
+        at which a function raised, if one did. None where neither can be.
+        """
+        given, codes = np.array(bits, self.bits.kind), np.zeros(len(bits), np.int32)
+        with self.lock:
+            while self.can_loop:
+                try:
+                    if self.loops is None:
+                        self.loops = self.kind(self.program)
+                        self.loops.grow(1)
+                    self.loops.put(0, state)
+                    places, values, stopped = self.loops.run(given, codes, items)
+                    return self.loops.state(0) or state, places, values, stopped
+                except NotFlat:
+                    self.loops, self.can_loop = None, self.kind is FlatStates
+                    self.kind = Actions
+                    if len(items) < self.least:
+                        break
+        return None
 
 
 @dataclass(slots=True)
@@ -132,21 +165,10 @@ class Stage:
         Returns how many were taken, after which of them there are values, and which. None where
         the query is not written as loops.
         """
-        machine = self.machine
-        if not machine.can_loop:
+        looped = self.machine.loop(self.state, items, bits)
+        if looped is None:
             return None
-        with machine.lock:
-            try:
-                if machine.loops is None:
-                    machine.loops = FlatStates(machine.program, None, None)
-                    machine.loops.grow(1)
-                machine.loops.put(0, self.state)
-                given, codes = np.array(bits, machine.bits.kind), np.zeros(len(bits), np.int32)
-                places, values, stopped = machine.loops.run(given, codes, items)
-            except NotFlat:
-                machine.can_loop, machine.loops = False, None
-                return None
-            self.state = machine.loops.state(0) or self.state
+        self.state, places, values, stopped = looped
         taken = len(items) if stopped is None else stopped
         self.position += taken
         values = values.records() if isinstance(values, Made) else values
@@ -258,7 +280,8 @@ class Stream:
         place = 0
         while place < len(records):
             remaining = len(records) - place
-            if can_loop and remaining >= max(MANY, self.size):  # the state goes over and back
+            least = max(stage.machine.least for stage in self.stages)
+            if can_loop and remaining >= max(least, self.size):  # the state goes over and back
                 if bits is None:
                     bits = [first.machine.bits.of(item) for item in records]
                 looped = self._loop(records[place:], bits[place:])

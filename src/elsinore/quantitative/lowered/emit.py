@@ -142,7 +142,6 @@ class Context:
     names: dict[str, Any] = field(default_factory=dict)  # what the code refers to
     constants: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # values and types
     numbered: int = 1  # nodes, and one
-    levels: int = 0  # of keys within keys
     spelled_out: frozenset[str] = frozenset()  # the texts among constants
     orders_texts: bool = False  # whether the code asks which text comes first
 

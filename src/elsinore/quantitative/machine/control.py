@@ -134,12 +134,11 @@ class Automaton:
     first_ops: tuple[Op, ...] = ()
     inner: dict[int, Automaton] = field(default_factory=dict)  # of keys, by number of the place
     _places: dict[State, int] = field(default_factory=dict)
+    _by_atoms: dict[tuple[bool, ...], list[int]] = field(default_factory=dict)  # where threads wait
 
     @classmethod
     def from_program(cls, program: Program, *, is_inner: bool = False) -> Automaton:
         """Return the automaton with the first state. Raises NotFlat where there can be none."""
-        if is_inner and program.has_keys:
-            raise NotFlat("keys within keys")
         automaton = cls(program, Derivation(program, windows=not is_inner))
         for number, keyed in program.keyed.items():
             if keyed.test is not None:
@@ -156,6 +155,11 @@ class Automaton:
     def windows(self) -> Mapping[int, Sliding]:
         """The windows that values are taken out of, by number of the place."""
         return self.derivation.windows
+
+    @property
+    def has_nested_keys(self) -> bool:
+        """Whether states of keys hold states of keys."""
+        return any(inner.inner for inner in self.inner.values())
 
     def keys_of(self, number: int) -> KeyProgram:
         """Return what runs the keys of a `map_collect`."""
@@ -179,11 +183,18 @@ class Automaton:
         while place < len(self.states):
             for bits in self.classes:
                 if (place, bits) not in self.outcomes:
-                    self.outcomes[place, bits] = self._outcome(place, bits, {})
+                    self.outcome(place, bits)
                     if len(self.outcomes) > MOST_TRANSITIONS or len(self.states) > MOST_STATES:
                         raise NotFlat("too many states")
             place += 1
         return len(self.outcomes) > had
+
+    def outcome(self, place: int, bits: int) -> Outcome | Choice:
+        """Return what an item of a class does in a state."""
+        outcome = self.outcomes.get((place, bits))
+        if outcome is None:
+            outcome = self.outcomes[place, bits] = self._outcome(place, bits, {})
+        return outcome
 
     def idle(self, bits: int) -> bool:
         """Return whether items of a class change nothing, in whatever state."""
@@ -214,20 +225,24 @@ class Automaton:
     def place(self, stacks: Stacks) -> tuple[int, list[Any]]:
         """Return a state that stacks can be in, and the values of its registers."""
         best: tuple[int, list[Any]] | None = None
-        for number, state in enumerate(self.states):
-            fitting = _fitting(state, stacks)
+        for number in self._by_atoms.get(_atoms_of(stacks), ()):
+            fitting = _fitting(self.states[number], stacks)
             if fitting is not None and (best is None or len(fitting) < len(best[1])):
                 best = number, fitting
         if best is not None:
             return best
-        if self.windows or self.program.has_keys:
-            raise NotFlat("a state that none of the items so far leads to")
         values: list[Any] = []
-        waiting = tuple(
-            None if stack is None else tuple(_register(values, value, is_same) for value in stack)
-            for stack in stacks
-        )
-        return self._number(State(waiting, (PLAIN,) * len(values))), values
+        kinds: dict[int, Kind] = {}
+        waiting: list[tuple[int, ...] | None] = []
+        for atom, stack in zip(self.program.layout.atoms, stacks, strict=True):
+            if stack is None:
+                waiting.append(None)
+                continue
+            waiting.append(tuple(_register(values, value, is_same) for value in stack))
+            for slot, register in enumerate(waiting[-1] or ()):
+                kinds[register] = self.derivation.kind_kept(atom, slot)
+        state = State(tuple(waiting), tuple(kinds[register] for register in range(len(values))))
+        return self._number(state), values
 
     # --- one item -------------------------------------------------------------------------------
 
@@ -268,6 +283,7 @@ class Automaton:
     def _number(self, state: State) -> int:
         if state not in self._places:
             self._places[state] = len(self.states)
+            self._by_atoms.setdefault(_atoms_of(state.waiting), []).append(len(self.states))
             self.states.append(state)
         return self._places[state]
 
@@ -283,6 +299,10 @@ def _register(values: list[Any], value: Any, same: Callable[[Any, Any], bool]) -
 
 def _is_one(left: Any, right: Any) -> bool:
     return left is right
+
+
+def _atoms_of(waiting: Sequence[Any]) -> tuple[bool, ...]:
+    return tuple(stack is not None for stack in waiting)
 
 
 def filled(state: State, values: Sequence[Any]) -> Stacks:

@@ -13,7 +13,7 @@ from elsinore.quantitative.machine.inline import expression_of
 from elsinore.quantitative.machine.layout import Place
 from elsinore.quantitative.machine.predicates import ALL
 from elsinore.quantitative.machine.walk import ItemWalk, State
-from elsinore.quantitative.nodes import Iterate, Window
+from elsinore.quantitative.nodes import Iterate, MapCollect, Window
 from elsinore.quantitative.versions import Counts
 from elsinore.quantitative.windows import Sliding
 
@@ -191,6 +191,16 @@ class Derivation(ItemWalk):
     def collect(self, place: Place, threads: Symbol) -> Symbol:
         """Note that the values of keys are collected."""
         return self._note("collect", place, None, (threads,))
+
+    def kind_kept(self, atom: Place, slot: int) -> Kind:
+        """Return what a value on the stack of an atom is, as far as its place alone tells."""
+        below = atom.below[slot]
+        if atom.is_within(below):
+            if below.number in self.windows:
+                return Kind("window", below.number)
+            if isinstance(below.node, MapCollect):
+                return Kind("keys", below.number)
+        return PLAIN
 
     def _kind(self, place: Place) -> Kind:
         """Return what a place's first state is."""

@@ -30,8 +30,12 @@ class FlatStates:
     columns: the attributes that items have, None where items are objects.
     """
 
-    def __init__(self, program: Program, columns: tuple[str, ...] | None, record: Any) -> None:
+    def __init__(
+        self, program: Program, columns: tuple[str, ...] | None = None, record: Any = None
+    ) -> None:
         self._automaton = Automaton.from_program(program)
+        if self._automaton.has_nested_keys:
+            raise NotFlat("keys within keys")
         self._program, self._columns, self._record = program, columns, record
         self._order: list[int] = []  # the classes, the most frequent first
         self._shown: frozenset[Kind] = frozenset()

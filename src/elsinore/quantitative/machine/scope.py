@@ -54,7 +54,7 @@ class Scope(Names):
 
     def copy(self) -> Scope:
         """Return a scope that goes on by itself."""
-        copied = Scope(self.writer, self.automaton, self.state, self.form, self.made_item)
+        copied = type(self)(self.writer, self.automaton, self.state, self.form, self.made_item)
         copied.texts, copied.seconds = dict(self.texts), dict(self.seconds)
         copied.outs, copied.parts = dict(self.outs), dict(self.parts)
         copied.held, copied.after = self.held, list(self.after)
@@ -86,7 +86,7 @@ class Scope(Names):
             if op not in feeds:
                 self._operation(op, outcome, bits)
         for op in feeds:
-            self._feed_own(op, bits)
+            self.feed_own(op, bits)
         for line in self.after:
             writer.line(line)
         leave(self, outcome, number)
@@ -111,7 +111,7 @@ class Scope(Names):
                 first = self.first(self.automaton.inner[op.result.kind.number])
                 self._give(op.result, "{}", first)
             case "feed":
-                self._feed_all(op, outcome, bits)
+                self.feed_all(op, outcome, bits)
             case "collect":
                 fed = self.outs.get(id(op.given[0]), "{}")
                 self._give(op.result, self._assign(f"dict({fed})" if fed != "{}" else fed))
@@ -199,13 +199,13 @@ class Scope(Names):
 
     def first(self, automaton: Automaton) -> str:
         """Return the expression of a machine's first state."""
-        scope = Scope(self.writer, automaton, State((), ()), "u")
+        scope = type(self)(self.writer, automaton, State((), ()), "u")
         for op in automaton.first_ops:
             scope._operation(op, Outcome((), 0, (), False, None), 0)
         state = Outcome((), 0, automaton.begins, False, None)
         return f"[{', '.join(['0', *scope._sources(state)])}]"
 
-    def _feed_own(self, op: Op, bits: int) -> None:
+    def feed_own(self, op: Op, bits: int) -> None:
         """Write that an item goes to its own key."""
         writer, number = self.writer, op.given[0].kind.number
         inner = self.automaton.inner[number]
@@ -237,7 +237,7 @@ class Scope(Names):
 
         writer.chain(cases, write, "u[0]")
 
-    def _feed_all(self, op: Op, outcome: Outcome, bits: int) -> None:
+    def feed_all(self, op: Op, outcome: Outcome, bits: int) -> None:
         """Write that an item goes to all keys, into a new dict; and the keys' values then."""
         writer, threads = self.writer, op.given[0]
         inner = self.automaton.inner[threads.kind.number]
