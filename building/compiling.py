@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from declarations import write_sources
+
 if TYPE_CHECKING:
     from setuptools import Extension
 
@@ -94,9 +96,11 @@ def compile_modules(folder: Path, scratch: Path, *, checked: bool) -> None:
     """Compile all modules into `folder`, reusing what `scratch` has of unchanged ones."""
     before = Path.cwd(), dict(os.environ)
     try:
-        os.chdir(ROOT)  # Cython writes C files by their sources' paths, which are relative to it
         flags = _prepare_compiler()
         folder.mkdir(parents=True, exist_ok=True)
+        copies = scratch / "sources"
+        write_sources(ROOT, [_module_name(path) for path in sources()], copies)
+        os.chdir(copies)  # C files name sources by their paths from here, which are those from ROOT
         _compile(_extensions(scratch, flags, checked=checked), scratch)
         for binary in (scratch / "lib").rglob(f"*{SUFFIX}"):
             _replace(binary, folder / binary.relative_to(scratch / "lib"))
@@ -110,6 +114,11 @@ def sources() -> list[Path]:
     """Return the compiled modules, as paths from the root."""
     found = (path.relative_to(ROOT) for path in (ROOT / PACKAGE).rglob("*.py"))
     return sorted(path for path in found if MARK.search((ROOT / path).read_bytes()))
+
+
+def _module_name(path: Path) -> str:
+    """Return the name of the module whose path from the root is given."""
+    return ".".join(path.with_suffix("").parts[1:])
 
 
 def find_compiler() -> str | None:
@@ -164,8 +173,7 @@ def _extensions(scratch: Path, flags: list[str], *, checked: bool) -> list[Exten
         command = [sys.executable, "-m", "cython", f"--generate-shared={shared}"]
         subprocess.run(command, check=True)
     modules = [
-        Extension(".".join(path.with_suffix("").parts[1:]), [str(path)], extra_compile_args=flags)
-        for path in sources()
+        Extension(_module_name(path), [str(path)], extra_compile_args=flags) for path in sources()
     ]
     try:
         translated: list[Extension] = cythonize(
@@ -215,7 +223,8 @@ def _is_current(folder: Path) -> bool:
         return False
     modules = sources()
     binaries = [folder.joinpath(*path.parts[1:]).with_suffix("") for path in modules]
-    inputs = [*map(ROOT.joinpath, modules), *(ROOT / PACKAGE).rglob("*.pxd"), Path(__file__)]
+    inputs = [*map(ROOT.joinpath, modules), *(ROOT / PACKAGE).rglob("*.pxd")]
+    inputs += Path(__file__).parent.glob("*.py")
     return all(path.with_name(path.name + SUFFIX).exists() for path in binaries) and all(
         path.stat().st_mtime <= stamp.stat().st_mtime for path in inputs
     )

@@ -40,7 +40,8 @@ def working_copy(tmp_path: Path) -> Path:
     for name in ("__init__.py", "compiled_modules.py"):
         shutil.copy(Path(elsinore.__file__).parent / name, package)
     (tmp_path / "building").mkdir()
-    shutil.copy(COMPILING, tmp_path / "building")
+    for path in COMPILING.parent.glob("*.py"):
+        shutil.copy(path, tmp_path / "building")
     (package / "first.py").write_text("from __future__ import annotations\n" + FIRST.format(41))
     return tmp_path
 
@@ -96,6 +97,46 @@ def test_a_changed_module_is_compiled_once_by_processes_that_start_together(
     wrong = run_python(program, working_copy)
     assert "src/elsinore/first.py:7:0: Expected" in wrong.stderr
     assert "ImportError: " in wrong.stderr
+
+
+def test_what_modules_share_is_declared_by_the_modules_alone(working_copy: Path) -> None:
+    package = working_copy / "src" / "elsinore"
+    shutil.copy(Path(elsinore.__file__).parent / "structs.py", package)
+    (package / "kinds.py").write_text(
+        "from enum import IntEnum\n\nFIRST, LAST = range(2)\n\n\n"
+        "class Kind(IntEnum):\n    EVEN = 20\n"
+    )
+    future = "from __future__ import annotations\n"
+    decorated = "@cython.cfunc\n@cython.nogil\n@cython.exceptval(check=False)\n"
+    (package / "first.py").write_text(
+        f"{future}import cython\nfrom elsinore.structs import struct\n"
+        "NODE = struct(f8='count', i4='event')\n\n\n"
+        f"{decorated}def root(value: cython.double) -> cython.double:\n    return value + 0.5\n"
+    )
+    (package / "first.pxd").write_text("cdef class Nodes:\n    cdef public Node[::1] nodes\n")
+    with (package / "first.py").open("a") as file:
+        file.write(
+            "\n\nclass Nodes:\n    def __init__(self, nodes: object) -> None:\n"
+            "        self.nodes = nodes\n"
+        )
+    (package / "second.py").write_text(
+        f"{future}from math import sqrt\nimport cython\n"
+        "from elsinore.first import NODE, Nodes, root\n"
+        "from elsinore.kinds import LAST, Kind\n\n\n"
+        "def answer(nodes: Nodes) -> cython.double:\n    with cython.nogil:\n"
+        "        value: cython.double = root(nodes.nodes[0].count) + sqrt(4.0) + Kind.EVEN + LAST\n"
+        "    return value\n"
+    )
+    program = (
+        "import sys, elsinore.second as s; from elsinore.first import NODE, Nodes\n"
+        "from elsinore.structs import empty\nprint(s.answer(Nodes(empty(NODE, 1))), s.NODE is NODE)"
+    )
+    assert run_python(program, working_copy).stdout == "23.5 True\n"
+    assert run_python(program, working_copy, ELSINORE_PURE="1").stdout == "23.5 True\n"
+
+    source = package / "first.py"
+    source.write_text(source.read_text().replace("value: cython.double", "value: cython.float"))
+    assert run_python(program, working_copy).stdout == "23.5 True\n"  # both are compiled again
 
 
 def test_small_tests_pass_where_nothing_is_compiled() -> None:

@@ -66,15 +66,15 @@ class ModuleFinder:
         if self.is_pure:
             return spec_from_file_location(name, source)
         binary = self.folder / (name.replace(".", "/") + sysconfig.get_config_var("EXT_SUFFIX"))
-        if name != SHARED and self._is_stale(binary, source):
+        if name != SHARED and self._is_stale(binary):
             compile_changed()
         return spec_from_file_location(name, binary, loader=ExtensionFileLoader(name, str(binary)))
 
-    def _is_stale(self, binary: Path, source: Path) -> bool:
-        """Return whether a module, or a shared declaration, changed since it was compiled."""
+    def _is_stale(self, binary: Path) -> bool:
+        """Return whether a compiled module changed since this one was compiled."""
         try:
             compiled = (self.folder / "stamp").stat().st_mtime
-            return not binary.exists() or max(source.stat().st_mtime, _declared()) > compiled
+            return not binary.exists() or _last_change() > compiled
         except FileNotFoundError:
             return True
 
@@ -104,6 +104,12 @@ def compile_changed() -> None:
 
 
 @cache
-def _declared() -> float:
-    """Return when declarations that modules share, or how to compile them, were last changed."""
-    return max(path.stat().st_mtime for path in (COMPILING, *PACKAGE.rglob("*.pxd")))
+def _last_change() -> float:
+    """Return when a compiled module, what they share, or how they are compiled changed last.
+
+    Of functions that modules share, the declaration is part of a module: if one is compiled again,
+    so are those that call its functions.
+    """
+    modules = [path for _, path in compiled_sources()]
+    building = COMPILING.parent.glob("*.py")
+    return max(path.stat().st_mtime for path in (*building, *modules, *PACKAGE.rglob("*.pxd")))

@@ -19,12 +19,12 @@ from elsinore.matches.arrays import Ints
 from elsinore.matches.engine import backwards as bw
 from elsinore.matches.engine.pattern import PatternSearch
 from elsinore.matches.engine.program import compares_neighbours, known_row
-from elsinore.matches.engine.tables import table
 from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
+from elsinore.structs import table
 
 MOST_ENTRIES = 1 << 16
 MOST_MOVES = 1 << 20  # classes and states of a query, multiplied

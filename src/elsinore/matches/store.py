@@ -19,6 +19,7 @@ from elsinore.errors import InputError
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.slots import (
+    SLOT,
     Arena,
     count_added,
     list_between,
@@ -26,12 +27,12 @@ from elsinore.matches.engine.slots import (
     place_rows,
     release_rows,
     room_needed,
-    slots,
 )
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, KEY_COLUMNS, NEW_ROW
 from elsinore.matches.operands import RESERVED, Laws, Layout, Operands
 from elsinore.matches.pieces import Pieces
 from elsinore.plan.modes import LAW
+from elsinore.structs import empty
 
 FEW = 4096  # rows that may be left in the store although no key has them
 
@@ -63,7 +64,7 @@ class Store:
         self._one_slot, self._ordered = one_slot, ordered
         self._arena = Arena()
         self._use(
-            slots(0),
+            empty(SLOT, 0),
             np.zeros((layout.double_rows, 0)),
             np.zeros((layout.whole_rows + 1, 0), np.int64),
         )
@@ -186,7 +187,7 @@ class Store:
         count = int(codes.max(initial=-1)) + 1
         slots_ = self._slots
         if count > len(slots_):
-            more = slots(count if self._one_slot else max(count, 2 * len(slots_)))
+            more = empty(SLOT, count if self._one_slot else max(count, 2 * len(slots_)))
             more[: len(slots_)] = slots_
             self._use(more, self._doubles, self._integers)
         return codes
@@ -237,7 +238,8 @@ class Store:
         lengths = rows.keys[:, END_ROW] - rows.keys[:, FIRST_ROW]
         rooms = lengths + lengths // 2
         limits = np.cumsum(rooms)
-        moved = slots(len(self._slots) if self._one_slot else int(kept[-1]) + 1 if len(kept) else 0)
+        used = int(kept[-1]) + 1 if len(kept) else 0
+        moved = empty(SLOT, len(self._slots) if self._one_slot else used)
         moved["begin"][kept] = moved["first"][kept] = limits - rooms
         moved["end"][kept], moved["limit"][kept] = limits - rooms + lengths, limits
         targets = np.arange(self.rows) + np.repeat(

@@ -17,32 +17,20 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.tables import empty
+from elsinore.matches.engine.codes import CLASS, TIME
+from elsinore.matches.engine.tables import Values, Window
 from elsinore.operators.conditions.code import Code
 from elsinore.operators.conditions.tables import NULL as _NULL
+from elsinore.structs import empty, struct
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import CLASS, TIME
-    from cython.cimports.elsinore.matches.engine.tables import Values, Window
-else:
-    from elsinore.matches.engine.codes import CLASS, TIME
-    from elsinore.matches.engine.tables import Values, Window
-
-
-def _struct(*names: str, long: tuple[str, ...] = ()) -> np.dtype[Any]:
-    fields = [(name, "i8") for name in long] + [(name, "i4") for name in names]
-    return np.dtype(fields, align=True)
-
-
-CLASS_MOVES = _struct("begins", "begins_end", "extends", "extends_end")
-BEGIN = _struct("slot", "lane", "is_contiguous", "changes", "changes_end", long=("within",))
-EXTEND = _struct(
-    *("source", "slot", "is_contiguous", "is_end", "comparisons", "comparisons_end"),
-    *("changes", "changes_end"),
+CLASS_MOVES = struct(i4="begins begins_end extends extends_end")
+BEGIN = struct(i8="within", i4="slot lane is_contiguous changes changes_end")
+EXTEND = struct(
+    i4="source slot is_contiguous is_end comparisons comparisons_end changes changes_end"
 )
-CHANGE = _struct(long=("below", "added"))
-COMPARISON = _struct("code", "is_whole", "current", "previous")
-SLOT = _struct("numbers", long=("last", "next"))
+CHANGE = struct(i8="below added")
+COMPARISON = struct(i4="code is_whole current previous")
+SLOT = struct(i8="last next", i4="numbers")
 
 NULL = cython.declare(cython.longlong, _NULL)
 LT = cython.declare(cython.int, Code.LT)

@@ -19,6 +19,7 @@ from elsinore.matches.engine.orders import Lookups, column_of, known_of, shifted
 from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import Operands
 from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.structs import table
 
 ROWS_OF_BUCKET = 3
 
@@ -33,7 +34,7 @@ def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys:
             buckets[bucket] = len(buckets)
             pieces.append(_sorted_rows(program, target, comparison, operands, keys))
         part.bucket = buckets[bucket]
-    program.buckets = tb.table(
+    program.buckets = table(
         tb.BUCKET,
         [
             (comparison.register, ROWS_OF_BUCKET * number)

@@ -10,14 +10,9 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values
-    from cython.cimports.elsinore.operators.conditions.machine import comparison_holds
-else:
-    from elsinore.matches.engine.codes import MOMENT
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values
-    from elsinore.operators.conditions.machine import comparison_holds
+from elsinore.matches.engine.codes import MOMENT
+from elsinore.matches.engine.tables import Graph, Match, Program, Values
+from elsinore.operators.conditions.machine import comparison_holds
 
 
 @cython.cfunc

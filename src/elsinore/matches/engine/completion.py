@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME
-    from cython.cimports.elsinore.matches.engine.neighbours import last_before
-    from cython.cimports.elsinore.matches.engine.related import is_passable
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from cython.cimports.elsinore.matches.engine.windows import first_at
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold
-else:
-    from elsinore.matches.engine.codes import MOMENT, TIME
-    from elsinore.matches.engine.neighbours import last_before
-    from elsinore.matches.engine.related import is_passable
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from elsinore.matches.engine.windows import first_at
-    from elsinore.operators.conditions.machine import all_hold
+from elsinore.matches.engine.codes import MOMENT, TIME
+from elsinore.matches.engine.neighbours import last_before
+from elsinore.matches.engine.related import is_passable
+from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.windows import first_at
+from elsinore.operators.conditions.machine import all_hold
 
 
 @cython.cfunc

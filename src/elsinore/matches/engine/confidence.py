@@ -15,17 +15,8 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.possible import (
-        Worlds,
-        count_of,
-        first_point,
-        last_point,
-    )
-    from cython.cimports.elsinore.matches.engine.stages import chance_of_stages
-else:
-    from elsinore.matches.engine.possible import Worlds, count_of, first_point, last_point
-    from elsinore.matches.engine.stages import chance_of_stages
+from elsinore.matches.engine.possible import Worlds, count_of, first_point, last_point
+from elsinore.matches.engine.stages import chance_of_stages
 
 
 @cython.cfunc

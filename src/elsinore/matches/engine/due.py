@@ -7,16 +7,10 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, TIME, WINDOW
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, TIME, WINDOW
-    from cython.cimports.elsinore.matches.engine.tables import Values, Window
-    from cython.cimports.elsinore.matches.engine.windows import first_at, first_number
-else:
-    from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, TIME, WINDOW
-    from elsinore.matches.engine.tables import Values, Window
-    from elsinore.matches.engine.windows import first_at, first_number
+from elsinore.matches.engine.tables import Values, Window
+from elsinore.matches.engine.windows import first_at, first_number
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 COLUMNS = 4

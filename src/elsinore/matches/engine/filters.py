@@ -11,14 +11,9 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.registers import select
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from cython.cimports.elsinore.operators.conditions.machine import value_of
-else:
-    from elsinore.matches.engine.registers import select
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from elsinore.operators.conditions.machine import value_of
+from elsinore.matches.engine.registers import select
+from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.operators.conditions.machine import value_of
 
 TAKEN = cython.declare(cython.int, 1)  # the row of registers with all events of the main run
 WITH_ONE = cython.declare(cython.int, 2)  # and with one more

@@ -1,21 +1,5 @@
-# cython: language_level=3
-"""The structs of the gaps of matches; `gaps.py` has their NumPy types."""
-
 from elsinore.matches.engine.possible cimport PossibleTimes
 from elsinore.matches.engine.tables cimport Key
-
-cdef struct Near:
-    long long row
-    int gap
-
-cdef struct Tied:
-    long long row
-    long long place
-    long long time
-
-cdef struct Choice:
-    int tied
-    int gap
 
 cdef class Gaps:
     cdef public PossibleTimes possible

@@ -20,29 +20,20 @@ from typing import Any
 import cython
 import numpy as np
 
+from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.possible import FAR as _FAR
-from elsinore.matches.engine.tables import FOREVER, empty
+from elsinore.matches.engine.possible import (
+    chance_between,
+    count_of,
+    first_point,
+    last_point,
+)
+from elsinore.matches.engine.tables import FOREVER
+from elsinore.structs import empty, struct
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import TIME
-    from cython.cimports.elsinore.matches.engine.possible import (
-        chance_between,
-        count_of,
-        first_point,
-        last_point,
-    )
-else:
-    from elsinore.matches.engine.codes import TIME
-    from elsinore.matches.engine.possible import (
-        chance_between,
-        count_of,
-        first_point,
-        last_point,
-    )
-
-NEAR = np.dtype([("row", "i8"), ("gap", "i4")], align=True)
-TIED = np.dtype([("row", "i8"), ("place", "i8"), ("time", "i8")])
-CHOICE = np.dtype([("tied", "i4"), ("gap", "i4")])
+NEAR = struct(i8="row", i4="gap")
+TIED = struct(i8="row place time")
+CHOICE = struct(i4="tied gap")
 
 FAR = cython.declare(cython.longlong, _FAR)
 ROW = cython.declare(cython.int, 0)  # columns of `Gaps.paths`

@@ -11,46 +11,18 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.candidates import (
+    first_place,
+    is_past_limit,
+    next_place,
+    node_at,
+    reference_of,
+)
+from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
+from elsinore.matches.engine.neighbours import is_open, may_follow
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.candidates import (
-        first_place,
-        is_past_limit,
-        next_place,
-        node_at,
-        reference_of,
-    )
-    from cython.cimports.elsinore.matches.engine.codes import (
-        CLASS,
-        MOMENT,
-        TIME,
-        Selection,
-        Status,
-        Strategy,
-    )
-    from cython.cimports.elsinore.matches.engine.neighbours import is_open, may_follow
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Output,
-        Program,
-        Values,
-        Window,
-    )
-    from cython.cimports.elsinore.matches.engine.trees import add_smaller, clear_path, put_in
-else:
-    from elsinore.matches.engine.candidates import (
-        first_place,
-        is_past_limit,
-        next_place,
-        node_at,
-        reference_of,
-    )
-    from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
-    from elsinore.matches.engine.neighbours import is_open, may_follow
-    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
-    from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
+from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
+from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 LONG = cython.declare(cython.int, 64)  # events from which on trees are faster than comparisons

@@ -9,23 +9,10 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status
+from elsinore.matches.engine.registers import give_out, select
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status
-    from cython.cimports.elsinore.matches.engine.registers import give_out, select
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Output,
-        Program,
-        Values,
-        Window,
-    )
-else:
-    from elsinore.matches.engine.codes import MOMENT, TIME, Selection, Status
-    from elsinore.matches.engine.registers import give_out, select
-    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
+from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 

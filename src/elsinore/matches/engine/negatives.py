@@ -4,27 +4,10 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT
-    from cython.cimports.elsinore.matches.engine.graph import gather
-    from cython.cimports.elsinore.matches.engine.neighbours import (
-        is_free,
-        is_open,
-        last_before,
-        may_follow,
-    )
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Program,
-        Values,
-        Window,
-    )
-else:
-    from elsinore.matches.engine.codes import MOMENT
-    from elsinore.matches.engine.graph import gather
-    from elsinore.matches.engine.neighbours import is_free, is_open, last_before, may_follow
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.codes import MOMENT
+from elsinore.matches.engine.graph import gather
+from elsinore.matches.engine.neighbours import is_free, is_open, last_before, may_follow
+from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 
 
 def latest_beginnings(

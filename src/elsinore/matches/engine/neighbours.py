@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT
-    from cython.cimports.elsinore.matches.engine.tables import Match, Program, Values
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold
-else:
-    from elsinore.matches.engine.codes import MOMENT
-    from elsinore.matches.engine.tables import Match, Program, Values
-    from elsinore.operators.conditions.machine import all_hold
+from elsinore.matches.engine.codes import MOMENT
+from elsinore.matches.engine.tables import Match, Program, Values
+from elsinore.operators.conditions.machine import all_hold
 
 
 @cython.cfunc

@@ -24,6 +24,7 @@ from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import NULL_CODE, Operands
 from elsinore.operators.conditions.code import Code
 from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.structs import empty, table
 
 NEVER = 2**31 - 1
 GREATEST = 2**63 - 1
@@ -116,7 +117,7 @@ class Lookups:
             self._edges[edge].order = len(orders)
             orders.append((target, row, row + 1, room, size, is_equality))
             room += size + 1
-        self._program.orders = tb.table(tb.ORDER, orders)
+        self._program.orders = table(tb.ORDER, orders)
         graph.tree_counts = np.zeros(room)
         graph.tree_ends = np.full(room, NEVER, np.int32)
         return np.concatenate(rows) if orders else operands.wholes
@@ -138,7 +139,7 @@ class Lookups:
 
     def leave_out(self) -> None:
         """Let the program scan: keys have few events."""
-        self._program.orders = tb.empty(tb.ORDER, 0)
+        self._program.orders = empty(tb.ORDER, 0)
         for part in (self._edges, self._relations):
             part["bucket"] = -1
             part["limits_end"] = part["limits"]

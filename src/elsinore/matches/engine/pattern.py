@@ -25,6 +25,7 @@ from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED,
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.work import Work
+from elsinore.structs import empty
 
 STEPS = 64  # events of a match that there is room for at first
 ROOM = 1 << 15  # matches returned at a time, at first
@@ -94,7 +95,7 @@ class PatternSearch:
         if len(self.program.classes) == len(by_class):
             return
         counts = np.array([len(states) for states in by_class], np.int32)
-        classes = tb.empty(tb.EVENT_CLASS, len(by_class))
+        classes = empty(tb.EVENT_CLASS, len(by_class))
         classes["states_end"] = np.cumsum(counts)
         classes["states"] = np.cumsum(counts) - counts
         self.most_states = int(counts.max(initial=0))
@@ -301,8 +302,8 @@ class PatternSearch:
             graph.event_of = np.zeros(all_rows, np.int32)
         nodes = rows * self.most_states
         if len(graph.events) < rows or len(graph.nodes) < nodes:
-            graph.events = tb.empty(tb.EVENT, rows)
-            graph.nodes = tb.empty(tb.NODE, nodes)
+            graph.events = empty(tb.EVENT, rows)
+            graph.nodes = empty(tb.NODE, nodes)
             graph.links = np.zeros(nodes * self._degree, np.int32)
             if self.program.has_filters:
                 graph.closed = np.zeros(nodes, np.int32)

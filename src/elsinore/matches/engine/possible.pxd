@@ -1,14 +1,3 @@
-# cython: language_level=3
-"""The structs of matches with uncertain times; `possible.py` has their NumPy types."""
-
-cdef struct Step:
-    long long row
-    long long earliest
-    long long latest
-    int set
-    int node
-    int has_new
-
 cdef class PossibleTimes:
     cdef public const long long[::1] starts
     cdef public const long long[::1] points
@@ -30,8 +19,3 @@ cdef class Worlds:
     cdef public int has_sets
     cdef public int register
     cdef public int repeats
-
-cdef long long count_of(PossibleTimes possible, long long row) noexcept nogil
-cdef long long first_point(PossibleTimes possible, long long row) noexcept nogil
-cdef long long last_point(PossibleTimes possible, long long row) noexcept nogil
-cdef double chance_between(PossibleTimes possible, long long row, long long after, long long before) noexcept nogil

@@ -7,19 +7,9 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.tables import empty
+from elsinore.structs import empty, struct
 
-STEP = np.dtype(
-    [
-        ("row", "i8"),
-        ("earliest", "i8"),
-        ("latest", "i8"),
-        ("set", "i4"),
-        ("node", "i4"),
-        ("has_new", "i4"),
-    ],
-    align=True,
-)
+STEP = struct(i8="row earliest latest", i4="set node has_new")
 FAR = 2**62  # later than all times
 
 

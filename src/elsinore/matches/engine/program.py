@@ -22,6 +22,7 @@ from elsinore.operators.conditions.code import Program as Code
 from elsinore.operators.conditions.comparisons import Comparison, comparison_of
 from elsinore.operators.conditions.tables import Conditions
 from elsinore.plan.guards import FREE, Ways
+from elsinore.structs import empty, table
 
 if TYPE_CHECKING:
     from elsinore.matches.stepping import Stepper
@@ -125,18 +126,18 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
     final = lists.put(template.final)
     places = register_places(template.registers)
     tables = {
-        "classes": tb.empty(tb.EVENT_CLASS, 0),
+        "classes": empty(tb.EVENT_CLASS, 0),
         "class_states": np.zeros(0, np.int32),
-        "states": tb.table(tb.STATE, states),
-        "edges": tb.table(tb.EDGE, edges),
+        "states": table(tb.STATE, states),
+        "edges": table(tb.EDGE, edges),
         "conditions": Conditions(code, comparisons, lists.values),
-        "ways": tb.table(tb.WAY, ways.ways),
-        "negatives": tb.table(tb.CELL, ways.negatives.values),
-        "updates": tb.table(tb.UPDATE, updates.values),
-        "relations": tb.table(tb.RELATION, relations.values),
-        "initials": tb.table(tb.INITIAL, _initials(template, places, aggregates)),
-        "aggregates": tb.table(tb.AGGREGATE, aggregates.rows),
-        "arguments": tb.table(tb.CELL, aggregates.arguments.values),
+        "ways": table(tb.WAY, ways.ways),
+        "negatives": np.array(ways.negatives.values, np.int32),
+        "updates": table(tb.UPDATE, updates.values),
+        "relations": table(tb.RELATION, relations.values),
+        "initials": table(tb.INITIAL, _initials(template, places, aggregates)),
+        "aggregates": table(tb.AGGREGATE, aggregates.rows),
+        "arguments": np.array(aggregates.arguments.values, np.int32),
     }
     numbers = {
         "first_edges": sources.count(START),

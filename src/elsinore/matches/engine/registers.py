@@ -1,61 +1,27 @@
-"""What a partial match remembers of its events, and matches as they are returned.
-
-Kinds are those of `elsinore.matches.registers.RegisterKind`.
-"""
+"""What a partial match remembers of its events, and matches as they are returned."""
 
 from __future__ import annotations
 
+from math import isnan
+from math import pow as power
+
 import cython
 
+from elsinore.matches.engine.codes import (
+    BEGINS_AT,
+    BOUND,
+    ENDS_AT,
+    IN_WINDOW,
+    PATH,
+    Formula,
+    Status,
+)
+from elsinore.matches.engine.foreign import call_step
+from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values
+from elsinore.matches.registers import RegisterKind
 from elsinore.operators.conditions.tables import NULL as _NULL
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import (
-        BEGINS_AT,
-        BOUND,
-        ENDS_AT,
-        IN_WINDOW,
-        PATH,
-        Formula,
-        Status,
-    )
-    from cython.cimports.elsinore.matches.engine.foreign import call_step
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Output,
-        Program,
-        Values,
-    )
-    from cython.cimports.libc.math import isnan
-    from cython.cimports.libc.math import pow as power
-else:
-    from math import isnan
-    from math import pow as power
-
-    from elsinore.matches.engine.codes import (
-        BEGINS_AT,
-        BOUND,
-        ENDS_AT,
-        IN_WINDOW,
-        PATH,
-        Formula,
-        Status,
-    )
-    from elsinore.matches.engine.foreign import call_step
-    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values
-
 NULL = cython.declare(cython.longlong, _NULL)
-FIRST = cython.declare(cython.int, 0)  # kinds of registers
-LATEST = cython.declare(cython.int, 1)
-LEAST = cython.declare(cython.int, 2)
-GREATEST = cython.declare(cython.int, 3)
-COUNT = cython.declare(cython.int, 4)
-PRESENT = cython.declare(cython.int, 5)
-NTH = cython.declare(cython.int, 10)
-LAG = cython.declare(cython.int, 11)
-MOVED = cython.declare(cython.int, 12)
-USER = cython.declare(cython.int, 7)
 STEPPED = cython.declare(cython.longlong, 0)  # how a call of an aggregate ends
 ASK_PYTHON = cython.declare(cython.longlong, 2)
 NOTHING = cython.declare(cython.double, float("nan"))
@@ -98,16 +64,16 @@ def select(
         place: cython.int = program.updates[update].register
         if program.updates[update].width:
             take_over(program, match, update, step)
-        if kind <= GREATEST:
+        if kind <= RegisterKind.GREATEST:
             match.held[step, place] = event_after(
                 program, values, update, row, match.held[step, place]
             )
-        elif kind in (LAG, MOVED):
+        elif kind in (RegisterKind.LAG, RegisterKind.MOVED):
             continue
-        elif kind == NTH:
+        elif kind == RegisterKind.NTH:
             if match.held[step, place] < 0 <= match.held[step - 1, program.updates[update].source]:
                 match.held[step, place] = row
-        elif kind == USER:
+        elif kind == RegisterKind.USER:
             step_aggregate(program, values, match, program.updates[update].column, place, row, step)
         else:
             match.numbers[step, place] = number_after(
@@ -120,10 +86,11 @@ def select(
 @cython.exceptval(check=False)
 def take_over(program: Program, match: Match, update: cython.int, step: cython.int) -> cython.void:
     """Set a register to what its source was before this step, or before the first event."""
+    kind: cython.int = program.updates[update].kind
     place: cython.int = program.updates[update].register
     source: cython.int = program.updates[update].source
     before: cython.int = 0 if source == place else step - 1
-    if program.updates[update].kind <= GREATEST or program.updates[update].kind == LAG:
+    if kind <= RegisterKind.GREATEST or kind == RegisterKind.LAG:
         match.held[step, place] = match.held[before, source]
         return
     number: cython.int
@@ -210,9 +177,9 @@ def event_after(
 ) -> cython.longlong:
     """Return the event that a register has after `row`, if it had `before` (-1: none)."""
     kind: cython.int = program.updates[update].kind
-    if kind == LATEST:
+    if kind == RegisterKind.LATEST:
         return row
-    if kind == FIRST:
+    if kind == RegisterKind.FIRST:
         return row if before < 0 else before
     column: cython.int = program.updates[update].column
     if program.updates[update].is_whole:
@@ -221,7 +188,7 @@ def event_after(
             return before
         if before < 0:
             return row
-        if kind == LEAST:
+        if kind == RegisterKind.LEAST:
             return row if whole < values.integers[column, before] else before
         return row if whole > values.integers[column, before] else before
     value: cython.double = values.doubles[column, row]
@@ -229,7 +196,7 @@ def event_after(
         return before
     if before < 0:
         return row
-    if kind == LEAST:
+    if kind == RegisterKind.LEAST:
         return row if value < values.doubles[column, before] else before
     return row if value > values.doubles[column, before] else before
 
@@ -247,14 +214,14 @@ def number_after(
     """Return the number that a register has after `row`, if it had `before`."""
     kind: cython.int = program.updates[update].kind
     column: cython.int = program.updates[update].column
-    if kind == COUNT:
+    if kind == RegisterKind.COUNT:
         return before + 1.0
-    if kind == PRESENT and program.updates[update].is_whole:
+    if kind == RegisterKind.PRESENT and program.updates[update].is_whole:
         return before + 1.0 if values.integers[column, row] != NULL else before
     value: cython.double = values.doubles[column, row]
     if isnan(value):
         return before
-    if kind == PRESENT:
+    if kind == RegisterKind.PRESENT:
         return before + 1.0
     return value if isnan(before) else before + value
 
@@ -299,7 +266,7 @@ def give_out_leaf(
     update: cython.int
     for update in range(program.states[state].updates, program.states[state].updates_end):
         place: cython.int = program.updates[update].register
-        if program.updates[update].kind <= GREATEST:
+        if program.updates[update].kind <= RegisterKind.GREATEST:
             output.found[BOUND + place, number] = event_after(
                 program, values, update, row, output.found[BOUND + place, number]
             )

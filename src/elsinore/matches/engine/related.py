@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import CLASS, MOMENT
-    from cython.cimports.elsinore.matches.engine.tables import Match, Program, Values
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold, comparison_holds
-else:
-    from elsinore.matches.engine.codes import CLASS, MOMENT
-    from elsinore.matches.engine.tables import Match, Program, Values
-    from elsinore.operators.conditions.machine import all_hold, comparison_holds
+from elsinore.matches.engine.codes import CLASS, MOMENT
+from elsinore.matches.engine.tables import Match, Program, Values
+from elsinore.operators.conditions.machine import all_hold, comparison_holds
 
 
 @cython.cfunc

@@ -9,67 +9,23 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.candidates import (
+    first_place,
+    is_past_limit,
+    next_place,
+    node_at,
+    reference_of,
+)
+from elsinore.matches.engine.codes import Selection, Status, Strategy
+from elsinore.matches.engine.completion import is_gap_free, is_match
+from elsinore.matches.engine.filters import filter_early
+from elsinore.matches.engine.graph import build, gather, is_too_many, may_begin
+from elsinore.matches.engine.longest import give_best, keep_best, note_best, was_seen
+from elsinore.matches.engine.neighbours import far_hold, is_open, may_follow
+from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.candidates import (
-        first_place,
-        is_past_limit,
-        next_place,
-        node_at,
-        reference_of,
-    )
-    from cython.cimports.elsinore.matches.engine.codes import (
-        Selection,
-        Status,
-        Strategy,
-    )
-    from cython.cimports.elsinore.matches.engine.completion import is_gap_free, is_match
-    from cython.cimports.elsinore.matches.engine.filters import filter_early
-    from cython.cimports.elsinore.matches.engine.graph import build, gather, is_too_many, may_begin
-    from cython.cimports.elsinore.matches.engine.longest import (
-        give_best,
-        keep_best,
-        note_best,
-        was_seen,
-    )
-    from cython.cimports.elsinore.matches.engine.neighbours import (
-        far_hold,
-        is_open,
-        may_follow,
-    )
-    from cython.cimports.elsinore.matches.engine.registers import (
-        begin_registers,
-        give_out,
-        give_out_leaf,
-        select,
-    )
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Output,
-        Program,
-        Values,
-        Window,
-    )
-    from cython.cimports.elsinore.matches.engine.windows import leave_key, next_window
-else:
-    from elsinore.matches.engine.candidates import (
-        first_place,
-        is_past_limit,
-        next_place,
-        node_at,
-        reference_of,
-    )
-    from elsinore.matches.engine.codes import Selection, Status, Strategy
-    from elsinore.matches.engine.completion import is_gap_free, is_match
-    from elsinore.matches.engine.filters import filter_early
-    from elsinore.matches.engine.graph import build, gather, is_too_many, may_begin
-    from elsinore.matches.engine.longest import give_best, keep_best, note_best, was_seen
-    from elsinore.matches.engine.neighbours import far_hold, is_open, may_follow
-    from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
-    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
-    from elsinore.matches.engine.windows import leave_key, next_window
+from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
+from elsinore.matches.engine.windows import leave_key, next_window
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 UNTRIED = cython.declare(cython.int, -2)  # no node of the edge has been a candidate yet

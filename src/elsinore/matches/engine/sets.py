@@ -14,48 +14,23 @@ from typing import Any
 import cython
 import numpy as np
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import (
-        BEGINS,
-        ENDS,
-        KEY_FIRST,
-        MOMENT,
-        TIME,
-        WINDOW,
-    )
-    from cython.cimports.elsinore.matches.engine.graph import gather
-    from cython.cimports.elsinore.matches.engine.neighbours import (
-        far_hold,
-        is_free,
-        is_open,
-        last_before,
-        may_follow,
-    )
-    from cython.cimports.elsinore.matches.engine.registers import begin_registers, step_aggregate
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from cython.cimports.elsinore.matches.engine.windows import first_at
-    from cython.cimports.elsinore.operators.conditions.machine import (
-        comparison_holds,
-        value_of,
-    )
-else:
-    from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, MOMENT, TIME, WINDOW
-    from elsinore.matches.engine.graph import gather
-    from elsinore.matches.engine.neighbours import (
-        far_hold,
-        is_free,
-        is_open,
-        last_before,
-        may_follow,
-    )
-    from elsinore.matches.engine.registers import begin_registers, step_aggregate
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-    from elsinore.matches.engine.windows import first_at
-    from elsinore.operators.conditions.machine import comparison_holds, value_of
+from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, MOMENT, TIME, WINDOW
+from elsinore.matches.engine.graph import gather
+from elsinore.matches.engine.neighbours import (
+    far_hold,
+    is_free,
+    is_open,
+    last_before,
+    may_follow,
+)
+from elsinore.matches.engine.registers import begin_registers, step_aggregate
+from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.windows import first_at
+from elsinore.matches.registers import RegisterKind
+from elsinore.operators.conditions.machine import comparison_holds, value_of
 
 REACHED = cython.declare(cython.uchar, 1)  # marks of nodes
 ON_PATH = cython.declare(cython.uchar, 2)
-USER = cython.declare(cython.int, 7)  # `elsinore.matches.registers.RegisterKind`
 FIRST_ONE = cython.declare(cython.int, 1)  # the row of registers with the first event
 
 
@@ -363,7 +338,10 @@ def step_sets(
     with cython.nogil:
         begin_registers(program, match)
         for update in range(program.states[state].updates, program.states[state].updates_end):
-            if program.updates[update].kind == USER and program.updates[update].register == place:
+            if (
+                program.updates[update].kind == RegisterKind.USER
+                and program.updates[update].register == place
+            ):
                 aggregate = program.updates[update].column
         for number in range(rows.shape[0]):
             if rows[number] != before:

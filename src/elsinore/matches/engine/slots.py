@@ -12,7 +12,9 @@ from typing import Any
 import cython
 import numpy as np
 
-SLOT = np.dtype([(name, "i8") for name in ("begin", "first", "end", "limit", "added", "place")])
+from elsinore.structs import empty, struct
+
+SLOT = struct(i8="begin first end limit added place")
 TIME = cython.declare(cython.int, 0)  # rows of `Arena.integers`
 CLASS = cython.declare(cython.int, 1)
 MOMENT = cython.declare(cython.int, 2)
@@ -22,15 +24,10 @@ class Arena:
     """The slots of keys, and the values of their rows: [column, row]; rooms end at row `top`."""
 
     def __init__(self) -> None:
-        self.slots: Any = slots(0)
+        self.slots: Any = empty(SLOT, 0)
         self.doubles: Any = np.zeros((0, 0))
         self.integers: Any = np.zeros((0, 0), np.int64)
         self.top = 0
-
-
-def slots(count: int) -> Any:
-    """Return slots without rows."""
-    return np.zeros(count, SLOT).view(np.recarray)
 
 
 def count_added(arena: Arena, codes: cython.const_int[::1], touched: cython.int[::1]) -> int:

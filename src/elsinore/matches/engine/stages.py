@@ -16,10 +16,7 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.possible import Worlds, chance_between
-else:
-    from elsinore.matches.engine.possible import Worlds, chance_between
+from elsinore.matches.engine.possible import Worlds, chance_between
 
 
 @cython.cfunc

@@ -11,41 +11,19 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.candidates import (
+    first_place,
+    next_place,
+    node_at,
+    reference_of,
+)
+from elsinore.matches.engine.codes import TIME, Status
+from elsinore.matches.engine.graph import build, gather
+from elsinore.matches.engine.neighbours import is_open, may_follow
+from elsinore.matches.engine.registers import begin_registers, give_out, select
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.candidates import (
-        first_place,
-        next_place,
-        node_at,
-        reference_of,
-    )
-    from cython.cimports.elsinore.matches.engine.codes import TIME, Status
-    from cython.cimports.elsinore.matches.engine.graph import build, gather
-    from cython.cimports.elsinore.matches.engine.neighbours import is_open, may_follow
-    from cython.cimports.elsinore.matches.engine.registers import begin_registers, give_out, select
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Output,
-        Program,
-        Values,
-        Window,
-    )
-    from cython.cimports.elsinore.matches.engine.windows import leave_key
-else:
-    from elsinore.matches.engine.candidates import (
-        first_place,
-        next_place,
-        node_at,
-        reference_of,
-    )
-    from elsinore.matches.engine.codes import TIME, Status
-    from elsinore.matches.engine.graph import build, gather
-    from elsinore.matches.engine.neighbours import is_open, may_follow
-    from elsinore.matches.engine.registers import begin_registers, give_out, select
-    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
-    from elsinore.matches.engine.windows import leave_key
+from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
+from elsinore.matches.engine.windows import leave_key
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 FIRST = cython.declare(cython.int, -1)  # in `Graph.came`: the match begins with the node

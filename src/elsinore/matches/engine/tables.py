@@ -13,94 +13,34 @@ import cython
 import numpy as np
 
 from elsinore.matches.engine.codes import BOUND, Status
-
-if not cython.compiled:  # else `tables.pxd` has them
-    from elsinore.operators.conditions.tables import Columns, Registers
+from elsinore.operators.conditions.tables import Columns, Registers
+from elsinore.structs import empty, struct
 
 IS_COMPILED: bool = cython.compiled
 FOREVER = 2**63 - 1
 
 
-def _ints(*names: str) -> np.dtype[Any]:
-    return np.dtype([(name, "i4") for name in names])
-
-
-STATE = _ints(
-    *("edges", "edges_end", "ends", "is_free", "ways", "ways_end", "updates", "updates_end"),
-    *("is_leaf", "relations", "relations_end", "early", "early_end"),
+STATE = struct(
+    i4="edges edges_end ends is_free ways ways_end updates updates_end "
+    "is_leaf relations relations_end early early_end"
 )
-EDGE = _ints(
-    *("source", "target", "near", "near_end", "far", "far_end", "late", "late_end"),
-    *("is_free", "ways", "ways_end", "unless", "unless_end", "is_plain", "order"),
-    *("bucket", "limits", "limits_end", "relations", "relations_end", "early", "early_end"),
+EDGE = struct(
+    i4="source target near near_end far far_end late late_end is_free ways ways_end "
+    "unless unless_end is_plain order bucket limits limits_end "
+    "relations relations_end early early_end"
 )
-WAY = _ints("negatives", "negatives_end")
-UPDATE = _ints("kind", "register", "column", "is_whole", "source", "width")
-AGGREGATE = np.dtype(
-    [
-        ("address", "i8"),
-        ("python_address", "i8"),
-        ("arguments", "i4"),
-        ("arguments_end", "i4"),
-        ("place", "i4"),
-        ("formula", "i4"),
-    ],
-    align=True,
-)
-INITIAL = np.dtype([("value", "f8"), ("register", "i4")], align=True)
-ORDER = _ints("target", "place", "bound", "tree", "places", "is_equality")
-BUCKET = _ints("register", "rows")
-RELATION = _ints(
-    *("negative", "conditions", "conditions_end", "is_late", "bucket", "limits", "limits_end")
-)
-EVENT_CLASS = _ints("states", "states_end")
-KEY = np.dtype(
-    [
-        (name, "i8")
-        for name in ("first_row", "end_row", "new_row", "passed", "reached", "next_row", "quiet")
-    ]
-)
-EVENT = np.dtype(
-    [("time", "i8"), ("row", "i8"), ("moment", "i8"), ("node", "i4"), ("node_end", "i4")],
-    align=True,
-)
-NODE = np.dtype(
-    [
-        ("count", "f8"),
-        ("until", "i8"),
-        ("event", "i4"),
-        ("state", "i4"),
-        ("soonest", "i4"),
-        ("later", "i4"),
-        ("link", "i4"),
-    ],
-    align=True,
-)
-FRAME = np.dtype(
-    [
-        ("row", "i8"),
-        ("until", "i8"),
-        ("node", "i4"),
-        ("edge", "i4"),
-        ("trying", "i4"),
-        ("candidate", "i8"),
-        ("reference", "i8"),
-    ],
-    align=True,
-)
-CELL = np.dtype("i4")
-
-
-def table(kind: np.dtype[Any], rows: Any) -> Any:
-    """Return rows as an array of structs whose fields are attributes of its elements."""
-    array = np.array(rows, dtype=kind)
-    return array.view(np.recarray) if kind.names else array
-
-
-def empty(kind: np.dtype[Any], size: int) -> Any:
-    """Return an array of `size` structs of zeros."""
-    array = np.zeros(size, dtype=kind)
-    return array.view(np.recarray) if kind.names else array
+WAY = struct(i4="negatives negatives_end")
+UPDATE = struct(i4="kind register column is_whole source width")
+AGGREGATE = struct(i8="address python_address", i4="arguments arguments_end place formula")
+INITIAL = struct(f8="value", i4="register")
+ORDER = struct(i4="target place bound tree places is_equality")
+BUCKET = struct(i4="register rows")
+RELATION = struct(i4="negative conditions conditions_end is_late bucket limits limits_end")
+EVENT_CLASS = struct(i4="states states_end")
+KEY = struct(i8="first_row end_row new_row passed reached next_row quiet")
+EVENT = struct(i8="time row moment", i4="node node_end")
+NODE = struct(f8="count", i8="until", i4="event state soonest later link")
+FRAME = struct(i8="row until candidate reference", i4="node edge trying")
 
 
 class Program:

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Program, Values
-else:
-    from elsinore.matches.engine.tables import Graph, Program, Values
+from elsinore.matches.engine.tables import Graph, Program, Values
 
 
 @cython.cfunc

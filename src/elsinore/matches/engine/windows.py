@@ -9,16 +9,10 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.codes import MOMENT, TIME, Strategy
+from elsinore.matches.engine.graph import build, may_begin
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import MOMENT, TIME, Strategy
-    from cython.cimports.elsinore.matches.engine.graph import build, may_begin
-    from cython.cimports.elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
-else:
-    from elsinore.matches.engine.codes import MOMENT, TIME, Strategy
-    from elsinore.matches.engine.graph import build, may_begin
-    from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
+from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 

@@ -10,47 +10,22 @@ from __future__ import annotations
 
 import cython
 
+from elsinore.matches.engine.codes import Status
+from elsinore.matches.engine.completion import is_match
+from elsinore.matches.engine.confidence import chance_of_match, chance_so_far
+from elsinore.matches.engine.graph import gather
+from elsinore.matches.engine.neighbours import far_hold, near_hold
 from elsinore.matches.engine.possible import FAR as _FAR
-
-if cython.compiled:
-    from cython.cimports.elsinore.matches.engine.codes import Status
-    from cython.cimports.elsinore.matches.engine.completion import is_match
-    from cython.cimports.elsinore.matches.engine.confidence import chance_of_match, chance_so_far
-    from cython.cimports.elsinore.matches.engine.graph import gather
-    from cython.cimports.elsinore.matches.engine.neighbours import far_hold, near_hold
-    from cython.cimports.elsinore.matches.engine.possible import (
-        Worlds,
-        count_of,
-        first_point,
-        last_point,
-    )
-    from cython.cimports.elsinore.matches.engine.registers import begin_registers, give_out, select
-    from cython.cimports.elsinore.matches.engine.search import enter
-    from cython.cimports.elsinore.matches.engine.tables import (
-        Graph,
-        Match,
-        Output,
-        Program,
-        Values,
-        Window,
-    )
-    from cython.cimports.elsinore.matches.engine.windows import first_number, leave_key
-else:
-    from elsinore.matches.engine.codes import Status
-    from elsinore.matches.engine.completion import is_match
-    from elsinore.matches.engine.confidence import chance_of_match, chance_so_far
-    from elsinore.matches.engine.graph import gather
-    from elsinore.matches.engine.neighbours import far_hold, near_hold
-    from elsinore.matches.engine.possible import (
-        Worlds,
-        count_of,
-        first_point,
-        last_point,
-    )
-    from elsinore.matches.engine.registers import begin_registers, give_out, select
-    from elsinore.matches.engine.search import enter
-    from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
-    from elsinore.matches.engine.windows import first_number, leave_key
+from elsinore.matches.engine.possible import (
+    Worlds,
+    count_of,
+    first_point,
+    last_point,
+)
+from elsinore.matches.engine.registers import begin_registers, give_out, select
+from elsinore.matches.engine.search import enter
+from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
+from elsinore.matches.engine.windows import first_number, leave_key
 
 FAR = cython.declare(cython.longlong, _FAR)
 

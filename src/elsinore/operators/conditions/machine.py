@@ -5,23 +5,13 @@ Doubles and integers have a stack each. Truth is 1, falsehood 0, and what is unk
 
 from __future__ import annotations
 
+from math import floor, fmod, isinf, isnan, log2
+
 import cython
 
+from elsinore.operators.conditions.code import Code, Moment
 from elsinore.operators.conditions.tables import NULL as _NULL
-
-if cython.compiled:
-    from cython.cimports.elsinore.operators.conditions.code import Code, Moment
-    from cython.cimports.elsinore.operators.conditions.tables import (
-        Columns,
-        Conditions,
-        Registers,
-    )
-    from cython.cimports.libc.math import floor, fmod, isinf, isnan, log2
-else:
-    from math import floor, fmod, isinf, isnan, log2
-
-    from elsinore.operators.conditions.code import Code, Moment
-    from elsinore.operators.conditions.tables import Columns, Conditions, Registers
+from elsinore.operators.conditions.tables import Columns, Conditions, Registers
 
 NULL = cython.declare(cython.longlong, _NULL)
 GREATEST = cython.declare(cython.longlong, 2**63 - 1)

@@ -1,23 +1,3 @@
-# cython: language_level=3
-"""The structs of conditions; `tables.py` has their NumPy types."""
-
-cdef struct Instruction:
-    int code
-    int a
-    int b
-    int c
-
-cdef struct Condition:
-    long long shift
-    double double_shift
-    int code
-    int code_end
-    int comparison
-    int is_whole
-    int current
-    int other
-    int register
-
 cdef class Conditions:
     cdef public Condition[::1] conditions
     cdef public Instruction[::1] code

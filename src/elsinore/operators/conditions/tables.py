@@ -10,6 +10,7 @@ import numpy as np
 
 from elsinore.operators.conditions.code import Program
 from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.structs import struct, table
 
 IS_COMPILED: bool = cython.compiled
 NULL = -(2**63)  # of integers
@@ -17,20 +18,9 @@ STACK = 256  # a condition is at most 200 operators deep
 NO_REGISTER = -1  # the event before is the neighbour
 
 
-INSTRUCTION = np.dtype([(name, "i4") for name in ("code", "a", "b", "c")])
-CONDITION = np.dtype(
-    [
-        ("shift", "i8"),
-        ("double_shift", "f8"),
-        ("code", "i4"),
-        ("code_end", "i4"),
-        ("comparison", "i4"),
-        ("is_whole", "i4"),
-        ("current", "i4"),
-        ("other", "i4"),
-        ("register", "i4"),
-    ],
-    align=True,
+INSTRUCTION = struct(i4="code a b c")
+CONDITION = struct(
+    i8="shift", f8="double_shift", i4="code code_end comparison is_whole current other register"
 )
 
 
@@ -51,8 +41,8 @@ class Conditions:
             _condition(found, program.starts[number], program.starts[number + 1])
             for number, found in enumerate(comparisons)
         ]
-        self.conditions = np.array(rows, CONDITION).view(np.recarray)
-        self.code = np.array(program.rows, INSTRUCTION).view(np.recarray)
+        self.conditions = table(CONDITION, rows)
+        self.code = table(INSTRUCTION, program.rows)
         self.lists = np.array(lists, np.int32)
         self.constants = np.array(program.constants, dtype=np.float64)
         self.wholes = np.array(program.wholes, dtype=np.int64)

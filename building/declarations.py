@@ -1,0 +1,217 @@
+"""Write the sources that Cython compiles: copies whose imports are C's where C knows the names.
+
+Compiled modules import from one another as all modules do. Cython needs more: what modules share is
+declared in a `.pxd`, and imported by `from cython.cimports...`. Both are derived from the modules:
+
+| a module has | C knows |
+| --- | --- |
+| a function with `@cython.cfunc`, imported by another compiled module | the function |
+| `class Kind(IntEnum)`, or `FIRST, SECOND = range(2)` | the constants |
+| `SOME_NODE = struct(f8="count", i4="event state")` | `struct SomeNode` |
+| `from math import isnan` | the function of `libc.math` |
+
+A `.pxd` beside a module declares the rest: the fields of classes, and inline functions. Copies have
+the lines of their sources, so that errors and tracebacks name the right ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+PACKAGE = "elsinore"
+BY_HAND = re.compile(r"^cdef (?:class|struct|enum) (\w+)|^cdef [^(]*?(\w+)\(", re.MULTILINE)
+FIELDS = {"i4": "int", "i8": "long long", "f8": "double"}
+TYPES = {
+    "longlong": "long long",
+    "longdouble": "long double",
+    "schar": "signed char",
+    **{f"u{name}": f"unsigned {name}" for name in ("char", "short", "int", "long")},
+    "ulonglong": "unsigned long long",
+}
+
+
+class Module:
+    """A module of the package: what it imports, and what of it C knows."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.name = name
+        self.path = Path(root, "src", *name.split(".")).with_suffix(".py")
+        self.text = self.path.read_text() if self.path.exists() else ""
+        declarations = self.path.with_suffix(".pxd")
+        by_hand = declarations.read_text() if declarations.exists() else ""
+        text = re.sub(r'^""".*?"""$', "", by_hand, flags=re.MULTILINE | re.DOTALL)
+        self.by_hand = text.strip()
+        self.exported: set[str] = set()  # names that compiled modules import
+
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        """The statements of the module; none if it is wrong, which Cython reports."""
+        try:
+            return ast.parse(self.text).body
+        except SyntaxError:
+            return []
+
+    @cached_property
+    def declared(self) -> dict[str, str]:
+        """The declaration of each name that C knows; empty for those declared by hand."""
+        names = {a or b: "" for a, b in BY_HAND.findall(self.by_hand)}
+        found = (pair for statement in self.statements for pair in _declarations(statement))
+        return {name: text for name, text in found if name not in names} | names
+
+    @property
+    def imports(self) -> list[ast.ImportFrom]:
+        """The imports from modules of the package, and from `math`."""
+        imports = (s for s in self.statements if isinstance(s, ast.ImportFrom))
+        return [s for s in imports if re.match(rf"({PACKAGE}\.|math$)", s.module or "")]
+
+
+def write_sources(root: Path, names: list[str], target: Path) -> None:
+    """Write what Cython reads of compiled modules to `target`, as `src/elsinore/...`.
+
+    A file that does not change keeps its time of modification; a new one gets that of its source.
+    """
+    modules = {name: Module(root, name) for name in names}
+    for name in names:
+        for statement in modules[name].imports:
+            source = statement.module or ""
+            if source != "math":
+                modules.setdefault(source, Module(root, source))
+                modules[source].exported |= {alias.name for alias in statement.names}
+    written = set()
+    for name, module in modules.items():
+        copy = target / module.path.relative_to(root)
+        declarations = _declared_text(module, modules)
+        if declarations:
+            _write(copy.with_suffix(".pxd"), declarations, module)
+            written.add(copy.with_suffix(".pxd"))
+        if name in names:
+            _write(copy, _with_c_imports(module, modules), module)
+            written.add(copy)
+    for folder in {path.parent for path in written}:
+        for package in (folder, *folder.parents):
+            if target / "src" in package.parents:
+                (package / "__init__.py").touch()
+    for path in (*target.rglob("*.py"), *target.rglob("*.pxd")):
+        if path not in written and path.name != "__init__.py":
+            path.unlink()
+
+
+def _write(path: Path, text: str, module: Module) -> None:
+    """Write a file if it changed."""
+    is_new = not path.exists()
+    if not is_new and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    if is_new:
+        files = [module.path, module.path.with_suffix(".pxd")]
+        latest = max(file.stat().st_mtime for file in files if file.exists())
+        os.utime(path, (latest, latest))
+
+
+def _with_c_imports(module: Module, modules: dict[str, Module]) -> str:
+    """Return a module's text in which what C knows is imported by `cython.cimports`."""
+    lines = module.text.split("\n")
+    for statement in module.imports:
+        source, end = statement.module or "", statement.end_lineno or statement.lineno
+        is_math = source == "math"
+        known = [a for a in statement.names if is_math or a.name in modules[source].declared]
+        if not known:
+            continue
+        others = [alias for alias in statement.names if alias not in known]
+        c_source = f"cython.cimports.{'libc.' * is_math}{source}"
+        texts = [
+            f"from {name} import {', '.join(map(ast.unparse, names))}"
+            for name, names in ((c_source, known), (source, others))
+            if names
+        ]
+        blank = [""] * (end - statement.lineno)
+        lines[statement.lineno - 1 : end] = ["; ".join(texts), *blank]
+    return "\n".join(lines)
+
+
+def _declared_text(module: Module, modules: dict[str, Module]) -> str:
+    """Return the declarations of a module: those written by hand, and those derived from it."""
+    texts = [text for name, text in module.declared.items() if text and _is_needed(module, name)]
+    if not texts and not module.by_hand:
+        return ""
+    functions = "\n".join(text for text in texts if "(" in text)
+    others = [text for text in texts if "(" not in text]
+    imports = [
+        f"from {statement.module} cimport {alias.name}"
+        for statement in module.imports
+        if statement.module in modules
+        for alias in statement.names
+        if alias.name in modules[statement.module].declared
+        and re.search(rf"\b{alias.name}\b", functions)
+    ]
+    return "\n".join(text for text in (*imports, *others, module.by_hand, functions) if text) + "\n"
+
+
+def _is_needed(module: Module, name: str) -> bool:
+    """Return whether a name is imported by a compiled module, or a struct of a class."""
+    return name in module.exported or re.search(rf"\b{name}\b", module.by_hand) is not None
+
+
+def _declarations(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield what C knows of a statement: names and their declarations."""
+    match statement:
+        case ast.FunctionDef(name=name) if _decorators(statement) & {"cython.cfunc"}:
+            yield name, _function(statement)
+        case ast.ClassDef(name=name, bases=[ast.Name(id="IntEnum")]):
+            members = [
+                f"    {target.id} = {value}\n"
+                for member in statement.body
+                if isinstance(member, ast.Assign)
+                for target, value in [(member.targets[0], ast.unparse(member.value))]
+                if isinstance(target, ast.Name)
+            ]
+            yield name, f"cdef enum {name}:\n" + "".join(members)
+        case ast.Assign(
+            targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id="range"), args=[_])
+        ):
+            for value, target in enumerate(names):
+                constant = ast.unparse(target)
+                yield constant, f"cdef enum:\n    {constant} = {value}\n"
+        case ast.Assign(
+            targets=[ast.Name(id=constant)],
+            value=ast.Call(func=ast.Name(id="struct"), keywords=fields),
+        ):
+            name = constant.title().replace("_", "")
+            lines = [
+                f"    {FIELDS[kind.arg or '']} {field}\n"
+                for kind in fields
+                for field in ast.literal_eval(kind.value).split()
+            ]
+            yield name, f"cdef struct {name}:\n" + "".join(lines)
+        case _:
+            return
+
+
+def _function(function: ast.FunctionDef) -> str:
+    """Return the declaration of a compiled function."""
+    decorators = _decorators(function)
+    arguments = ", ".join(f"{_c_type(a.annotation)} {a.arg}" for a in function.args.args)
+    ends = {"cython.exceptval(check=False)": " noexcept", "cython.nogil": " nogil"}
+    end = "".join(text for name, text in ends.items() if name in decorators)
+    return f"cdef {_c_type(function.returns)} {function.name}({arguments}){end}"
+
+
+def _decorators(function: ast.FunctionDef) -> set[str]:
+    return {ast.unparse(decorator) for decorator in function.decorator_list}
+
+
+def _c_type(annotation: ast.expr | None) -> str:
+    """Return a type in C: of `cython.const_int[::1]` it is `const int[::1]`."""
+    if isinstance(annotation, ast.Subscript):
+        slices = ast.unparse(annotation.slice).strip("()")
+        return f"{_c_type(annotation.value)}[{slices}]"
+    name = ast.unparse(annotation) if annotation else "object"
+    is_const = name.startswith("cython.const_")
+    name = name.removeprefix("cython.").removeprefix("const_" if is_const else "")
+    return f"{'const ' * is_const}{TYPES.get(name, name)}"

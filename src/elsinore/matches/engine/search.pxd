@@ -1,3 +1,0 @@
-from elsinore.matches.engine.tables cimport Graph, Match
-
-cdef void enter(Graph graph, Match match, int node, int edge) noexcept nogil

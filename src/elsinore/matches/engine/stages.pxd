@@ -1,3 +1,0 @@
-from elsinore.matches.engine.possible cimport Worlds
-
-cdef double chance_of_stages(Worlds worlds, int depth) noexcept nogil

@@ -1,0 +1,33 @@
+"""Structs that Python and compiled modules share: NumPy types of their fields.
+
+Cython reads the same definitions: `building/declarations.py` makes `cdef struct SomeNode` of
+`SOME_NODE = struct(...)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def struct(**fields: str) -> np.dtype[Any]:
+    """Return the NumPy type of a struct: the names of its fields, by their type.
+
+    Types are "i4", "i8" and "f8". Fields lie in memory as in C.
+
+    >>> struct(f8="count", i4="event state").names
+    ('count', 'event', 'state')
+    """
+    pairs = [(name, kind) for kind, names in fields.items() for name in names.split()]
+    return np.dtype(pairs, align=True)
+
+
+def table(kind: np.dtype[Any], rows: Any) -> Any:
+    """Return rows as an array of structs whose fields are attributes of its elements."""
+    return np.array(rows, dtype=kind).view(np.recarray)
+
+
+def empty(kind: np.dtype[Any], size: int) -> Any:
+    """Return an array of `size` structs of zeros."""
+    return np.zeros(size, dtype=kind).view(np.recarray)
