@@ -1,8 +1,8 @@
 """What the documents show is what happens.
 
 A block of Python followed by a block of text prints that text; blocks share their names. In a block
-of console, the lines after each `$ elsinore ...` are what the command prints. Commands that are set
-in from the margin run.
+of console, the lines after each `$ elsinore ...` are what the command prints. Indented commands
+run, except for benchmarks, which take minutes: these name figures and parts that exist.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ import contextlib
 import io
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.papers import parts_of
+from benchmarks.papers.parts import check_parts
 from typer.testing import CliRunner
 
 from elsinore.cli.app import app
+from elsinore.cli.bench import FIGURES
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^    elsinore (?!compile)((?:.*\\\n)*.*)$", re.MULTILINE)
+COMMAND = re.compile(r"^    elsinore (?!bench)((?:.*\\\n)*.*)$", re.MULTILINE)
+BENCHMARK = re.compile(r"^    elsinore bench (.*)$", re.MULTILINE)
 EXAMPLES = {
     "trips": "ridesharing",
     "pools": "ridesharing",
@@ -95,6 +100,21 @@ def test_commands_that_are_set_in_run(document: str) -> None:
         words = shlex.split(few, comments=True)
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, (command, done.output)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        shlex.split(command)
+        for page in PAGES
+        for command in BENCHMARK.findall((ROOT / page).read_text(encoding="utf-8"))
+    ],
+    ids=" ".join,
+)
+def test_commands_that_measure_name_figures_and_their_parts(words: list[str]) -> None:
+    assert words[0] in FIGURES
+    only = [part for option, part in pairwise(words) if option == "--only"]
+    check_parts(parts_of(words[0]), only)
 
 
 @pytest.mark.parametrize("document", PAGES)
