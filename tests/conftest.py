@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # Of processes that tests start, too; plain Python has tests of its own.
 os.environ.setdefault("ELSINORE_COMPILE", "1")
 
+# Spark's JVM, in this process and those that tests start, runs for seconds: the optimizing compiler
+# would take a third of its processor time, and gain nothing.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
 # A first example may load kernels, Arrow's functions or a session of Spark; machines are loaded.
 # Cases are the same in every run, unless their number is asked for, as `make fuzz` does.
 EXAMPLES = os.environ.get("ELSINORE_EXAMPLES")
