@@ -47,9 +47,9 @@ def built(several: list[tuple[Pattern, Window | None]]) -> list[Template]:
 
 def trends_of(one: Template, stream: list[str]) -> int:
     """Count the trends of a template in a stream, state by state."""
-    counts = [0] * one.states
+    counts = [0] * len(one.states)
     for name in stream:
-        more = [0] * one.states
+        more = [0] * len(one.states)
         for move in one.transitions:
             if not move.takes(name, frozenset()):
                 continue
@@ -91,7 +91,7 @@ def test_there_are_never_more_nodes_than_states(
 ) -> None:
     templates = built(several)
     merged = merge_templates(templates)
-    assert len(merged.nodes) <= sum(one.states for one in templates)
+    assert len(merged.nodes) <= sum(len(one.states) for one in templates)
     assert len(merge_templates(templates + templates).nodes) == len(merged.nodes)
     for one, ends in zip(templates, merged.ends, strict=True):
         assert all(merged.nodes[node].window == one.query.window for node, _ in ends.linear[0])
@@ -121,7 +121,7 @@ def test_queries_with_a_common_prefix_share_its_nodes() -> None:
     merged, templates = of(
         "RETURN COUNT(*) PATTERN SEQ(A, B+, C)", "RETURN COUNT(*) PATTERN SEQ(A, B+, D)"
     )
-    assert sum(one.states for one in templates) == 6
+    assert sum(len(one.states) for one in templates) == 6
     assert len(merged.nodes) == 4
     (one,), (other,) = merged.ends[0].linear[0], merged.ends[1].linear[0]
     assert one != other
@@ -140,7 +140,7 @@ def test_queries_with_a_common_prefix_share_its_nodes() -> None:
 )
 def test_states_in_which_other_trends_end_are_kept_apart(one: str, other: str) -> None:
     merged, templates = of(*(f"RETURN COUNT(*) PATTERN {text}" for text in (one, other)))
-    assert len(merged.nodes) == sum(one.states for one in templates)
+    assert len(merged.nodes) == sum(len(one.states) for one in templates)
 
 
 def test_a_sum_that_two_queries_ask_for_is_kept_once() -> None:
@@ -176,4 +176,4 @@ def test_the_figures_of_the_paper_come_out_of_the_merged_template() -> None:
         34,
         19,
     ]
-    assert len(merged.nodes) == sum(one.states for one in templates)
+    assert len(merged.nodes) == sum(len(one.states) for one in templates)

@@ -57,11 +57,11 @@ def test_a_template_reads_each_trend_in_one_way(pattern: Pattern) -> None:
 def test_a_state_takes_events_of_one_kind_unless_determinized(pattern: Pattern) -> None:
     query = Query(name="q", returns=(ReturnItem(Call("COUNT", ())),), pattern=pattern)
     built = template(query)
-    assert len(built.labels) == built.states
-    assert all(0 <= move.target < built.states for move in built.transitions)
-    assert all(START <= move.source < built.states for move in built.transitions)
+    count = len(built.states)
+    assert all(0 <= move.target < count for move in built.transitions)
+    assert all(START <= move.source < count for move in built.transitions)
     if not guarded_template(query).ambiguous:
-        for state in range(built.states):
+        for state in range(count):
             kinds = {move.type for move in built.transitions if move.target == state}
             assert len(kinds) == 1
 
@@ -90,7 +90,7 @@ def test_types_that_begin_end_and_precede(
 def test_an_unambiguous_pattern_has_a_state_for_each_of_its_events() -> None:
     built = template(of("SEQ(A a, B b+, C)").query)
     assert not of("SEQ(A a, B b+, C)").ambiguous
-    assert built.labels == ("A a", "B b", "C")
+    assert [state.label for state in built.states] == ["A a", "B b", "C"]
     assert [sorted(move.variables) for move in built.transitions if move.source == START] == [["a"]]
 
 

@@ -13,11 +13,11 @@ from elsinore.language import render
 from elsinore.model.query import Query
 from elsinore.model.schema import Schema
 from elsinore.model.window import Window
+from elsinore.operators.bind import query_errors
 from elsinore.operators.operator import Operator, OperatorOptions
 from elsinore.operators.panes import Panes
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import PlanOptions, Sharing, Unit
-from elsinore.plan.bind import query_errors
 from elsinore.plan.explain import TemplateGraph
 from elsinore.words import count, listed
 

@@ -19,10 +19,10 @@ from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.query import Form, Query, Workload
 from elsinore.model.schema import Schema
+from elsinore.operators.equality_keys import with_equality_keys
 from elsinore.operators.registry import kind_for, kind_in, module_for
 from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Granularity, Plan, PlanOptions, Unit
-from elsinore.plan.equality_keys import with_equality_keys
 from elsinore.plan.modes import Sharing, Uncertainty
 
 

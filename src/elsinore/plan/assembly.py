@@ -30,11 +30,11 @@ from elsinore.plan.predicates import (
     contradictions,
     joined_parts,
     local_predicates,
+    refuse_strangers,
     refuse_unreadable,
     wholes_of,
 )
 from elsinore.plan.related import related_conditions
-from elsinore.plan.strangers import refuse_strangers
 
 COUNT_ONLY = Aggregation((TRENDS,), (), ())
 

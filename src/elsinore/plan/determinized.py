@@ -17,7 +17,7 @@ from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation
 from elsinore.plan.guarded import End, GuardedState, GuardedTemplate, Move, Start
 from elsinore.plan.guards import FREE
-from elsinore.plan.template import START, Template, Transition
+from elsinore.plan.template import START, State, Template, Transition
 
 Variables = frozenset[str]
 
@@ -29,7 +29,7 @@ def determinized(guarded: GuardedTemplate) -> Template:
     >>> from elsinore.plan.assembly import guarded_template
     >>> text = "QUERY q RETURN COUNT(*) PATTERN SEQ(A a+, A b+);"
     >>> found = determinized(guarded_template(parse_workload(text).queries[0]))
-    >>> found.states, [sorted(move.variables) for move in found.transitions][0]
+    >>> len(found.states), [sorted(move.variables) for move in found.transitions][0]
     (2, ['a', 'b'])
     """
     dfa, by_type = _automaton(guarded)
@@ -51,8 +51,9 @@ def determinized(guarded: GuardedTemplate) -> Template:
         ]
     return Template(
         query=guarded.query,
-        states=len(states),
-        labels=tuple(" or ".join(sorted(labels[place])) for place in range(len(states))),
+        states=tuple(
+            State(label=" or ".join(sorted(labels[place]))) for place in range(len(states))
+        ),
         transitions=tuple(transitions),
         accepting=frozenset(number[state] for state in dfa.accepting),
         aggregation=guarded.aggregation,

@@ -28,7 +28,6 @@ from elsinore.plan.template import (
     Reset,
     Rows,
     Template,
-    Transition,
     contributes,
 )
 
@@ -118,12 +117,10 @@ def merge_templates(
     templates = (*queries, *negatives)
     windows = tuple(dict.fromkeys(template.query.window for template in templates))
     place = nodes_of_states(templates)
-    members: dict[int, tuple[int, int]] = {}
-    for state, node in place.items():
-        members.setdefault(node, state)
-    order = [members[node] for node in range(len(members))]
-    entering = [_entering(template) for template in templates]
-    edges = [_edges(entering[q][state], q, place) for q, state in order]
+    first = {node: state for state, node in reversed(place.items())}
+    order = [first[node] for node in range(len(first))]
+    entering = [_entering(template, q, place) for q, template in enumerate(templates)]
+    edges = [tuple(entering[q][state]) for q, state in order]
     before = _ancestors(edges)
     wanted = [
         [_signature(templates[q], q, entry, place) for entry in _fields(templates[q])]
@@ -141,11 +138,11 @@ def merge_templates(
             edges=edges[node],
             linear=tuple(s for s in kept[node] if not s.kind.is_extreme),
             extremes=tuple(s for s in kept[node] if s.kind.is_extreme),
-            resets=templates[q].reset_by(state),
-            seed=state in templates[q].seeds,
+            resets=templates[q].states[state].resets,
+            seed=templates[q].states[state].is_seed,
             strategy=templates[q].query.strategy,
-            rows=templates[q].rows_of(state),
-            closing=templates[q].closing_of(state),
+            rows=templates[q].states[state].rows,
+            closing=templates[q].states[state].closing,
         )
         for node, (q, state) in enumerate(order)
     )
@@ -159,14 +156,11 @@ def merge_templates(
 def nodes_of_states(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
     """Return the node of each state, told by its query's number and its own."""
     numbers = _partition(templates)
-    windows = tuple(dict.fromkeys(template.query.window for template in templates))
-    members: dict[int, tuple[int, int]] = {}
-    for state, number in numbers.items():
-        members.setdefault(number, state)
+    windows = dict.fromkeys(template.query.window for template in templates)
     place = {window: number for number, window in enumerate(windows)}
     kind = [place[template.query.window] for template in templates]
-    order = sorted(members, key=lambda number: kind[members[number][0]])
-    node_of = {number: node for node, number in enumerate(order)}
+    kinds = {number: kind[q] for (q, _), number in numbers.items()}
+    node_of = {number: node for node, number in enumerate(sorted(kinds, key=kinds.__getitem__))}
     return {state: node_of[number] for state, number in numbers.items()}
 
 
@@ -230,14 +224,12 @@ def _refined(
     for q, template in enumerate(templates):
         first, strategy = len(incoming), template.query.strategy
         sources = {move.source for move in template.transitions}
-        for state in range(template.states):
-            rows, closing = template.rows_of(state), template.closing_of(state)
-            emptied = state in template.seeds, template.reset_by(state), rows, closing
+        for number, state in enumerate(template.states):
             # each query removes what it extends
-            owner = q if strategy is Strategy.NEXT and rows is not None else -1
-            is_broken = strategy is Strategy.CONTIGUOUS and state in sources
-            kept = template.query.window, strategy, owner, is_broken, apart.get((q, state))
-            labels.append((*emptied, *kept))
+            owner = q if strategy is Strategy.NEXT and state.rows is not None else -1
+            is_broken = strategy is Strategy.CONTIGUOUS and number in sources
+            kept = template.query.window, strategy, owner, is_broken, apart.get((q, number))
+            labels.append((state, *kept))
             incoming.append([])
         for move in template.transitions:
             asked = move.type, move.needs, move.lacks, move.reads
@@ -253,7 +245,7 @@ def _refined(
     states = [
         (q, state)
         for q, source_template in enumerate(templates)
-        for state in range(source_template.states)
+        for state in range(len(source_template.states))
     ]
     return dict(zip(states, divided, strict=True))
 
@@ -287,30 +279,13 @@ def _numbered(labels: Iterable[Hashable]) -> list[int]:
     return [known.setdefault(label, len(known)) for label in labels]
 
 
-def _entering(template: Template) -> list[list[Transition]]:
-    """Return the transitions that take each state."""
-    entering: list[list[Transition]] = [[] for _ in range(template.states)]
+def _entering(template: Template, q: int, place: Mapping[tuple[int, int], int]) -> list[list[Edge]]:
+    """Return the edges by which events take each state of a query."""
+    entering: list[list[Edge]] = [[] for _ in template.states]
     for move in template.transitions:
-        entering[move.target].append(move)
+        source = START if move.source == START else place[q, move.source]
+        entering[move.target].append(Edge(source, move.type, move.needs, move.lacks, move.reads))
     return entering
-
-
-def _edges(
-    moves: Sequence[Transition], q: int, place: Mapping[tuple[int, int], int]
-) -> tuple[Edge, ...]:
-    """Return transitions of a query as edges."""
-    return tuple(
-        [
-            Edge(
-                START if move.source == START else place[q, move.source],
-                move.type,
-                move.needs,
-                move.lacks,
-                move.reads,
-            )
-            for move in moves
-        ]
-    )
 
 
 def _ancestors(edges: Sequence[tuple[Edge, ...]]) -> list[frozenset[int]]:

@@ -75,7 +75,7 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     way = "an index over its own events"
     if query.strategy is not Strategy.ANY:
         way = "sums carried from event to event"
-    elif any(rows is not None and rows.is_checked for rows in template.rows):
+    elif any(state.rows is not None and state.rows.is_checked for state in template.states):
         way = "its own list of events"
     return Routed(Path.GRAPH, f"{way}: {guard}", guarded, template)
 

@@ -40,6 +40,7 @@ from elsinore.plan.template import (
     Reads,
     Reset,
     Rows,
+    State,
     Template,
     Transition,
     label,
@@ -128,14 +129,13 @@ def _side_by_side(guarded: GuardedTemplate, parts: list[Template]) -> Template:
 
     Its sides are the states in which the trends of each of them end.
     """
-    shifts = list(itertools.accumulate((part.states for part in parts), initial=0))
+    shifts = list(itertools.accumulate((len(part.states) for part in parts), initial=0))
     shifted = list(zip(parts, shifts, strict=False))
     sides = [frozenset(state + shift for state in part.accepting) for part, shift in shifted]
     return replace(
         parts[0],
         query=guarded.query,
-        states=shifts[-1],
-        labels=tuple(label for part in parts for label in part.labels),
+        states=tuple(state for part in parts for state in part.states),
         transitions=tuple(
             replace(
                 move,
@@ -146,11 +146,7 @@ def _side_by_side(guarded: GuardedTemplate, parts: list[Template]) -> Template:
             for move in part.transitions
         ),
         accepting=frozenset().union(*sides),
-        resets=tuple(part.reset_by(state) for part in parts for state in range(part.states)),
-        seeds=frozenset(seed + shift for part, shift in shifted for seed in part.seeds),
         sides=(*sides, frozenset[int]())[:3],
-        rows=tuple(part.rows_of(state) for part in parts for state in range(part.states)),
-        closing=tuple(part.closing_of(state) for part in parts for state in range(part.states)),
     )
 
 
@@ -307,19 +303,22 @@ class _Storing:
             frozenset(Reset(state.type, state.needs) for state in negative.states)
             for negative in guarded.negatives
         ]
+        states = tuple(
+            State(
+                label=_label(guarded, kept),
+                resets=frozenset[Reset]().union(*(resets[n] for n in kept.since)),
+                is_seed=kept.state == START,
+                rows=kept.rows,
+                closing=kept.closing,
+            )
+            for kept in order
+        )
         template = Template(
             query=guarded.query,
-            states=len(order),
-            labels=tuple(_label(guarded, kept) for kept in order),
+            states=states,
             transitions=transitions,
             accepting=frozenset(number[end] for end in ends),
             aggregation=guarded.aggregation,
-            resets=tuple(
-                frozenset[Reset]().union(*(resets[n] for n in kept.since)) for kept in order
-            ),
-            seeds=frozenset(place for place, kept in enumerate(order) if kept.state == START),
-            rows=tuple(kept.rows for kept in order),
-            closing=tuple(kept.closing for kept in order),
         )
         return template if self._is_any else _emptied(template)
 
@@ -366,33 +365,28 @@ def _emptied(template: Template) -> Template:
     for move in template.transitions:
         if move.source != START:
             onward.setdefault(move.source, []).append(move)
-    resets, labels = list(template.resets), list(template.labels)
+    states = list(template.states)
     ends: set[int] = set()
     added: list[Transition] = []
-    for state in range(template.states):
-        moves = onward.get(state, [])
-        if not moves or template.rows[state] is not None:
-            ends |= {state} & template.accepting
+    for number, state in enumerate(template.states):
+        moves = onward.get(number, [])
+        if not moves or state.rows is not None:
+            ends |= {number} & template.accepting
             continue
         if template.query.strategy is Strategy.NEXT:
-            resets[state] |= {Reset(move.type, move.needs) for move in moves}
-        if state in template.accepting:
-            ends.add(len(labels))
+            taking = {Reset(move.type, move.needs) for move in moves}
+            states[number] = replace(state, resets=state.resets | taking)
+        if number in template.accepting:
+            ends.add(len(states))
             added += [
-                replace(move, target=len(labels))
+                replace(move, target=len(states))
                 for move in template.transitions
-                if move.target == state
+                if move.target == number
             ]
-            labels.append(f"{labels[state]}, ended")
-            resets.append(frozenset())
-    copies = len(labels) - template.states
+            states.append(State(label=f"{state.label}, ended"))
     return replace(
         template,
-        states=len(labels),
-        labels=tuple(labels),
+        states=tuple(states),
         transitions=template.transitions + tuple(added),
         accepting=frozenset(ends),
-        resets=tuple(resets),
-        rows=(*template.rows, *(None,) * copies),
-        closing=(*template.closing, *(FREE,) * copies),
     )

@@ -8,10 +8,8 @@ follows from three numbers: the trends of P1, those of P2, and those that are tr
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from elsinore.automata.nfa import closure
 from elsinore.model.expression import Expression
@@ -24,7 +22,6 @@ from elsinore.plan.template import START
 
 Pair = tuple[int, int]
 BEGIN: Pair = (START, START)
-Label = TypeVar("Label")
 _Free = frozenset[frozenset[GuardedTemplate]]  # `Ways`, by the negatives themselves
 
 
@@ -44,19 +41,20 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template
-    >>> def found(text):
+    >>> def parts(text):
     ...     text = f"QUERY q RETURN COUNT(*) PATTERN {text};"
     ...     return taken_apart(guarded_template(parse_workload(text).queries[0]))
-    >>> _, _, both = found("SEQ(A, B b+) AND SEQ(A, B c) WHERE b[i].v >= b[i-1].v")
+    >>> _, _, both = parts("SEQ(A, B b+) AND SEQ(A, B c) WHERE b[i].v >= b[i-1].v")
     >>> [state.variable for state in both.states]
     ['A and A', 'b and c']
-    >>> len(found("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
+    >>> len(parts("SEQ(A, B b+) AND SEQ(C, D) WHERE b[i].v >= b[i-1].v"))
     2
     """
     left, right = (
         unambiguous(part) if part.is_plain else part for part in map(without_implied, guarded.parts)
     )
-    if not _meet(left, right):
+    both = _both(left, right)
+    if not both.states:
         return left, right
     why = "AND counts pairs of trends, and "
     if left.ambiguous or right.ambiguous:
@@ -65,94 +63,100 @@ def taken_apart(guarded: GuardedTemplate) -> tuple[GuardedTemplate, ...] | str:
         return f"{why}events are compared with one that need not precede them directly"
     if guarded.query.strategy is Strategy.NEXT:
         return f"{why}one of its patterns may skip events that the other may not"
-    return left, right, _guarded_both(left, right)
+    return left, right, both
 
 
-def _meet(left: GuardedTemplate, right: GuardedTemplate) -> bool:
-    """Return whether some trend may be one of both, by the types of its events."""
-    here, there = (
-        [(source, target, step.state.type) for source, target, step in _steps(part)]
-        for part in (left, right)
-    )
-
-    def met(name: str, along: str) -> str | None:
-        return name if name == along else None
-
-    ends = set(itertools.product(left.accepting, right.accepting))
-    pairs, _ = _product(here, there, met, ends)
-    return bool(pairs)
-
-
-def _guarded_both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
-    """Return the guarded template of the trends of both, which have no anchors.
+def _both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
+    """Return the template of the trends of both patterns, anchors left out.
 
     A state is a pair of states.
     """
-
-    def met(move: _Step, along: _Step) -> _Step | None:
-        here, there = move.state, along.state
-        ways = _both_free(move.ways, along.ways)
-        if here.type != there.type or not ways:
-            return None
-        variable = f"{here.variable} and {there.variable}"
-        needs, lacks = here.needs | there.needs, here.lacks | there.lacks
-        if needs & lacks:
-            return None
-        state = GuardedState(here.type, variable, needs, lacks=lacks)
-        return _Step(state, move.conditions | along.conditions, ways)
-
     ends = {
         (end.source, last.source): _both_free(_free_of(left, end.ways), _free_of(right, last.ways))
         for end, last in itertools.product(left.ends, right.ends)
     }
-    pairs, steps = _product(_steps(left), _steps(right), met, ends.keys())
+    pairs, steps = _product(left, right, ends.keys())
     new = {pair: place for place, pair in enumerate(pairs)}
     states = {new[target]: step.state for _, target, step in steps}
     negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
     conditions = tuple(dict.fromkeys(left.conditions + right.conditions))
 
-    def told(ways: _Free) -> Ways:
+    def numbered(ways: _Free) -> Ways:
         return frozenset(frozenset(map(negatives.index, way)) for way in ways)
 
     return replace(
         left,
         states=tuple(states[place] for place in range(len(pairs))),
         starts=tuple(
-            Start(new[target], told(step.ways)) for source, target, step in steps if source == BEGIN
+            Start(new[target], numbered(step.ways))
+            for source, target, step in steps
+            if source == BEGIN
         ),
         moves=tuple(
             Move(
                 new[source],
                 new[target],
-                told(step.ways),
+                numbered(step.ways),
                 frozenset(map(conditions.index, step.conditions)),
             )
             for source, target, step in steps
             if source != BEGIN
         ),
-        ends=tuple(End(new[pair], told(ends[pair])) for pair in pairs if pair in ends),
+        ends=tuple(End(new[pair], numbered(ends[pair])) for pair in pairs if pair in ends),
         conditions=conditions,
         negatives=negatives,
     )
 
 
-def _steps(part: GuardedTemplate) -> list[tuple[int, int, _Step]]:
-    begun = [
-        (
-            START,
-            start.target,
-            _Step(part.states[start.target], frozenset(), _free_of(part, start.ways)),
-        )
-        for start in part.starts
-    ]
-    return begun + [
-        (
-            move.source,
-            move.target,
-            _Step(part.states[move.target], part.conditions_of(move), _free_of(part, move.ways)),
-        )
-        for move in part.moves
-    ]
+def _product(
+    left: GuardedTemplate, right: GuardedTemplate, ends: AbstractSet[Pair]
+) -> tuple[list[Pair], list[tuple[Pair, Pair, _Step]]]:
+    """Return the pairs of states on the way from `BEGIN` to `ends`, and the steps between them.
+
+    `BEGIN` is not among the pairs.
+    """
+    leaving = _steps(left), _steps(right)
+    pairs: dict[Pair, None] = {BEGIN: None}
+    pending = [BEGIN]
+    steps = []
+    while pending:
+        pair = pending.pop()
+        both = (by_source.get(state, ()) for by_source, state in zip(leaving, pair, strict=True))
+        for (target, step), (beside, along) in itertools.product(*both):
+            met = _met(step, along)
+            if met is not None:
+                steps.append((pair, (target, beside), met))
+                if (target, beside) not in pairs:
+                    pairs[target, beside] = None
+                    pending.append((target, beside))
+    useful = closure(ends & pairs.keys(), ((target, source) for source, target, _ in steps))
+    kept = [step for step in steps if step[1] in useful]
+    return sorted(useful - {BEGIN}), kept
+
+
+def _met(step: _Step, along: _Step) -> _Step | None:
+    """Return the step that is both, or None if no event may take both."""
+    here, there = step.state, along.state
+    ways = _both_free(step.ways, along.ways)
+    needs, lacks = here.needs | there.needs, here.lacks | there.lacks
+    if here.type != there.type or not ways or needs & lacks:
+        return None
+    variable = f"{here.variable} and {there.variable}"
+    state = GuardedState(here.type, variable, needs, lacks=lacks)
+    return _Step(state, step.conditions | along.conditions, ways)
+
+
+def _steps(part: GuardedTemplate) -> dict[int, list[tuple[int, _Step]]]:
+    """Return the steps from each state, and from `START`, with the states they lead to."""
+    steps: dict[int, list[tuple[int, _Step]]] = {}
+    for start in part.starts:
+        step = _Step(part.states[start.target], frozenset(), _free_of(part, start.ways))
+        steps.setdefault(START, []).append((start.target, step))
+    for move in part.moves:
+        state, conditions = part.states[move.target], part.conditions_of(move)
+        step = _Step(state, conditions, _free_of(part, move.ways))
+        steps.setdefault(move.source, []).append((move.target, step))
+    return steps
 
 
 def _free_of(part: GuardedTemplate, ways: Ways) -> _Free:
@@ -163,36 +167,3 @@ def _free_of(part: GuardedTemplate, ways: Ways) -> _Free:
 def _both_free(ways: _Free, more_ways: _Free) -> _Free:
     """Return the ways to be free for both: one of either."""
     return frozenset(way | more for way, more in itertools.product(ways, more_ways))
-
-
-def _product(
-    left: Iterable[tuple[int, int, Label]],
-    right: Iterable[tuple[int, int, Label]],
-    met: Callable[[Label, Label], Label | None],
-    ends: AbstractSet[Pair],
-) -> tuple[list[Pair], list[tuple[Pair, Pair, Label]]]:
-    """Return the pairs of states on the way from `BEGIN` to `ends`, and the steps between them.
-
-    left, right: steps, each with its source and its target. met: the step that two are together.
-    `BEGIN` is not among the pairs.
-    """
-    leaving: tuple[dict[int, list[tuple[int, Label]]], ...] = ({}, {})
-    for by_source, moves in zip(leaving, (left, right), strict=True):
-        for source, target, label in moves:
-            by_source.setdefault(source, []).append((target, label))
-    pairs: dict[Pair, None] = {BEGIN: None}
-    pending = [BEGIN]
-    steps = []
-    while pending:
-        pair = pending.pop()
-        both = (by_source.get(state, ()) for by_source, state in zip(leaving, pair, strict=True))
-        for (target, label), (beside, along) in itertools.product(*both):
-            step = met(label, along)
-            if step is not None:
-                steps.append((pair, (target, beside), step))
-                if (target, beside) not in pairs:
-                    pairs[target, beside] = None
-                    pending.append((target, beside))
-    useful = closure(ends & pairs.keys(), ((target, source) for source, target, _ in steps))
-    kept = [step for step in steps if step[1] in useful]
-    return sorted(useful - {BEGIN}), kept

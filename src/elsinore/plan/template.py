@@ -6,7 +6,7 @@ up over the states counts every trend once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from elsinore.model.expression import Binary, Expression, Negative, Operator
@@ -121,53 +121,51 @@ class Reset:
         return self.type == type_name and self.needs <= true
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """The automaton of one trend query; states are 0, 1, ... (HAMLET, Section 3.1).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """Where trends end: what empties it, and how its events are kept.
 
-    Trends in a state with `resets` are those since the latest such event of an earlier time. A
-    state in `seeds` holds one empty trend from a window's start: what may follow it begins trends.
+    Trends in a state with `resets` are those since the latest such event of an earlier time. A seed
+    holds one empty trend from a window's start: what may follow it begins trends. With `rows`, its
+    events are kept one by one. One way in `closing` must be free after the trends that end in it.
+    `label` has the types and variables of its events; it says nothing about its trends.
+    """
+
+    label: str = field(compare=False)
+    resets: frozenset[Reset] = frozenset()
+    is_seed: bool = False
+    rows: Rows | None = None
+    closing: Ways = FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """The automaton of one trend query (HAMLET, Section 3.1).
+
     Under AND there are `sides`: the states in which trends of the one pattern, of the other, and of
-    both may end (`elsinore.plan.taken_apart`). States with `rows` keep their events one by one. If
-    a state has `closing`, one of these ways must be free after the trends that end in it.
+    both may end (`elsinore.plan.taken_apart`).
     """
 
     query: Query
-    states: int
-    labels: tuple[str, ...]  # [state] -> the types and variables of events that end there
+    states: tuple[State, ...]
     transitions: tuple[Transition, ...]
     accepting: frozenset[int]
     aggregation: Aggregation
-    resets: tuple[frozenset[Reset], ...] = ()  # [state], or nothing where no state has any
-    seeds: frozenset[int] = frozenset()
     sides: tuple[frozenset[int], ...] = ()
-    rows: tuple[Rows | None, ...] = ()  # [state], or nothing where no state has any
-    closing: tuple[Ways, ...] = ()  # likewise
 
     @property
     def is_summed(self) -> bool:
         """Whether its states are sums, of which no event but a NOT's takes anything away."""
         reads_all = all(move.reads == ALL for move in self.transitions)
-        return self.query.strategy is Strategy.ANY and reads_all and not any(self.rows)
-
-    def reset_by(self, state: int) -> frozenset[Reset]:
-        """Return the events that empty a state."""
-        return self.resets[state] if self.resets else frozenset()
-
-    def rows_of(self, state: int) -> Rows | None:
-        """Return how the events of a state are kept one by one, if they are."""
-        return self.rows[state] if self.rows else None
-
-    def closing_of(self, state: int) -> Ways:
-        """Return the ways of which one must be free after trends that end in a state."""
-        return self.closing[state] if self.closing else FREE
+        has_rows = any(state.rows is not None for state in self.states)
+        return self.query.strategy is Strategy.ANY and reads_all and not has_rows
 
 
-def contributes(field: Field, move: Transition) -> bool:
+def contributes(entry: Field, move: Transition) -> bool:
     """Return whether an event adds to a field when it makes a transition."""
-    if field.kind is FieldKind.BEGINNING:
+    if entry.kind is FieldKind.BEGINNING:
         return move.source == START
-    return field.kind is not FieldKind.TRENDS and bool(move.variables & field.variables)
+    return entry.kind is not FieldKind.TRENDS and bool(move.variables & entry.variables)
 
 
 def label(type_name: str, variable: str) -> str:

@@ -121,9 +121,7 @@ def unit_lines(unit: dict[str, Any]) -> list[str]:
 
 def _sizes(unit: TrendUnit) -> list[int]:
     """Return how many states each query has, as the engine keeps them if it does."""
-    if unit.templates:
-        return [template.states for template in unit.templates]
-    return [len(template.states) for template in unit.members]
+    return [len(template.states) for template in unit.templates or unit.members]
 
 
 def _query_facts(template: GuardedTemplate, states: int, used: Path, why: str) -> dict[str, Any]:

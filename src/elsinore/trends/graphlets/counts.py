@@ -63,15 +63,15 @@ def vertices_of(unit: TrendUnit, windows: Mapping[str, Bounds]) -> list[list[Ver
         [
             Vertex(
                 query=query,
-                state=state,
+                state=number,
                 name=template.query.name,
                 bounds=windows[template.query.name],
-                moves=tuple(move for move in template.transitions if move.target == state),
-                resets=template.reset_by(state),
-                seed=state in template.seeds,
-                accepting=state in template.accepting,
+                moves=tuple(move for move in template.transitions if move.target == number),
+                resets=state.resets,
+                seed=state.is_seed,
+                accepting=number in template.accepting,
             )
-            for state in range(template.states)
+            for number, state in enumerate(template.states)
         ]
         for query, template in enumerate(unit.templates)
     ]

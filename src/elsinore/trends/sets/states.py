@@ -278,5 +278,5 @@ def summed_unit(unit: TrendUnit, templates: Mapping[int, Template]) -> TrendUnit
 def reads_ranges(template: Template) -> bool:
     """Return whether events follow all events of a state, or ranges of them."""
     plain = all(move.reads._replace(ranges=()) == ALL for move in template.transitions)
-    free = all(ways == FREE for ways in template.closing)
+    free = all(state.closing == FREE for state in template.states)
     return template.query.strategy is Strategy.ANY and plain and free

@@ -1,4 +1,4 @@
-"""The merged template as an SVG picture, laid out by Graphviz's program dot.
+"""The merged template as a Mermaid flowchart, and as an SVG laid out by Graphviz's program dot.
 
 The package graphviz-pure brings one along that needs no system library; a `dot` that is installed
 does as well.
@@ -11,11 +11,11 @@ import subprocess
 from collections.abc import Sequence
 
 from elsinore.errors import SetupError
-from elsinore.plan.explain.few import few_graphs
-from elsinore.plan.explain.graph import TemplateGraph
+from elsinore.plan.explain.graph import TemplateGraph, few_graphs
 
 PACKAGE = "graphviz-pure"
 MOST_NAMES = 3  # names of queries on one arrow; more of them are counted
+MOST_IN_MERMAID = 4
 LONGEST_NAMES = 30  # characters of these names
 LONGEST_TYPE = 40  # characters of a type's name in its box
 WIDER = "\u00a0" * 4  # beside a title: where it is read, its font may be wider than Helvetica
@@ -104,3 +104,39 @@ def _quoted(text: str) -> str:
     """Return a text as Graphviz takes it literally: its entities and escapes put out of action."""
     shown = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return '"' + shown.replace("\n", " ") + '"'
+
+
+def mermaid(graphs: Sequence[tuple[str, TemplateGraph]]) -> str:
+    """Return a Mermaid flowchart with a subgraph for each graph, under its title.
+
+    Doubled boxes end trends, arrows from a dot begin them, thick loops are Kleene sub-patterns that
+    several queries have.
+    """
+    lines = ["flowchart LR"]
+    for number, (title, graph) in enumerate(few_graphs(graphs)):
+        boxes = {name: f"u{number}t{place}" for place, name in enumerate(graph.types)}
+        lines.append(f'  subgraph u{number}["{_escaped(title)}"]')
+        lines.append(f"    u{number}start(( ))")
+        for name, box in boxes.items():
+            shape = f'[["{_escaped(name)}"]]' if name in graph.ends else f'["{_escaped(name)}"]'
+            lines.append(f"    {box}{shape}")
+        for name, queries in graph.starts.items():
+            lines.append(f"    u{number}start -->|{_mermaid_names(queries)}| {boxes[name]}")
+        for arrow in graph.arrows:
+            line = "==>" if arrow in graph.shared else "-->"
+            names = _mermaid_names(arrow.queries)
+            lines.append(f"    {boxes[arrow.source]} {line}|{names}| {boxes[arrow.target]}")
+        lines.append("  end")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_names(queries: tuple[str, ...]) -> str:
+    shown = ", ".join(queries[:MOST_IN_MERMAID])
+    more = len(queries) - MOST_IN_MERMAID
+    return f'"{_escaped(shown)} and {more} more"' if more > 0 else f'"{_escaped(shown)}"'
+
+
+def _escaped(text: str) -> str:
+    return (
+        text.replace("&", "#38;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    )

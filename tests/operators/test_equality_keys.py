@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 import elsinore as el
 from elsinore.errors import ElsinoreError
 from elsinore.language import parse_workload
-from elsinore.plan.equality_keys import equality_keys, with_equality_keys
+from elsinore.operators.equality_keys import equality_keys, with_equality_keys
 from oracles.matches import TooMany, brute_force
 from oracles.reference import ReferenceEvent, reference
 from support.drawn import CASES, Drawn
