@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from elsinore import Workload
 from elsinore.cli.app import app
-from elsinore.trends import SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 
 SMALL = hamlet.Sweep(
     case="trades",

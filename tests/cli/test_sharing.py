@@ -16,7 +16,7 @@ from elsinore.datasets import ridesharing
 from elsinore.runtime.files import read_events
 from elsinore.runtime.outputs import write_table
 from elsinore.runtime.results import Results
-from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 from elsinore.workload import Workload
 
 QUERIES = """

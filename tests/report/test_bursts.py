@@ -6,7 +6,7 @@ import pytest
 
 from elsinore.report import panels
 from elsinore.report.bursts import LONGEST_TITLE, bursts_of
-from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 
 
 def record(time: int, events: int = 4, *, shared: int = 2, benefit: float = 1.0) -> BurstRecord:

@@ -13,7 +13,7 @@ from elsinore.errors import OutputError
 from elsinore.report import draw, panels, records_table
 from elsinore.report.picture import MOST_PANELS
 from elsinore.runtime.times import TimeKind
-from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 
 SECONDS = TimeKind(form="float", unit="s")
 STAMPS = TimeKind(form="timestamp", unit="us", zone="Europe/Berlin")

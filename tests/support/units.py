@@ -19,8 +19,8 @@ from elsinore.plan import Plan, Sharing, TrendUnit, Unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
 from elsinore.runtime.keys import encode_keys
-from elsinore.trends import TrendsOperator, load_operator, operator_of
 from elsinore.trends.kind import spec_of
+from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
 
 SECOND = 1_000_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from elsinore.trends import BurstRecord, SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 
 
 def numbered(start: int, *, name: str = "T+", time: int = 0) -> SharingStatistics:

@@ -17,8 +17,8 @@ from elsinore.language import parse_workload
 from elsinore.model import Workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import operator_of
 from elsinore.trends.engine import operator as engine
+from elsinore.trends.operators import operator_of
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from support.units import UnitInput, assert_close, unit_inputs

@@ -16,7 +16,7 @@ from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Path, Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends.explain.shared import shared_patterns
+from elsinore.trends.explain.shared import MERGED, shared_patterns
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import trend_units
 from oracles.reference import ReferenceEvent
@@ -173,7 +173,7 @@ def test_a_pattern_that_and_joins_is_worked_on_once_with_that_of_another_query()
     text += COUNTED.format("q3", "SEQ(E, NOT B, D) AND SEQ(C, E e+) WHERE e[i].v >= e[i-1].v")
     units = trend_units(plan(parse_workload(text.replace("{0}", RISING))))
     assert ("SEQ(A, B+)", ("q1", "q2")) in [
-        (one.pattern, one.queries) for one in shared_patterns(units) if one.merged
+        (one.pattern, one.queries) for one in shared_patterns(units) if one.how == MERGED
     ]
 
 

@@ -18,7 +18,7 @@ from elsinore.model import Workload
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import TrendsOperator, load_operator, operator_of
+from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
 from oracles.reference import ReferenceEvent
 from support.trends import table_of, trend_workloads
 from support.units import UnitInput, unit_inputs

@@ -16,7 +16,7 @@ from elsinore.model import Query, Workload
 from elsinore.operators import Sample, plan
 from elsinore.operators.explain import explain_text
 from elsinore.plan import Granularity, Plan
-from elsinore.trends.explain.shared import SharedPattern, Units, shared_patterns
+from elsinore.trends.explain.shared import BURSTS, MERGED, SharedPattern, Units, shared_patterns
 from elsinore.trends.explain.shared_text import sharing_text
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.kind import trend_units
@@ -63,7 +63,7 @@ def test_queries_are_apart_by_the_ways_they_go() -> None:
 
 def may_share(units: Units) -> bool:
     """Return whether some queries may share bursts."""
-    return any(not (one.merged or one.lanes) for one in shared_patterns(units))
+    return any(one.how == BURSTS for one in shared_patterns(units))
 
 
 def told(units: Units) -> dict[str, set[tuple[str, str]]]:
@@ -125,7 +125,7 @@ def test_queries_share_a_state_that_is_one_whatever_they_add_up(exact: bool) -> 
         for n, asked in enumerate(("COUNT(*)", "MAX(b.v)", "SUM(b.v)"))
     )
     units = trend_units(plan(Workload(parse_workload(text).queries, exact=exact)))
-    assert shared_patterns(units) == (SharedPattern("B+", ("q0", "q1", "q2"), merged=True),)
+    assert shared_patterns(units) == (SharedPattern("B+", ("q0", "q1", "q2"), MERGED),)
     assert apart(units) == ()
     assert not may_share(units)
     assert "  B+ of q0, q1 and q2, kept once for all of them" in sharing_text(units, None)
@@ -161,7 +161,7 @@ def test_one_query_with_an_index_and_one_with_a_list_are_told_apart() -> None:
 def test_queries_whose_events_are_compared_say_in_what_they_differ() -> None:
     forbidding = rising("q2").replace("b+)", "b+, NOT C)")
     units = units_of(rising("q1"), forbidding, rising("q3"))
-    assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q2", "q3"), merged=True),)
+    assert shared_patterns(units) == (SharedPattern("SEQ(A, B+)", ("q1", "q2", "q3"), MERGED),)
     (found, *_) = apart(units_of(rising("q1"), forbidding.replace(";", " WITHIN 9 seconds;")))
     assert found.why == (
         "each keeps an index over its own events, because a condition compares events with one "

@@ -28,7 +28,7 @@ from elsinore.model import (
 from elsinore.model.window import SECOND
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import load_operator, operator_of
+from elsinore.trends.operators import load_operator, operator_of
 from oracles.reference import ReferenceEvent
 from support.trends import ATTRIBUTES, table_of, trend_workloads
 from support.units import unit_inputs

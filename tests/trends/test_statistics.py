@@ -9,7 +9,7 @@ import pytest
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Path, Sharing
-from elsinore.trends import operator_of
+from elsinore.trends.operators import operator_of
 from support.units import UnitInput, unit_inputs
 
 RISING = "QUERY {} RETURN COUNT(*) PATTERN SEQ({} x, B+ b) WHERE b[i].v > b[i-1].v{};"

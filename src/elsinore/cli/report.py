@@ -150,7 +150,7 @@ def _draw_graph(
     """Draw the graphlets of the longest burst that was shared; warn if there are none."""
     from elsinore.report import draw_graph, graphlets_table, snapshots_table  # noqa: PLC0415
     from elsinore.runtime.outputs import write_table  # noqa: PLC0415
-    from elsinore.trends import TrendStatistics  # noqa: PLC0415 - engines load on first use
+    from elsinore.trends.statistics import TrendStatistics  # noqa: PLC0415 - engines load on first use
 
     recordings = [
         operator.recording

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.operators import OperatorStatistics
-from elsinore.trends import SharingStatistics, TrendStatistics
+from elsinore.trends.statistics import SharingStatistics, TrendStatistics
 from elsinore.words import count
 
 MOST_BURSTS = 4_000  # more would be thinner than a pixel each
@@ -68,7 +68,7 @@ def _title(shared: SharingStatistics, number: int) -> str:
 def bursts_of(shared: SharingStatistics, most: int = MOST_BURSTS, bins: int = BINS) -> Bursts:
     """Return the bursts of a sharing set; in `bins` of equal length if there are over `most`.
 
-    >>> from elsinore.trends import BurstRecord
+    >>> from elsinore.trends.statistics import BurstRecord
     >>> records = [BurstRecord(time, 4, 2, 2, 10.0) for time in range(100)]
     >>> bursts_of(SharingStatistics("T+", ("q1", "q2"), records=records), 50, 10).shared.tolist()
     [40, 40, 40, 40, 40, 40, 40, 40, 40, 40]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from elsinore.operators import OperatorStatistics
 from elsinore.runtime.times import TimeKind, from_microseconds
-from elsinore.trends import TrendStatistics
+from elsinore.trends.statistics import TrendStatistics
 
 
 def records_table(statistics: Sequence[OperatorStatistics], kind: TimeKind) -> pa.Table:

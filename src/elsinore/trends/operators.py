@@ -1,10 +1,15 @@
-"""The operators of all paths, by one contract."""
+"""The operators of trend queries, by the contract of all kinds.
+
+`EngineOperator` and `SetsOperator` have the same methods: `process`, `close`, `deadline`, `forget`,
+`occupied`, `save` and `load`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,44 +31,7 @@ if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recorder
 
 
-class TrendsOperator(Protocol):
-    """What the operators of all paths have in common."""
-
-    unit: TrendUnit
-
-    @property
-    def statistics(self) -> TrendStatistics:
-        """What the operator has done so far."""
-
-    @property
-    def open_group(self) -> int:
-        """The group of the key that goes on, with `one_slot`; -1 where there is none yet."""
-
-    def process(
-        self, batch: pa.RecordBatch, slots: KeySlots | None = None, until: int | None = None
-    ) -> pa.RecordBatch:
-        """Take a batch; return totals that are final already (with `one_slot`), else none.
-
-        slots: of keys; None: a key is its own slot. until: then do as `close` does; not with
-        `one_slot`.
-        """
-
-    def close(self, until: int | None = None) -> pa.RecordBatch:
-        """Return the totals of all windows that end at or before `until`; None: of all windows."""
-
-    def deadline(self) -> int | None:
-        """Return the end of the first window of which there is something to give out."""
-
-    def forget(self, slots: NDArray[np.int64]) -> None:
-        """Make slots ready for other keys; nothing of their keys is open."""
-
-    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the slots that keys have, and the time of each one's last event."""
-
-    def save(self) -> bytes:
-        """Return all that is needed to go on later as if never stopped."""
-
-
+TrendsOperator = EngineOperator | SetsOperator
 FEW_KEYS = 16  # whose slots need not be given back
 
 
@@ -88,7 +56,6 @@ class GivingOut:
         self._recorder = recorder
         self._one_slot = one_slot
         self._slots = slots  # None: codes are slots
-        self._windows: set[Window | None] = set()  # of the queries; none: not yet looked for
         self._until: int | None = None  # windows that end by then are closed
         self._last_time = last_time  # see `OperatorOptions`
         self._open_rows = 0  # totals of windows that are not over at that time
@@ -148,7 +115,7 @@ class GivingOut:
         """Let keys of which nothing is open give their slots back."""
         if self._slots is None or self._until is None:
             return
-        idle = self._slots.idle(self._until, self._windows_of_queries())
+        idle = self._slots.idle(self._until, self._windows)
         if len(idle):
             self._inner.forget(idle)
             self._slots.give_back(idle)
@@ -161,10 +128,10 @@ class GivingOut:
         codes, last = self._inner.occupied()
         return KeySlots.from_arrays(codes, codes, last)
 
-    def _windows_of_queries(self) -> set[Window | None]:
-        if not self._windows:
-            self._windows = {member.query.window for member in self._inner.unit.members}
-        return self._windows
+    @cached_property
+    def _windows(self) -> set[Window | None]:
+        """The windows of the queries."""
+        return {member.query.window for member in self._inner.unit.members}
 
     def deadline(self) -> int | None:
         """Return the end of the first window of which there is something to give out."""
@@ -173,7 +140,7 @@ class GivingOut:
 
     def idle_time(self) -> int | None:
         """Return when the last window of the last event of any key has ended."""
-        return self._lent_slots().idle_time(self._windows_of_queries())
+        return self._lent_slots().idle_time(self._windows)
 
     def open_keys(self) -> NDArray[np.int32]:
         """Return the keys that have a slot."""
@@ -207,7 +174,7 @@ class GivingOut:
         return cls(inner, one_slot=bool(arrays["one_slot"][0]), slots=slots)
 
 
-def _operator_class(unit: TrendUnit) -> type[Any]:
+def _operator_class(unit: TrendUnit) -> type[TrendsOperator]:
     """Return the class of a unit's operators."""
     return SetsOperator if engine_unit(unit) is None else EngineOperator
 
@@ -223,14 +190,12 @@ def operator_of(
     """Return a new operator for a unit.
 
     `one_slot`: keys come one after another, those of a group together, and never again. `ordered`:
-    each event is a moment of its own; else simultaneous events of a key do not precede one another,
-    and where there are none it makes no difference. `record`: each burst and what was decided is
-    kept.
+    each event is a moment of its own; else simultaneous events of a key do not precede one another.
+    `record`: each burst and what was decided is kept.
     """
-    operator: TrendsOperator = _operator_class(unit)(
+    return _operator_class(unit)(
         unit, one_slot=one_slot, ordered=ordered, sharing=sharing, record=record
     )
-    return operator
 
 
 def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
@@ -238,8 +203,7 @@ def load_operator(unit: TrendUnit, blob: bytes) -> TrendsOperator:
 
     Raises StateError where the bytes are damaged or of another version or workload.
     """
-    operator: TrendsOperator = _operator_class(unit).load(unit, blob)
-    return operator
+    return _operator_class(unit).load(unit, blob)
 
 
 def bytes_per_key(unit: TrendUnit) -> int:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -31,10 +30,11 @@ from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, Re
 from elsinore.plan.epochs import turn_of, turns_of
 from elsinore.trends.values.arrays import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.values.lengths import (
+    LIMIT,
     exact_length_averages,
-    exact_length_sums,
     length_averages,
     length_sums,
+    length_type,
 )
 from elsinore.trends.values.spread import exact_spread, spread, with_one_shift
 
@@ -292,23 +292,33 @@ def _exact_columns(
     if column.outcome is Outcome.SUM:
         known = [n if under else None for n, under in zip(known, below[0], strict=True)]
         if is_length(kind):
-            return exact_length_sums(column.name, known, kind)
+            of_type = length_type(kind)
+            return _with_digits(
+                column.name, known, LIMIT, lambda ticks: to_arrow(ticks, pa.int64()).cast(of_type)
+            )
         if not pa.types.is_integer(kind):
             sums = [None if number is None else _double(number) for number in known]
             return {column.name: to_arrow(sums, pa.float64())}
-    fits = [number is not None and -DECIMAL_LIMIT < number < DECIMAL_LIMIT for number in known]
-    decimals = [
-        Decimal(int(number)) if fit and number is not None else None
-        for number, fit in zip(known, fits, strict=True)
-    ]
+    return _with_digits(
+        column.name, known, DECIMAL_LIMIT, lambda whole: to_arrow(whole, pa.decimal128(38, 0))
+    )
+
+
+def _with_digits(
+    name: str,
+    numbers: Sequence[Number | None],
+    limit: int,
+    array_of: Callable[[list[int | None]], pa.Array],
+) -> dict[str, pa.Array]:
+    """Return whole numbers below a limit as a column, beside one with the digits of the others."""
+    whole = [None if number is None else int(number) for number in numbers]
+    fits = [number is None or -limit < number < limit for number in whole]
+    small = [number if fit else None for number, fit in zip(whole, fits, strict=True)]
     texts = [
-        digits(int(number)) if not fit and number is not None else None
-        for number, fit in zip(known, fits, strict=True)
+        None if fit or number is None else digits(number)
+        for number, fit in zip(whole, fits, strict=True)
     ]
-    return {
-        column.name: to_arrow(decimals, pa.decimal128(38, 0)),
-        f"{column.name}_digits": to_arrow(texts, pa.string()),
-    }
+    return {name: array_of(small), f"{name}_digits": to_arrow(texts, pa.string())}
 
 
 def _double(number: Number) -> float:

@@ -18,8 +18,8 @@ from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
 from elsinore.plan import Sharing
-from elsinore.trends import SharingStatistics
 from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
+from elsinore.trends.statistics import SharingStatistics
 from support.trends import SCHEMA
 from support.units import UnitInput, unit_inputs
 

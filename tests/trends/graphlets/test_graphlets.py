@@ -17,8 +17,8 @@ from elsinore.model import Workload as Queries
 from elsinore.operators import plan
 from elsinore.plan import Granularity, Sharing
 from elsinore.runtime.options import RunOptions
-from elsinore.trends import TrendStatistics
 from elsinore.trends.graphlets import MOST_EVENTS, HamletGraph, Recording
+from elsinore.trends.statistics import TrendStatistics
 from oracles.reference import ReferenceEvent
 from support.trends import table_of
 from trends.hamlet.test_against_reference import streams, workloads

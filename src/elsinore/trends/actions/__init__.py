@@ -5,6 +5,6 @@ pane is that linear map. Panes may be processed separately, in any order; their 
 applied in the panes' order.
 """
 
-from elsinore.trends.actions.panes import TrendPanes
+from elsinore.trends.actions.fold import TrendPanes
 
 __all__ = ["TrendPanes"]

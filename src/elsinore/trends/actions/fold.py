@@ -1,7 +1,11 @@
-"""Folding what comes of keys, batch by batch: windows stay open from one batch to the next."""
+"""How events of trend queries are combined by panes, and folding what comes of keys.
+
+Keys come batch by batch, and windows stay open from one batch to the next.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -10,10 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy
-from elsinore.model.window import Window
+from elsinore.model.window import Window, overlap_of
 from elsinore.numeric.arrays import normal
 from elsinore.operators.open_end import final_rows
-from elsinore.operators.panes import CannotFoldError
+from elsinore.operators.panes import ActionSize, CannotFoldError, Combiner, Folder
+from elsinore.plan import TrendUnit
 from elsinore.plan.merged import QueryEnds
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Folding, add_up, fold, pairs_of_rows
@@ -301,6 +306,42 @@ class Fold:
             some = columns["cell0"] != 0.0
             return {name: column[some] for name, column in columns.items()}
         return columns
+
+
+class TrendPanes:
+    """The actions of panes on the sums of a unit's states, and their fold."""
+
+    def __init__(self, unit: TrendUnit) -> None:
+        self._unit = unit
+        self._shape = ActionShape(unit)
+
+    @property
+    def size(self) -> ActionSize:
+        """What an action's price depends on."""
+        merged = self._unit.merged
+        touched: Counter[str] = Counter()
+        for node in merged.nodes:
+            for name in {edge.type for edge in node.edges}:
+                touched[name] += len(node.linear) + len(node.extremes)
+        return ActionSize(
+            rows=self._shape.rows,
+            open_windows=sum(map(overlap_of, merged.windows)),
+            sums=self._shape.cells + self._shape.extremes,
+            touched=max(touched.values(), default=0),
+            bytes=self._shape.bytes,
+        )
+
+    def numbers(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the pane that each time is in; 0 where no query has windows."""
+        return pane_numbers(self._unit, times)
+
+    def combiner(self, *, ordered: bool) -> Combiner:
+        """Return what computes actions."""
+        return Actions(self._shape, ordered=ordered)
+
+    def folder(self, *, ordered: bool, last_time: int | None = None) -> Folder:
+        """Return what folds them."""
+        return Fold(self._shape, ordered=ordered, last_time=last_time)
 
 
 def _whole_moments(events: pa.RecordBatch, actions: pa.RecordBatch) -> int:

@@ -44,7 +44,7 @@ LIMBS = 2  # powers of `elsinore.numeric` in one of the engine
 
 
 class EngineOperator:
-    """Aggregates all trends of a unit's queries; the contract is that of `TrendsOperator`."""
+    """Aggregates all trends of a unit's queries."""
 
     def __init__(
         self,

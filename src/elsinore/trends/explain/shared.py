@@ -1,4 +1,4 @@
-"""Which queries share what; `elsinore.trends.explain.unshared` tells why others do not."""
+"""Which queries share what; `elsinore.trends.explain.unshared` says why others do not."""
 
 from __future__ import annotations
 
@@ -18,26 +18,18 @@ from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.engine.updates import Updates
 
+BURSTS = "burst by burst, where it pays"
+MERGED = "kept once for all of them"  # they have states in common (`elsinore.plan.merged`)
+LANES = "whose patterns have the same shape: they are processed side by side"
+
 
 @dataclass(frozen=True, slots=True)
 class SharedPattern:
-    """Queries of a unit that share a Kleene sub-pattern: its bursts, where that pays.
-
-    `merged`: they have its states in common (`elsinore.plan.merged`). `lanes`: their states have
-    one shape, and are lanes side by side (`elsinore.trends.engine.layout`).
-    """
+    """Queries of a unit that share a Kleene sub-pattern, and how they do."""
 
     pattern: str
     queries: tuple[str, ...]
-    merged: bool = False
-    lanes: bool = False
-
-    @property
-    def how(self) -> str:
-        """In what way they share."""
-        if self.lanes:
-            return "whose patterns have the same shape: they are processed side by side"
-        return "kept once for all of them" if self.merged else "burst by burst, where it pays"
+    how: str = BURSTS
 
 
 Units = Sequence[tuple[Partition, TrendUnit]]  # all of a workload's
@@ -46,22 +38,18 @@ Shared = tuple[str, tuple[int, ...]]  # a sub-pattern, and the queries that shar
 
 def shared_patterns(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[SharedPattern, ...]:
     """Return which queries may share which Kleene sub-patterns."""
-    patterns = []
+    patterns: list[SharedPattern] = []
     for _, unit in units:
         names = [template.query.name for template in unit.members]
-        for pattern, queries in burst_sets(unit, sharing):
-            if len(queries) > 1:
+        bursts = [several for several in burst_sets(unit, sharing) if len(several[1]) > 1]
+        for how, sets in ((BURSTS, bursts), (MERGED, merged_sets(unit)), (LANES, lane_sets(unit))):
+            for pattern, queries in sets:
                 members = tuple(names[query] for query in queries)
-                patterns.append(SharedPattern(pattern, members))
-        for pattern, queries in merged_sets(unit):
-            members = tuple(names[query] for query in queries)
-            if not any(
-                known.pattern == pattern and {*members} <= {*known.queries} for known in patterns
-            ):
-                patterns.append(SharedPattern(pattern, members, merged=True))
-        for pattern, queries in lane_sets(unit):
-            members = tuple(names[query] for query in queries)
-            patterns.append(SharedPattern(pattern, members, lanes=True))
+                if how != MERGED or not any(
+                    known.pattern == pattern and {*members} <= {*known.queries}
+                    for known in patterns
+                ):
+                    patterns.append(SharedPattern(pattern, members, how))
     return tuple(patterns)
 
 

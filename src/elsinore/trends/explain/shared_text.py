@@ -8,7 +8,7 @@ from typing import Any
 from elsinore.operators import Sample
 from elsinore.plan import Sharing
 from elsinore.plan.explain.text import MOST_NAMES
-from elsinore.trends.explain.shared import Units, shared_patterns
+from elsinore.trends.explain.shared import MERGED, Units, shared_patterns
 from elsinore.trends.explain.unshared import apart
 from elsinore.trends.statistics import BurstRecord, SharingStatistics, TrendStatistics
 from elsinore.words import count, listed
@@ -65,7 +65,7 @@ def sharing_text(
         lines += _set_lines(bursts, sharing)
     known = {bursts.queries for bursts in sampled}
     for shared in patterns:
-        if shared.queries not in known or shared.merged:
+        if shared.queries not in known or shared.how == MERGED:
             lines.append(
                 f"  {shared.pattern} of {listed(shared.queries, MOST_NAMES)}, {shared.how}"
             )

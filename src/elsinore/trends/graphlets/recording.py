@@ -11,12 +11,10 @@ import pyarrow.compute as pc
 
 from elsinore.arrow import to_scalar
 from elsinore.errors import InputError, kind_of_value
-from elsinore.model.evaluate import is_true
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
-from elsinore.plan.between import PREVIOUS
 from elsinore.plan.explain.text import path_in_words
 from elsinore.plan.merged import nodes_of_states
 from elsinore.plan.template import ALL, Reads
@@ -26,6 +24,7 @@ from elsinore.trends.graphlets.build import GraphBuilder, Piece, SharedSet, Stat
 from elsinore.trends.graphlets.counts import Bounds, Counts, Holds, RecordedEvent, vertices_of
 from elsinore.trends.graphlets.graph import HamletGraph
 from elsinore.trends.sets.evaluator import compared_values
+from elsinore.trends.sets.sums import Values
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 from elsinore.words import listed
 
@@ -208,17 +207,12 @@ class Recording:
     def _holds(self) -> Holds:
         """Return what decides whether an event may follow an earlier one."""
         table = self._kept()
-        names = self.unit.compared
-        values = {name: compared_values(table.column(f"pair:{name}")) for name in names}
+        rows = {name: compared_values(table.column(f"pair:{name}")) for name in self.unit.compared}
+        values = Values(rows, {})
 
         def holds(reads: Reads, before: int, row: int) -> bool:
             def is_met(condition: Expression) -> bool:
-                return is_true(
-                    condition,
-                    lambda read: values[read.name or ""][
-                        before if read.variable == PREVIOUS else row
-                    ],
-                )
+                return values.holds(condition, before, row)
 
             in_range = not reads.ranges or any(
                 all(is_met(cut.condition()) for cut in cuts) for cuts in reads.ranges

@@ -33,7 +33,7 @@ _COUNTED = ("events", "matched", "totals", "state_bytes")
 
 
 class SetsOperator:
-    """Aggregates trends in exact numbers; the contract is that of `TrendsOperator`."""
+    """Aggregates trends in exact numbers."""
 
     def __init__(
         self,

@@ -27,7 +27,6 @@ from elsinore.automata.nfa import closure
 from elsinore.model.evaluate import is_true
 from elsinore.model.expression import attributes
 from elsinore.model.kinds import Strategy
-from elsinore.plan.between import PREVIOUS
 from elsinore.plan.classes import Classes
 from elsinore.plan.guarded import End, GuardedTemplate, Move
 from elsinore.plan.guards import Ways
@@ -157,7 +156,7 @@ class WindowEvents:
         self.template = automaton.template
         self.moments = moments
         self._codes = codes
-        self._rows = values.rows
+        self._values = values
         self._present = -1  # the row of the event that conditions were last looked at for
         self._passed: dict[tuple[int, int], bool] = {}  # for it: whether they hold, by earlier row
         # When the latest match of a negative begins that has ended before a moment: if any match
@@ -219,12 +218,7 @@ class WindowEvents:
 
     def holds(self, condition: int, earlier: int, later: int) -> bool:
         """Return whether a condition holds between the events of two rows."""
-        return is_true(
-            self.template.conditions[condition],
-            lambda read: self._rows[read.name or ""][
-                earlier if read.variable == PREVIOUS else later
-            ],
-        )
+        return self._values.holds(self.template.conditions[condition], earlier, later)
 
     def _passes(self, condition: int, earlier: int, later: int) -> bool:
         """Return the same, looking at each earlier event once for a later one."""
@@ -257,7 +251,7 @@ class WindowEvents:
         rows = {state.type: row for state, row in reversed(around)}
         rows |= {state.variable: row for state, row in around}
         return all(
-            is_true(condition, lambda read: self._rows[read.name or ""][rows[read.variable]])
+            is_true(condition, lambda read: self._values.rows[read.name or ""][rows[read.variable]])
             for condition in template.related
             if all(read.variable in rows for read in attributes(condition))
         )

@@ -11,14 +11,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from elsinore.model.evaluate import Value, compared, evaluate, is_true
-from elsinore.model.expression import Attribute, Expression, Operator
+from elsinore.model.evaluate import Value, compared, evaluate
+from elsinore.model.expression import Expression, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import FieldKind
-from elsinore.plan.between import PREVIOUS
 from elsinore.plan.guards import FREE
 from elsinore.plan.merged import Place, QueryEnds, merge_templates
 from elsinore.plan.ranges import sides
@@ -191,7 +190,7 @@ class Ranked:
     def __init__(self, by: Expression, rows: Sequence[int], values: Values) -> None:
         """Rank the events of rows; nothing follows those without a value of the expression."""
         self._by = by
-        self._values = values.rows
+        self._values = values
         ordering = [(row, value) for row in rows if (value := self._value(by, row)) is not None]
         self._ordered = sorted({value for _, value in ordering})
         places = {value: rank for rank, value in enumerate(self._ordered)}
@@ -251,18 +250,12 @@ class Ranked:
             condition = cut.condition(operator)
 
             def is_reached(rank: int) -> bool:
-                rows = self._examples[rank], row
-                return is_true(condition, lambda read: self._read(read, *rows)) == holds
+                return self._values.holds(condition, self._examples[rank], row) == holds
 
         return bisect_left(range(len(self._ordered)), True, key=is_reached)
 
     def _value(self, expression: Expression, row: int) -> Value | None:
-        return evaluate(expression, lambda read: self._read(read, row, row))
-
-    def _read(self, read: Attribute, earlier: int, later: int) -> Value | None:
-        row = earlier if read.variable == PREVIOUS else later
-        value: Value | None = self._values[read.name or ""][row]
-        return value
+        return evaluate(expression, lambda read: self._values.rows[read.name or ""][row])
 
 
 def summed_unit(unit: TrendUnit, templates: Mapping[int, Template]) -> TrendUnit:

@@ -11,8 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from elsinore.errors import InputError
+from elsinore.model.evaluate import is_true
+from elsinore.model.expression import Expression
 from elsinore.numeric.exact import Number, simple
 from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.between import PREVIOUS
 from elsinore.trends.values.arrays import FOREVER
 from elsinore.trends.values.columns import EDGE
 
@@ -46,6 +49,15 @@ class Values:
         self.rows = rows
         self._ranks = ranks
         self._number = lru_cache(maxsize=RECENT)(lambda name, row: exact_number(rows[name][row]))
+
+    def holds(self, condition: Expression, earlier: int, later: int) -> bool:
+        """Return whether a condition between two events holds, given their rows."""
+        return is_true(
+            condition,
+            lambda read: self.rows[read.name or ""][
+                earlier if read.variable == PREVIOUS else later
+            ],
+        )
 
     def addend(self, kind: FieldKind, attribute: str | None, row: int, turn: int = 0) -> Number:
         """Return what an event adds to a sum for each trend that contains it.

@@ -17,7 +17,7 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.expressions import integers, lengths
 from elsinore.model.expression import Operator
-from elsinore.numeric.exact import Number, digits
+from elsinore.numeric.exact import Number
 from elsinore.trends.values.arrays import Doubles
 
 EXACT_SUM = 2.0**53  # ticks below which sums of doubles are exact
@@ -64,27 +64,6 @@ def length_averages(
     exact = lengths.compute(Operator.DIV, sums, divisors)
     nearest = integers.rounded(to_arrow(np.where(counts == 0.0, np.nan, quotients)))
     return pc.if_else(to_arrow(is_exact), exact, nearest.cast(length_type(kind)))
-
-
-def exact_length_sums(
-    name: str, ticks: Sequence[Number | None], kind: pa.DataType
-) -> dict[str, pa.Array]:
-    """Return exact sums of lengths of time, and the digits of those beyond 64 bits.
-
-    >>> exact_length_sums("s", [5, 2**63], pa.duration("us"))["s_digits"].to_pylist()
-    [None, '9223372036854775808']
-    """
-    whole = [None if number is None else int(number) for number in ticks]
-    fits = [number is not None and -LIMIT < number < LIMIT for number in whole]
-    values = [number if fit else None for number, fit in zip(whole, fits, strict=True)]
-    texts = [
-        None if fit or number is None else digits(number)
-        for number, fit in zip(whole, fits, strict=True)
-    ]
-    return {
-        name: to_arrow(values, pa.int64()).cast(length_type(kind)),
-        f"{name}_digits": to_arrow(texts, pa.string()),
-    }
 
 
 def exact_length_averages(
