@@ -6,12 +6,12 @@ MIN and MAX are *extremes*: ranks of 64 bits, of which the greatest stands for n
 value had that rank is an extreme of its own, its *edge*. Two columns that need the same field share
 it.
 
-VARIANCE and its like come from three sums: of the non-null values their number, their deviations
-from a value near them all, the *shift*, and the squares of these. Values near 10^9 that differ by
-little would leave nothing of their own squares' sum. Events of one type have a shift of their own,
-and where windows overlap there are two such sums, of which a window reads one
-(`elsinore.plan.epochs`). Each partial total says which shifts it has, and totals with different
-ones are brought to one (`elsinore.trends.values.spread`).
+Variances and standard deviations come from three sums over the non-null values: their number,
+their deviations from a value near them all, the *shift*, and the squares of these. (Sums of squares
+of values near 10^9 that differ by little would cancel out.) Each type of events has a shift of its
+own, and where windows overlap there are two such sums, of which a window reads one
+(`elsinore.plan.epochs`). Each partial total has its shifts, and totals with different ones are
+brought to one before they are added (`elsinore.trends.values.spread`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the guarded template of a query is put together: its states are reached one by one."""
+"""Building the guarded template of a query, state by state from the first positions on."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expressio
 
 
 class _Numbered:
-    """What the readings of the predicates ask of each move; numbers conditions and anchors.
+    """The conditions of each move, from the readings of predicates; numbers them and anchors.
 
     Only conditions that some move asks for get a number.
     """

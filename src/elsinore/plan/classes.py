@@ -1,4 +1,4 @@
-"""Classes: one whole number per event says all that the engine needs of its type and predicates.
+"""Classes: one integer per event stands for its type and the truth of its local predicates.
 
 The class of an event is `offset of its type + mixed-radix number of its digits`. A digit stands for
 some of the type's local predicates:
@@ -97,7 +97,7 @@ class Choices:
         return len(self.values) + 2
 
     def tests(self) -> Iterator[Expression]:
-        """Yield of each of `values` that the attribute is equal to it."""
+        """Yield for each of `values` the test that the attribute is equal to it."""
         for value in self.values:
             yield Binary(Operator.EQ, Attribute("", self.attribute), Literal(value))
 
@@ -180,7 +180,7 @@ class Classes:
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The attributes that must be read to tell an event's class."""
+        """The attributes on which an event's class depends."""
         read: set[str] = set()
         for classes in self.types:
             for digit in classes.digits:

@@ -1,11 +1,10 @@
-"""From which value deviations are: one for each *epoch*, a stretch of windows that follow another.
+"""Epochs: consecutive windows whose deviations are from one shift (`elsinore.plan.aggregates`).
 
-A value that was near all others once may be far from those of later windows. Each epoch of windows
-has a value of its own, therefore, and an event adds a deviation for each epoch that it is in:
-that of an epoch goes to the sums of the epoch's *turn*, and a window reads those of its own. No
-event is in two epochs of one turn: of windows of which up to n hold one moment, n - 1 make an
-epoch where turns are two. Windows that do not overlap are an epoch each, and have one turn. So is
-the whole stream, without WITHIN.
+A value that was near all others once may be far from those of later windows, so each epoch has a
+shift of its own. An event adds a deviation for each epoch that it is in, to the sums of the epoch's
+*turn*, and a window reads the sums of its turn. No event is in two epochs of one turn: if up to n
+windows contain a moment, n - 1 of them make an epoch, and there are two turns. Windows that do not
+overlap, and the whole stream without WITHIN, are an epoch each, with one turn.
 """
 
 from __future__ import annotations

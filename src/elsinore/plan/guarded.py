@@ -1,7 +1,7 @@
-"""Guarded templates: the automaton of a query's pattern, with what its clauses ask of events.
+"""Guarded templates: the automaton of a query's pattern, with the conditions of its clauses.
 
-Moves may ask for predicates between two events and for the absence of negative matches in between,
-and ends likewise (HAMLET, Sections 3.1 and 5). The engine runs templates without guards
+Moves may require predicates between two events and the absence of negative matches in between, and
+ends likewise (HAMLET, Sections 3.1 and 5). The engine runs templates without guards
 (`elsinore.plan.template`), which `elsinore.plan.stored` makes of these.
 """
 
@@ -110,7 +110,7 @@ class GuardedTemplate:
 
     @property
     def predicates(self) -> dict[str, frozenset[Expression]]:
-        """The local predicates that tell events apart, by type, those of negatives included."""
+        """The local predicates of states, by type, those of negatives included."""
         by_type: dict[str, frozenset[Expression]] = {}
         for state in self.states:
             known = by_type.get(state.type, frozenset())
@@ -148,7 +148,7 @@ class GuardedTemplate:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is asked of two events, nor of those between them."""
+        """Whether there are no conditions between events, and none on what lies between them."""
         has_guards = self.conditions or self.anchors or self.negatives
         return not has_guards and self.query.strategy is Strategy.ANY
 

@@ -1,4 +1,4 @@
-"""Conditions on an event far before that follow from those on neighbours, and so need no anchor.
+"""Conditions on an earlier event that follow from those on neighbours, and so need no anchor.
 
 Where each `b` is above the `b` before it, and the first one above `a`, all are above `a`: what
 `b[i].v > a.v` asks of the later ones is known of them. And of the event right after `a` it is a
@@ -26,7 +26,7 @@ _KEEPING = {
 
 
 def without_implied(template: GuardedTemplate) -> GuardedTemplate:
-    """Return a template without anchors that only what follows from neighbours is asked of.
+    """Return a template without the anchors whose conditions follow from those on neighbours.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.plan.assembly import guarded_template
@@ -72,7 +72,7 @@ def without_implied(template: GuardedTemplate) -> GuardedTemplate:
 
 
 def _goes_on(check: Expression, neighbours: Collection[Expression]) -> bool:
-    """Return whether what holds for an event holds for one that follows it as neighbours are."""
+    """Return whether a condition that holds for an event then holds for the next one as well."""
     checked = _compared(check)
     if checked is None:
         return False
@@ -82,9 +82,9 @@ def _goes_on(check: Expression, neighbours: Collection[Expression]) -> bool:
 
 
 def _compared(condition: Expression) -> tuple[str, Operator, Expression] | None:
-    """Return what of the later event is compared as it is, how, and with what of the earlier one.
+    """Return an attribute of the later event, how it is compared, and with what earlier value.
 
-    That is computed from the same attribute, so that all values are of one order.
+    That is computed from the same attribute, so that all values have one order.
     """
     match condition:
         case Binary(operator, left, right) if operator in TURNED:

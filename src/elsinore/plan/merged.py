@@ -5,9 +5,9 @@ window and their incoming transitions agree, one by one, in type, predicates and
 queries share whatever prefix of their patterns they have in common, at no cost at run time. States
 of one query also have to agree in the variables that its aggregates ask for.
 
-A merged state is a *node*. What is added up in a node beside the number of trends is told by
-*signatures*: which nodes' events contribute, as far as they lie before the node. Two queries that
-ask for the same sum share it; a sum to which nothing before the node contributes is not kept there.
+A merged state is a *node*. Beside the number of trends it has a sum for each *signature*, which
+says which nodes' events contribute, as far as they lie before the node. Two queries that ask for
+the same sum share it; a sum to which nothing before the node contributes is not kept there.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def merge_templates(
 
 
 def nodes_of_states(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
-    """Return the node of each state, told by its query's number and its own."""
+    """Return the node of each state, given by the number of its query and its own."""
     numbers = _partition(templates)
     windows = dict.fromkeys(template.query.window for template in templates)
     place = {window: number for number, window in enumerate(windows)}
@@ -180,11 +180,10 @@ def ancestors(nodes: Sequence[Node]) -> list[frozenset[int]]:
 
 
 def _partition(templates: Sequence[Template]) -> dict[tuple[int, int], int]:
-    """Number the states: those have one number in which the same trends end.
+    """Number the states: those in which the same trends end have one number.
 
-    Two states of one query are kept apart though, where the events that end in them do not add to
-    the same of its fields: in `SEQ(A x*, A y)` the same trends end in both states, but only those
-    of x count for COUNT(x).
+    Two states of one query have different numbers though, if their events add to different fields:
+    in `SEQ(A x*, A y)` the same trends end in both states, but only those of x count for COUNT(x).
     """
     numbers = _refined(templates, {})
     alike: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -212,11 +211,10 @@ def _fields_added_to(template: Template, state: int) -> frozenset[int]:
 def _refined(
     templates: Sequence[Template], apart: Mapping[tuple[int, int], frozenset[int]]
 ) -> dict[tuple[int, int], int]:
-    """Give states one number if and only if the same trends end in them and `apart` says the same.
+    """Give states one number if and only if the same trends end in them and `apart` agrees.
 
-    Partition refinement: states differ where their windows do, or what empties them, or where the
-    multisets of their incoming (number of source, label) do. Multisets, because every way in adds
-    its trends.
+    States differ if their windows do, or what empties them, or the multisets of their incoming
+    (number of source, label): multisets, because every incoming transition adds its trends.
     """
     numbers: dict[object, int] = {}  # of what transitions ask for
     labels: list[Hashable] = []  # of all states, query after query

@@ -1,8 +1,7 @@
-"""Warnings of events that can never be neighbours in a trend: what is asked of both is never true.
+"""Warnings about events that can never be neighbours in a trend: their conditions contradict.
 
-`B[i].v < B[i-1].v AND B[i].v > B[i-1].v` lets no B follow a B. Each condition between two events
-reads their attributes as those of `PREVIOUS` and `CURRENT`; together with what is asked of either
-event alone they are looked at as predicates of one event with all of these attributes.
+`B[i].v < B[i-1].v AND B[i].v > B[i-1].v` lets no B follow a B. Conditions between two events, and
+those on either one, are checked as predicates of one event that has the attributes of both.
 """
 
 from __future__ import annotations
@@ -21,19 +20,18 @@ from elsinore.plan.ranges import limits_time
 
 LOOKS = 20  # each may take a solver some tens of milliseconds
 
-# What is asked of two neighbours, and as what it stands in the text.
+# Conditions on two neighbours, each with the predicate of the text that it comes from.
 Conditions = dict[Expression, Expression]
 
 
 def impossible_neighbours(
     query: Query, placed: Mapping[pt.Pattern, GuardedPositions]
 ) -> tuple[str, ...]:
-    """Tell of the variables whose events never follow one another, though the pattern lets them.
+    """Return a warning for each pair of variables whose conditions let no event follow another.
 
-    `placed` are the patterns that have trends of their own. Pairs of which one variable can have no
-    event at all are passed over, and so are single comparisons of two attributes, and single limits
-    of the time between two events: something satisfies them. Of pairs of which the same is asked
-    the first is told, and no more than `LOOKS` are looked at.
+    `placed` are the patterns that have trends of their own. Pairs with a variable that no event can
+    be, and pairs with one comparison that something surely satisfies, are skipped. Of pairs with
+    equal conditions the first is reported. At most `LOOKS` pairs are checked.
     """
     reports: dict[str, None] = {}
     looked_at: set[frozenset[Expression]] = set()
@@ -62,7 +60,7 @@ def impossible_neighbours(
 
 
 def _between(query: Query, whole: pt.Pattern) -> dict[tuple[str, str], Conditions]:
-    """Return what predicates ask of an event and the one after it, by their variables."""
+    """Return the conditions between an event and the next one, by their variables."""
     between: dict[tuple[str, str], Conditions] = {}
     for predicate in query.where:
         if not is_local(predicate):
@@ -89,7 +87,7 @@ def _is_satisfiable(condition: Expression) -> bool:
 
 
 def _guilty(query: Query, conditions: Conditions) -> list[str]:
-    """Return as few predicates as it takes for a contradiction, as text; none without one."""
+    """Return a smallest set of predicates that contradict one another, as text."""
     left = dict(conditions)
     if not contradictory(left):
         return []

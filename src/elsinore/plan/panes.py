@@ -50,9 +50,7 @@ def common_borders(windows: Sequence[Window]) -> tuple[int, int] | None:
 
 
 def stays(nodes: Sequence[Node]) -> tuple[bool, ...]:
-    """Return for each node whether no event changes what became of the trends that ended there.
-
-    They neither come back to it nor are emptied; others are added to them.
+    """Return for each node whether trends that ended there stay: none comes back or is emptied.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.operators import plan
@@ -69,12 +67,11 @@ def stays(nodes: Sequence[Node]) -> tuple[bool, ...]:
 
 
 def action_rows(nodes: Sequence[Node]) -> tuple[int, ...]:
-    """Return for each node the row of an action that tells what becomes of trends that end in it.
+    """Return for each node the row of an action that says what becomes of trends that end in it.
 
-    Row 0 is of trends that begin, and stands for none where a node leads to no other and `stays`.
-    Two nodes have one row where no node can be reached from both: then what a number of that row
-    came from is told by the node that it is of. So many queries of few states each need no more
-    rows than one of them.
+    Row 0 is of trends that begin, and means none for a node that leads to no other and `stays`. Two
+    nodes have one row if no node can be reached from both: then the node of a number determines
+    what it came from. So many queries of few states each need no more rows than one of them.
 
     >>> from elsinore.language import parse_workload
     >>> from elsinore.operators import plan

@@ -56,10 +56,9 @@ def over_type(predicate: Expression, type_name: str) -> Expression:
 def contradictions(
     query: Query, local: dict[str, frozenset[Expression]], live: Collection[str]
 ) -> tuple[str, ...]:
-    """Tell of the variables that no event can be bound to, and of the conditions that see to it.
+    """Return a warning for each variable whose own conditions no event can satisfy.
 
-    `local` is `local_predicates` of the query; `live` are variables known to be in some trend,
-    which need no look. Conditions between events are not looked at.
+    `local` is `local_predicates` of the query; `live` are variables known to be in some trend.
     """
     dead: dict[str, list[str]] = {}  # what is wrong -> the variables it is wrong with
     for event in dict.fromkeys(pt.events(query.pattern)):
@@ -67,7 +66,7 @@ def contradictions(
         if name in live or not contradictory(local[name]):
             continue
         guilty = [p for p in query.where if is_local(p) and binds(query, p, name)]
-        for suspect in tuple(guilty):  # leave out those that it does not take
+        for suspect in tuple(guilty):  # leave out those without which the others contradict
             without = [p for p in guilty if p is not suspect]
             if contradictory(over_type(p, event.type) for p in without):
                 guilty = without
@@ -96,11 +95,10 @@ def binds(query: Query, predicate: Expression, name: str) -> bool:
 
 
 def refuse_unreadable(query: Query, between: Iterable[Expression]) -> None:
-    """Refuse predicates between events that are not of the shapes that can be summed up.
+    """Refuse predicates between events of other shapes than `readings` knows.
 
-    Raises UnsupportedError for LIKE in them, QuerySemanticError for another shape, and for events
-    that are never in one trend: those of a pattern and of one under NOT in it, or of two patterns
-    that AND joins.
+    Raises UnsupportedError for LIKE in them, QuerySemanticError for another shape and for events
+    that are never in one trend: one of them is under NOT, or AND joins their patterns.
     """
     wholes = [
         frozenset(event.variable for event in pt.positive_events(whole))
@@ -193,7 +191,7 @@ def place_of(expression: Expression) -> Span | None:
 def refuse_strangers(
     query: Query, placed: dict[pt.Pattern, GuardedPositions], predicate: Expression
 ) -> None:
-    """Refuse a predicate between events none of which can come after another as it asks."""
+    """Refuse a predicate between events that can never follow one another as it requires."""
     if any(
         _applies(positions, list(readings(query, whole, predicate) or ()))
         for whole, positions in placed.items()
@@ -228,7 +226,7 @@ def refuse_strangers(
 def _across_rounds(
     query: Query, placed: dict[pt.Pattern, GuardedPositions], names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return which of two names stands right before the other from one round to the next."""
+    """Return two names of which the first precedes the second only from one round to the next."""
     if len(names) != 2:
         return None
     bound = {name: variables_named(query.pattern, name) for name in names}
@@ -243,7 +241,7 @@ def _across_rounds(
 
 
 def _applies(positions: GuardedPositions, read: list[Reading]) -> bool:
-    """Return whether a trend may hold two events that one of the readings is about."""
+    """Return whether a trend may contain two events to which one of the readings applies."""
     variable = [event.variable for event in positions.events]
     near = {(reading.earlier, reading.later) for reading in read}
     if any((variable[p], variable[q]) in near for p, q in positions.follow):

@@ -1,11 +1,11 @@
 """Conditions between neighbours as ranges of the earlier events in some order.
 
-A condition that holds, for each event, for a stretch of its predecessors in the order of one of
+A condition that holds, for each event, for a range of its predecessors in the order of one of
 their attributes (`b[i].v >= b[i-1].v - 5`, `ABS(b[i].v - b[i-1].v) <= 5`) is one or two *cuts*
-through that order; `!=` and OR make several such stretches of it. So what may follow is looked up
-among n events in O(log n). For times and lengths of time, `c.time - p.time <= 5 minutes` is
-`p.time >= c.time - 5 minutes`: times are whole ticks, so nothing is rounded on the way, and one
-order of the earlier events serves for any number of limits.
+through that order; `!=` and OR make several ranges. Predecessors are looked up among n events in
+O(log n). For times and lengths of time, `c.time - p.time <= 5 minutes` is
+`p.time >= c.time - 5 minutes`: times are whole ticks, so nothing is rounded, and one order of the
+earlier events serves for any number of limits.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class _Storing:
         return reads._replace(free=free, unless=unless)
 
     def _add_moves(self, state: int, since: frozenset[int], moves: list[Move]) -> None:
-        """Add what goes on from a state: under ANY it is kept once for each order that is read."""
+        """Add the moves from a state, which under ANY is kept once for each order that is read."""
         reads = [self._reads(move, has_ranges=True) for move in moves]
         rows = list(map(_rows_of, reads))
         is_held = state in self._anchored
@@ -272,7 +272,7 @@ class _Storing:
             self._steps.append((kept, move.target, read))
 
     def _end(self, state: int, ways: Ways) -> _Kept:
-        """Return where the trends are kept that end in a state."""
+        """Return the kept state that has the trends that end in a state."""
         since = self._since(ways)
         if since is None:
             return _Kept(state, frozenset(), _CHECKED, self._numbered(ways))

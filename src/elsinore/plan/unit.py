@@ -1,7 +1,7 @@
 """Units: queries that one operator runs over one keyed stream; and the plan they make up.
 
 A unit says everything that a driver needs to bring events to an operator: what they are keyed by,
-how their classes are told, which columns travel with them. What the operator does with them is in
+what their classes are, which columns travel with them. What the operator does with them is in
 `spec`, which only the unit's kind of query reads (`elsinore.operators`).
 """
 
@@ -55,7 +55,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """How a stream is taken apart: the attributes of keys, and those that must have a value.
+    """How a stream is partitioned: the attributes of keys, and those that must have a value.
 
     Events are keyed by `group_by + equivalence`; results are by `group_by` alone. A null in one of
     `required` makes an event match nothing.
@@ -72,7 +72,7 @@ class Partition:
 
 
 def partition_of(query: Query) -> Partition:
-    """Return how a query takes the stream apart; equal for queries that do it alike.
+    """Return how a query partitions the stream.
 
     >>> from elsinore.language import parse_workload
     >>> text = "QUERY q RETURN a, COUNT(*) PATTERN X WHERE [b, a] GROUP BY a;"
@@ -86,7 +86,7 @@ def partition_of(query: Query) -> Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Queries of one kind that take the stream apart alike: one operator for each part of it.
+    """Queries of one kind with equal partitions of the stream: one operator for each part of it.
 
     An operator calls its queries by their places here. `wanted` gives, by type, sets of local
     predicates: an event is of interest where all of one set hold. A type that it leaves out is
@@ -157,7 +157,7 @@ class Plan:
 
     @property
     def passes(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the units that take the stream apart alike: one pass over the events."""
+        """The numbers of units with equal partitions: one pass over the events for each of them."""
         by_partition: dict[Partition, list[int]] = {}
         for number, unit in enumerate(self.units):
             by_partition.setdefault(unit.partition, []).append(number)

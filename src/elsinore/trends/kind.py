@@ -196,7 +196,7 @@ class Trends(Kind):
         ]
 
     def statistics(self) -> TrendStatistics:
-        """Return what an operator counts that has done nothing."""
+        """Return the statistics of an operator that has done nothing."""
         return TrendStatistics()
 
     def warnings(self, unit: Unit) -> Sequence[tuple[int, str]]:
@@ -212,7 +212,7 @@ class Trends(Kind):
         return warnings_by_query
 
     def facts(self, unit: Unit) -> dict[str, Any]:
-        """Return what there is to tell of the unit's templates."""
+        """Return the facts about the unit's templates."""
         return unit_facts(spec_of(unit))
 
     def lines(self, unit: Unit, facts: Mapping[str, Any]) -> Sequence[str]:
@@ -222,7 +222,7 @@ class Trends(Kind):
     def summary(
         self, units: Sequence[Unit], sample: Sample | None, sharing: Sharing
     ) -> dict[str, Any]:
-        """Return what is shared and what not."""
+        """Return which queries share what, and why others do not."""
         from elsinore.trends.explain.shared_text import sharing_facts  # noqa: PLC0415 - the engine
 
         return {"sharing": sharing_facts(_specs(units), sample, sharing)}

@@ -32,15 +32,14 @@ if TYPE_CHECKING:
 
 
 TrendsOperator = EngineOperator | SetsOperator
-FEW_KEYS = 16  # whose slots need not be given back
+FEW_KEYS = 16  # up to so many keys keep their slots
 
 
 class GivingOut:
-    """A path's operator by the contract of all kinds.
+    """An operator of trends by the contract of all kinds: it gives slots to keys.
 
-    Totals are given out where there are any; keys have slots of the inner operator while something
-    of theirs is open, and until twice as many have one. Until something is first closed for good, a
-    key's code is its slot.
+    A key has a slot of the inner operator while something of it is open, and until twice as many
+    keys have one. Until `close` is first called with a time, a key's code is its slot.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class GivingOut:
         self._until: int | None = None  # windows that end by then are closed
         self._last_time = last_time  # see `OperatorOptions`
         self._open_rows = 0  # totals of windows that are not over at that time
-        self._many = FEW_KEYS  # where so many have slots, it is looked which of them are idle
+        self._many = FEW_KEYS  # slots from which on idle keys are looked for
 
     @property
     def statistics(self) -> TrendStatistics:
@@ -73,11 +72,11 @@ class GivingOut:
 
     @property
     def open_group(self) -> int:
-        """With `one_slot`, the first group of which something may still be given out."""
+        """With `one_slot`, the first group of which more totals may be returned."""
         return self._inner.open_group
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Take a batch; give out totals that are final already (with `one_slot`, or `until`)."""
+        """Take a batch; return totals that are final already (with `one_slot`, or `until`)."""
         slots = self._slots
         if self._recorder is not None:
             taken = batch if slots is None else with_slots(batch, slots_of(batch, slots))
@@ -93,7 +92,7 @@ class GivingOut:
         return self._filled(totals)
 
     def close(self, until: int | None = None) -> Iterable[pa.RecordBatch]:
-        """Give out the totals of all windows that end at or before `until`; None: of all."""
+        """Return the totals of all windows that end at or before `until`; None: of all."""
         totals = self._filled(self._inner.close(until))
         if until is not None and not self._one_slot:
             self._slots = self._lent_slots()
@@ -134,7 +133,7 @@ class GivingOut:
         return {member.query.window for member in self._inner.unit.members}
 
     def deadline(self) -> int | None:
-        """Return the end of the first window of which there is something to give out."""
+        """Return the end of the first window that has totals to return."""
         self._forget_idle()
         return self._inner.deadline()
 

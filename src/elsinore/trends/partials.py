@@ -256,11 +256,11 @@ def _spreads(
     chosen_sums, turns = sums[: len(SPREAD)], turn_of(window, indices)
     for turn in range(1, turns_of(window)):
         for field in range(len(SPREAD) - 1):  # the number of values is that of all turns
-            mine, of_turn = chosen_sums[field], sums[len(SPREAD) * turn + field]
+            first, of_turn = chosen_sums[field], sums[len(SPREAD) * turn + field]
             chosen = turns == turn
             chosen_sums[field] = (
-                np.where(chosen, of_turn[0], mine[0]),
-                np.where(chosen, of_turn[1], mine[1]),
+                np.where(chosen, of_turn[0], first[0]),
+                np.where(chosen, of_turn[1], first[1]),
             )
     return spread(outcome, *chosen_sums)
 

@@ -1,4 +1,4 @@
-"""What an operator counts of its own work, and of what queries shared."""
+"""The statistics of operators, and of what queries shared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class BurstRecord:
 
 @dataclass(slots=True)
 class SharingStatistics:
-    """What became of one sharing set: a Kleene sub-pattern and the queries, at least two."""
+    """The statistics of one sharing set: a Kleene sub-pattern and its queries, at least two."""
 
     name: str  # the sub-pattern, such as Travel+
     queries: tuple[str, ...]
@@ -53,7 +53,7 @@ class SharingStatistics:
     records: list[BurstRecord] = field(default_factory=list)  # kept where they were asked for
 
     def added(self, other: SharingStatistics) -> SharingStatistics:
-        """Return what became of the set in two operators; records in the order of their times."""
+        """Return the sums of two operators' statistics; records in the order of their times."""
         return SharingStatistics(
             name=self.name,
             queries=self.queries,
@@ -71,7 +71,7 @@ class SharingStatistics:
         )
 
     def rows(self, state_bytes: int, seconds: float) -> list[tuple[str, str]]:
-        """Return what there is to say of the set, in a run of so many seconds.
+        """Return the set's rows for `--stats`, in a run of so many seconds.
 
         `state_bytes` is what its operator held in memory at most.
 
@@ -98,9 +98,9 @@ class SharingStatistics:
 
 @dataclass(slots=True)
 class TrendStatistics(OperatorStatistics):
-    """What a trend operator has done so far: `totals` are (query, group, window) rows given out.
+    """The work of a trend operator so far: `totals` are (query, group, window) rows it returned.
 
-    `matched` are the events that some template state could take; `state_bytes` counts also what
+    `matched` are the events that some template state could take; `state_bytes` includes what
     windows are evaluated with.
     """
 
@@ -110,7 +110,7 @@ class TrendStatistics(OperatorStatistics):
     def added(self, other: Self) -> Self:
         """Return what two operators of one unit did together.
 
-        A sharing set is told by its sub-pattern and queries; the rest is added as for all kinds.
+        Sharing sets with equal sub-patterns and queries are added up.
         """
         both = OperatorStatistics.added(self, other)
         sets: dict[tuple[str, tuple[str, ...]], SharingStatistics] = {}

@@ -77,7 +77,7 @@ def template_graph(templates: Sequence[GuardedTemplate]) -> TemplateGraph:
 
 
 def few_graphs(graphs: Sequence[tuple[str, TemplateGraph]]) -> list[tuple[str, TemplateGraph]]:
-    """Return what is drawn of the graphs under their titles, which tell what is left out."""
+    """Return the graphs as they are drawn, with titles that say what is left out."""
     drawn = []
     for title, graph in graphs[:MOST_GRAPHS]:
         shown = few_boxes(graph)

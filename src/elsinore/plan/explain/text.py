@@ -33,7 +33,7 @@ def path_in_words(path: Path, why: str) -> str:
 
 
 def way_in_words(why: str, queries: int = 1) -> str:
-    """Return the path of one or more queries, and the reason for it, as what they are run by.
+    """Return how one or more queries are run, and the reason for it.
 
     >>> way_in_words("an index over its own events: NOT depends on the events in between", 2)
     'an index over their own events (NOT depends on the events in between)'

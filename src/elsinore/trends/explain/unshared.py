@@ -16,7 +16,7 @@ from elsinore.plan.unit import Partition
 from elsinore.trends.explain.shared import Units, burst_sets, lane_sets, merged_sets
 from elsinore.words import listed
 
-# what a query that is processed by itself does, by its path
+# what a query that is processed alone does, by its path
 _WAYS = {
     "its own list of events": "keeps its own list of events",
     "an index over its own events": "keeps an index over its own events",
@@ -77,7 +77,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Queries of a unit that share, or do not, for the same reasons."""
+    """Queries of a unit that share or do not share with others for equal reasons."""
 
     unit: TrendUnit
     first: int  # the place of one of them

@@ -33,7 +33,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class SharedSet:
-    """Queries' states that may share; `pieces` are told by the rows of their events."""
+    """Queries' states that may share, and the piece of each event, by its row."""
 
     members: frozenset[State]
     pieces: Mapping[int, Piece]
@@ -41,7 +41,7 @@ class SharedSet:
 
 @dataclass(slots=True)
 class _Open:
-    """A graphlet that goes on."""
+    """A graphlet that more events may join."""
 
     name: str
     type: str

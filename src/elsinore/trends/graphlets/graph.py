@@ -1,6 +1,6 @@
-"""What is handed out of one window: graphlets, their events, and the table of snapshots.
+"""The graphlets of one window, their events, and the table of snapshots.
 
-What the count of an event is to all queries that share it is a linear form over snapshots.
+The count of an event for all queries that share it is a linear form over snapshots.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Form:
         return Form.total((self, other))
 
     def value(self, snapshots: Mapping[str, int]) -> int:
-        """Return what the form is worth where snapshots have these values; 0 where one has none.
+        """Return the form's value for some values of snapshots; one without a value counts 0.
 
         >>> (Form({"x": 4}) + Form.of("z")).value({"x": 2, "z": 8})
         16
@@ -57,8 +57,8 @@ class Form:
 class EventCount:
     """An event and the trends that end in it (HAMLET, Equation 2).
 
-    Of a shared graphlet `form` is the count of all queries as one, and `counts` what it is worth to
-    each. `row` is the event's place among those that were recorded.
+    In a shared graphlet, `form` is the count for all queries, and `counts` its value for each.
+    `row` is the event's place among those that were recorded.
     """
 
     name: str  # such as b3: of type B, at the third moment of the window
@@ -87,7 +87,7 @@ class Graphlet:
 
     @property
     def sums(self) -> dict[str, int]:
-        """What that sum is worth to each query."""
+        """The value of that sum for each query."""
         return {
             query: sum(event.counts.get(query, 0) for event in self.events)
             for query in self.queries
@@ -111,7 +111,7 @@ class Snapshot:
 class HamletGraph:
     """One key's graphlets and snapshots in one window of each query.
 
-    A query that has several places of an event in one graphlet is told by `query.place`. `totals`
+    A query with several states in one graphlet has names such as `query.2` there. `totals`
     is the number of its trends: COUNT(*) (Equation 3). `why_unshared` is the reason where no
     graphlet is shared, "" where one is.
     """

@@ -43,7 +43,7 @@ class Recorder:
         self._events = 0
 
     def take(self, batch: pa.RecordBatch, keys: pa.Array) -> None:
-        """Keep a batch's events; its own keys are slots, by which records of bursts tell them."""
+        """Keep a batch's events; its own keys are slots, as in the records of bursts."""
         batch = batch.rename_columns(["slot" if n == "key" else n for n in batch.schema.names])
         batch = batch.append_column("key", keys)
         batch = batch.filter(pc.greater_equal(batch.column("class"), to_scalar(0)))
@@ -196,7 +196,7 @@ class Recording:
         return None
 
     def _labels(self) -> dict[str, str]:
-        """Return the types' first letters, or what tells them apart."""
+        """Return the types' first letters, or their names if two have the same letter."""
         names = [type_classes.type for type_classes in self.unit.classes.types]
         letters = [name[:1].upper() for name in names]
         return {
@@ -240,7 +240,7 @@ def _has_graphlets(unit: TrendUnit) -> bool:
 
 
 def _no_graphlets(unit: TrendUnit) -> str:
-    """Say that queries go through events one by one, and why: the reasons of the planner."""
+    """Return the message that queries have no graphlets, with the planner's reasons."""
     ways: dict[str, list[str]] = {}
     for member, why in zip(unit.members, unit.why, strict=True):
         ways.setdefault(path_in_words(unit.path, why), []).append(member.query.name)
@@ -249,7 +249,7 @@ def _no_graphlets(unit: TrendUnit) -> str:
 
 
 def _why_unshared(unit: TrendUnit) -> str:
-    """Return why no graphlet is shared, as far as the queries tell."""
+    """Return why no graphlet is shared."""
     names = [member.query.name for member in unit.members]
     if len(names) == 1:
         return f"{names[0]} is alone in its operator: explain() says why of each other query"

@@ -147,7 +147,7 @@ class SetsOperator:
         self._done = {code: end for code, end in ends if code in left}
 
     def _needed(self, ready: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return from which time on rows are needed, if windows that end by a time are over."""
+        """Return the time from which rows are needed, if windows that end by `ready` are over."""
         needed = np.full(len(ready), _NEVER if not self._all_end else _FOREVER)
         is_open = ready < _FOREVER
         for window in self._windows:
@@ -184,7 +184,7 @@ class SetsOperator:
         return given
 
     def deadline(self) -> int | None:
-        """Return the end of the first window of which there is something to return."""
+        """Return the end of the first window that has totals to return."""
         ends = self._ends(self._totals)
         times = [ends[ends != _FOREVER]]
         for rows in self._rows:
@@ -250,7 +250,7 @@ class SetsOperator:
 
 
 def totals_of(unit: TrendUnit, totals: Sequence[SetTotal], groups: NDArray[Any]) -> pa.RecordBatch:
-    """Return sums over trends as they are given out (`elsinore.trends.partials`).
+    """Return sums over trends as totals (`elsinore.trends.partials`).
 
     groups: of the keys.
     """
