@@ -161,6 +161,7 @@ def test_an_error_says_what_to_install(working_copy: Path, tmp_path: Path) -> No
     without["PATH"] = str(tmp_path / "empty")
     program = textwrap.dedent(f"""
         import runpy, sys
+        sys.path.insert(0, {str(working_copy / "building")!r})
         sys.modules["ziglang" if sys.argv[1] == "compiler" else "Cython"] = None
         runpy.run_path({str(working_copy / "building" / "compiling.py")!r}, run_name="__main__")
     """)
