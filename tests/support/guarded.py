@@ -26,7 +26,7 @@ class _Run:
 
     steps: Bound
     state: int
-    anchored: dict[int, int] = field(default_factory=dict)
+    anchored: dict[str, int] = field(default_factory=dict)
 
 
 class Interpreter:
@@ -79,9 +79,10 @@ class Interpreter:
                         self._entered(run.steps, run.anchored, place, move.target)
                     )
 
-    def _entered(self, steps: Bound, anchored: dict[int, int], place: int, state: int) -> _Run:
+    def _entered(self, steps: Bound, anchored: dict[str, int], place: int, state: int) -> _Run:
         entered = self._template.states[state]
-        mine = {} if entered.anchor is None else {entered.anchor: place}
+        is_anchor = entered.variable in self._template.anchors
+        mine = {entered.variable: place} if is_anchor else {}
         return _Run((*steps, (place, entered.variable)), state, anchored | mine)
 
     def _fits(self, place: int, state: int) -> bool:
@@ -97,10 +98,7 @@ class Interpreter:
             for anchor, condition in move.checks
             if anchor in run.anchored
         ]
-        return all(
-            self._holds(self._template.conditions[condition], earlier, place)
-            for earlier, condition in asked
-        )
+        return all(self._holds(condition, earlier, place) for earlier, condition in asked)
 
     def _holds(self, condition: Expression, earlier: int, later: int) -> bool:
         one, other = self._events[earlier], self._events[later]

@@ -115,15 +115,11 @@ def _automaton(positions: GuardedPositions, local: dict[str, frozenset[Expressio
     return Nfa(len(symbols) + 1, tuple(moves), accepting)
 
 
-class _Numbered:
-    """The conditions of each move, from the readings of predicates; numbers them and anchors.
-
-    Only conditions that some move asks for get a number.
-    """
+class _Asked:
+    """The conditions of moves and their anchors, from the readings of the predicates."""
 
     def __init__(self, read: Iterable[Reading], onward: Onward, variable: Sequence[str]) -> None:
-        self.conditions: dict[Expression, int] = {}
-        self.anchors: dict[str, int] = {}
+        self.anchors: dict[str, None] = {}
         self._near: dict[tuple[str, str], list[Reading]] = {}
         self._far: dict[str, list[Reading]] = {}
         beyond: dict[str, frozenset[str]] = {}
@@ -131,25 +127,24 @@ class _Numbered:
             if reading.anchored and reading.earlier not in beyond:
                 beyond[reading.earlier] = _beyond(reading.earlier, onward, variable)
             if reading.anchored and reading.later in beyond[reading.earlier]:
-                self.anchors.setdefault(reading.earlier, len(self.anchors))
+                self.anchors[reading.earlier] = None
                 self._far.setdefault(reading.later, []).append(reading)
             else:
                 self._near.setdefault((reading.earlier, reading.later), []).append(reading)
 
-    def between(self, earlier: str, later: str, seen: frozenset[frozenset[str]]) -> frozenset[int]:
+    def between(
+        self, earlier: str, later: str, seen: frozenset[frozenset[str]]
+    ) -> tuple[Expression, ...]:
         """Return the conditions on neighbours bound to `earlier` and `later`."""
         near = self._near.get((earlier, later), ())
-        return frozenset(self._number(r.condition) for r in near if r.first not in seen)
+        return tuple(dict.fromkeys(r.condition for r in near if r.first not in seen))
 
-    def checks(self, later: str, seen: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:
+    def checks(
+        self, later: str, seen: frozenset[frozenset[str]]
+    ) -> tuple[tuple[str, Expression], ...]:
         """Return the conditions, with their anchors, on an event bound to `later`."""
         far = self._far.get(later, ())
-        return frozenset(
-            (self.anchors[r.earlier], self._number(r.condition)) for r in far if r.first not in seen
-        )
-
-    def _number(self, condition: Expression) -> int:
-        return self.conditions.setdefault(condition, len(self.conditions))
+        return tuple(dict.fromkeys((r.earlier, r.condition) for r in far if r.first not in seen))
 
 
 def _beyond(earlier: str, onward: Onward, variable: Sequence[str]) -> frozenset[str]:
@@ -181,7 +176,7 @@ def _assembled(
     for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
         if p + 1 in useful and q + 1 in useful:
             onward.setdefault(p, []).append((q, ways))
-    numbered = _Numbered(read, onward, variable)
+    asked = _Asked(read, onward, variable)
     spots: dict[_Spot, int] = {}
     order: list[_Spot] = []
 
@@ -205,11 +200,11 @@ def _assembled(
         steps = [step for p in sorted(spot.positions) for step in onward.get(p, ())]
         for entered, ways, unless in entered_at(steps, sites, query.pattern, exactly=is_next):
             later = variable[next(iter(entered))]
-            conditions = numbered.between(before, later, spot.seen)
-            checks = numbered.checks(later, spot.seen)
+            conditions = asked.between(before, later, spot.seen)
+            checks = asked.checks(later, spot.seen)
             moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks, unless))
     states = tuple(
-        GuardedState(types[name], name, local[name], numbered.anchors.get(name))
+        GuardedState(types[name], name, local[name])
         for name in (variable[next(iter(spot.positions))] for spot in order)
     )
     ends = tuple(
@@ -223,8 +218,7 @@ def _assembled(
         starts=starts,
         moves=tuple(moves),
         ends=ends,
-        conditions=tuple(numbered.conditions),
-        anchors=tuple(numbered.anchors),
+        anchors=tuple(asked.anchors),
         negatives=negatives,
         aggregation=fields,
         sides=1,
@@ -261,48 +255,35 @@ def _joined(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
 
     Where one of them has no trends, there are no pairs, and nothing ends.
     """
-    shift_of_right = len(left.states)
-    conditions = tuple(dict.fromkeys(left.conditions + right.conditions))
-    anchors = tuple(dict.fromkeys(left.anchors + right.anchors))
     negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
 
     def ways_of(part: GuardedTemplate, ways: Ways) -> Ways:
         return frozenset(frozenset(negatives.index(part.negatives[n]) for n in way) for way in ways)
 
-    states: list[GuardedState] = []
     starts: list[Start] = []
     moves: list[Move] = []
     ends: list[End] = []
-    for side, (part, shift) in enumerate(((left, 0), (right, shift_of_right))):
-        for state in part.states:
-            anchor = None if state.anchor is None else anchors.index(part.anchors[state.anchor])
-            states.append(GuardedState(state.type, state.variable, state.needs, anchor))
+    for side, (part, shift) in enumerate(((left, 0), (right, len(left.states)))):
         starts += [Start(s.target + shift, ways_of(part, s.ways)) for s in part.starts]
         ends += [End(e.source + shift, ways_of(part, e.ways), side) for e in part.ends]
         moves += [
-            Move(
-                move.source + shift,
-                move.target + shift,
-                ways_of(part, move.ways),
-                frozenset(conditions.index(part.conditions[n]) for n in move.conditions),
-                frozenset(
-                    (anchors.index(part.anchors[a]), conditions.index(part.conditions[n]))
-                    for a, n in move.checks
-                ),
-                ways_of(part, move.unless),
+            replace(
+                move,
+                source=move.source + shift,
+                target=move.target + shift,
+                ways=ways_of(part, move.ways),
+                unless=ways_of(part, move.unless),
             )
             for move in part.moves
         ]
-    return GuardedTemplate(
-        query=left.query,
-        states=tuple(states),
+    return replace(
+        left,
+        states=left.states + right.states,
         starts=tuple(starts),
         moves=tuple(moves),
         ends=tuple(ends) if left.ends and right.ends else (),
-        conditions=conditions,
-        anchors=anchors,
+        anchors=tuple(dict.fromkeys(left.anchors + right.anchors)),
         negatives=negatives,
-        aggregation=left.aggregation,
         sides=2,
         ambiguous=True,
         parts=(left, right),

@@ -21,14 +21,12 @@ from elsinore.plan.guards import NO_WAY, Ways
 class GuardedState:
     """The last event of a trend stands here: its type, variable and local predicates.
 
-    Those in `needs` hold and those in `lacks` do not. `anchor` is the anchor that the event
-    becomes, if any: it is then remembered by the trend.
+    Those in `needs` hold and those in `lacks` do not.
     """
 
     type: str
     variable: str
     needs: frozenset[Expression]
-    anchor: int | None = None
     lacks: frozenset[Expression] = frozenset()
 
 
@@ -52,8 +50,8 @@ class Move:
     source: int
     target: int
     ways: Ways
-    conditions: frozenset[int] = frozenset()
-    checks: frozenset[tuple[int, int]] = frozenset()
+    conditions: tuple[Expression, ...] = ()
+    checks: tuple[tuple[str, Expression], ...] = ()
     unless: Ways = NO_WAY
 
 
@@ -73,8 +71,9 @@ class End:
 class GuardedTemplate:
     """The automaton of a pattern with its guards; states are 0, 1, ...
 
-    `conditions` read their attributes from two events, `PREVIOUS` and `CURRENT` of
-    `elsinore.plan.between`. `anchors` are variables whose event later ones are compared with.
+    Conditions read their attributes from two events, `PREVIOUS` and `CURRENT` of
+    `elsinore.plan.between`. `anchors` are variables whose event later ones are compared with: the
+    trend remembers it.
     `negatives` are the patterns under NOT, each with `sides` 1 and no aggregates of its own. One of
     a single event may have conditions that relate it to the events around the gap (`related`), by
     their variables. Under AND there are two sides, and `parts` are the templates of its patterns.
@@ -85,7 +84,6 @@ class GuardedTemplate:
     starts: tuple[Start, ...]
     moves: tuple[Move, ...]
     ends: tuple[End, ...]
-    conditions: tuple[Expression, ...]
     anchors: tuple[str, ...]
     negatives: tuple[GuardedTemplate, ...]
     aggregation: Aggregation
@@ -99,6 +97,14 @@ class GuardedTemplate:
     def accepting(self) -> frozenset[int]:
         """The states in which a trend may end."""
         return frozenset(end.source for end in self.ends)
+
+    @property
+    def conditions(self) -> tuple[Expression, ...]:
+        """The conditions of its moves, each once."""
+        conditions: dict[Expression, None] = {}
+        for move in self.moves:
+            conditions |= dict.fromkeys((*move.conditions, *(check for _, check in move.checks)))
+        return tuple(conditions)
 
     @property
     def negatives_at_any_depth(self) -> list[GuardedTemplate]:
@@ -162,10 +168,6 @@ class GuardedTemplate:
             if attribute.name is not None
         }
         return frozenset(attributes).union(*(negative.compared for negative in self.negatives))
-
-    def conditions_of(self, move: Move) -> frozenset[Expression]:
-        """Return the conditions of one of its moves."""
-        return frozenset(self.conditions[number] for number in move.conditions)
 
     def fits(self, type_name: str, true: frozenset[Expression]) -> frozenset[int]:
         """Return the states that an event of this type and truth of predicates may take."""

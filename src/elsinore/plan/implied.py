@@ -46,27 +46,23 @@ def without_implied(template: GuardedTemplate) -> GuardedTemplate:
         into[move.target].append(move)
     needed = set()
     for move in template.moves:
-        for anchor, number in move.checks:
-            known = all((anchor, number) in before.checks for before in into[move.source])
-            if anchor != template.states[move.source].anchor and not (
-                known and _goes_on(template.conditions[number], template.conditions_of(move))
+        for anchor, check in move.checks:
+            known = all((anchor, check) in before.checks for before in into[move.source])
+            if anchor != template.states[move.source].variable and not (
+                known and _goes_on(check, move.conditions)
             ):
                 needed.add(anchor)
-    place = {anchor: number for number, anchor in enumerate(sorted(needed))}
     moves = []
     for move in template.moves:
-        source = template.states[move.source].anchor
-        near = {n for anchor, n in move.checks if anchor == source and anchor not in needed}
-        far = frozenset((place[anchor], n) for anchor, n in move.checks if anchor in needed)
-        moves.append(replace(move, conditions=move.conditions | near, checks=far))
+        source = template.states[move.source].variable
+        near = [check for anchor, check in move.checks if anchor == source and source not in needed]
+        conditions = tuple(dict.fromkeys((*move.conditions, *near)))
+        checks = tuple(check for check in move.checks if check[0] in needed)
+        moves.append(replace(move, conditions=conditions, checks=checks))
     return replace(
         template,
-        states=tuple(
-            replace(state, anchor=None if state.anchor is None else place.get(state.anchor))
-            for state in template.states
-        ),
         moves=tuple(moves),
-        anchors=tuple(template.anchors[anchor] for anchor in place),
+        anchors=tuple(anchor for anchor in template.anchors if anchor in needed),
         negatives=negatives,
     )
 

@@ -232,11 +232,10 @@ class _Storing:
         """Return what a move reads: ranges of one attribute, and what is left to check."""
         ranges: list[list[Cut]] = [[]]
         conditions = []
-        for number in sorted(move.conditions):
-            condition = self._guarded.conditions[number]
-            found = ranges_of(condition)
-            if found is not None and has_ranges:
-                together = both(ranges, found)
+        for condition in move.conditions:
+            of_condition = ranges_of(condition)
+            if of_condition is not None and has_ranges:
+                together = both(ranges, of_condition)
                 cuts = [cut for part in together for cut in part]
                 if (
                     len(together) <= MOST_RANGES
@@ -246,7 +245,7 @@ class _Storing:
                     ranges = together
                     continue
             conditions.append(condition)
-        checks = tuple(_of_anchor(self._guarded.conditions[n]) for _, n in sorted(move.checks))
+        checks = tuple(_of_anchor(check) for _, check in move.checks)
         found_ranges = tuple(map(tuple, ranges)) if ranges != [[]] else ()
         reads = Reads(found_ranges, tuple(conditions), checks=checks)
         if self._since(move.ways, move.unless) is not None:
@@ -263,7 +262,7 @@ class _Storing:
             reads = [self._reads(move, has_ranges=False) for move in moves]
             rows = list(map(_rows_of, reads))
         if is_held:
-            is_anchor = self._guarded.states[state].anchor is not None
+            is_anchor = self._guarded.states[state].variable in self._guarded.anchors
             rows = [Rows(None, is_checked=True, holds_anchor=True, is_anchor=is_anchor)] * len(rows)
         first = next((of_move for of_move in rows if of_move is not None), None)
         for move, of_move, read in zip(moves, rows, reads, strict=True):

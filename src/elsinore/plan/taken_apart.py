@@ -30,7 +30,7 @@ class _Step:
     """What a step asks for: an event of a state, conditions between neighbours, a free way."""
 
     state: GuardedState
-    conditions: frozenset[Expression]
+    conditions: tuple[Expression, ...]
     ways: _Free
 
 
@@ -79,7 +79,6 @@ def _both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
     new = {pair: place for place, pair in enumerate(pairs)}
     states = {new[target]: step.state for _, target, step in steps}
     negatives = tuple(dict.fromkeys(left.negatives + right.negatives))
-    conditions = tuple(dict.fromkeys(left.conditions + right.conditions))
 
     def numbered(ways: _Free) -> Ways:
         return frozenset(frozenset(map(negatives.index, way)) for way in ways)
@@ -97,13 +96,12 @@ def _both(left: GuardedTemplate, right: GuardedTemplate) -> GuardedTemplate:
                 new[source],
                 new[target],
                 numbered(step.ways),
-                frozenset(map(conditions.index, step.conditions)),
+                step.conditions,
             )
             for source, target, step in steps
             if source != BEGIN
         ),
         ends=tuple(End(new[pair], numbered(ends[pair])) for pair in pairs if pair in ends),
-        conditions=conditions,
         negatives=negatives,
     )
 
@@ -143,18 +141,17 @@ def _met(step: _Step, along: _Step) -> _Step | None:
         return None
     variable = f"{here.variable} and {there.variable}"
     state = GuardedState(here.type, variable, needs, lacks=lacks)
-    return _Step(state, step.conditions | along.conditions, ways)
+    return _Step(state, tuple(dict.fromkeys(step.conditions + along.conditions)), ways)
 
 
 def _steps(part: GuardedTemplate) -> dict[int, list[tuple[int, _Step]]]:
     """Return the steps from each state, and from `START`, with the states they lead to."""
     steps: dict[int, list[tuple[int, _Step]]] = {}
     for start in part.starts:
-        step = _Step(part.states[start.target], frozenset(), _free_of(part, start.ways))
+        step = _Step(part.states[start.target], (), _free_of(part, start.ways))
         steps.setdefault(START, []).append((start.target, step))
     for move in part.moves:
-        state, conditions = part.states[move.target], part.conditions_of(move)
-        step = _Step(state, conditions, _free_of(part, move.ways))
+        step = _Step(part.states[move.target], move.conditions, _free_of(part, move.ways))
         steps.setdefault(move.source, []).append((move.target, step))
     return steps
 

@@ -248,7 +248,7 @@ def likeness(template: GuardedTemplate) -> object:
         template.query.window,
         tuple((state.type, state.needs) for state in template.states),
         frozenset(
-            (move.source, move.target, template.conditions_of(move)) for move in template.moves
+            (move.source, move.target, frozenset(move.conditions)) for move in template.moves
         ),
     )
 
@@ -286,6 +286,4 @@ def _compares(template: GuardedTemplate, state: int) -> bool:
 
 def _conditions_into(template: GuardedTemplate, state: int) -> frozenset[frozenset[Expression]]:
     """Return the conditions between an event of a state and those that it may follow."""
-    return frozenset(
-        template.conditions_of(move) for move in template.moves if move.target == state
-    )
+    return frozenset(frozenset(move.conditions) for move in template.moves if move.target == state)

@@ -19,6 +19,7 @@ another.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from elsinore.model.evaluate import is_true
 from elsinore.model.expression import attributes
 from elsinore.model.kinds import Strategy
 from elsinore.plan.classes import Classes
-from elsinore.plan.guarded import End, GuardedTemplate, Move
+from elsinore.plan.guarded import End, GuardedTemplate
 from elsinore.plan.guards import Ways
 from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
 
@@ -44,6 +45,16 @@ class Run(NamedTuple):
 
     state: int
     bound: tuple[int | None, ...]
+
+
+class Step(NamedTuple):
+    """A move (`elsinore.plan.guarded.Move`) that has numbers for its conditions and anchors."""
+
+    target: int
+    ways: Ways
+    unless: Ways
+    conditions: tuple[int, ...]
+    checks: tuple[tuple[int, int], ...]
 
 
 class Event(NamedTuple):
@@ -104,9 +115,16 @@ class Automaton:
     def __init__(self, template: GuardedTemplate, classes: Classes) -> None:
         self.template = template
         self.negatives = tuple(Automaton(negative, classes) for negative in template.negatives)
-        self.moves: list[list[Move]] = [[] for _ in template.states]
+        self.steps: list[list[Step]] = [[] for _ in template.states]
+        self.conditions = template.conditions
+        number = {condition: place for place, condition in enumerate(self.conditions)}
+        anchors = {anchor: place for place, anchor in enumerate(template.anchors)}
+        self._anchors = [anchors.get(state.variable) for state in template.states]
         for move in template.moves:
-            self.moves[move.source].append(move)
+            conditions = tuple(number[condition] for condition in move.conditions)
+            checks = tuple((anchors[anchor], number[check]) for anchor, check in move.checks)
+            step = Step(move.target, move.ways, move.unless, conditions, checks)
+            self.steps[move.source].append(step)
         self.ends: list[list[End]] = [[] for _ in template.states]
         for end in template.ends:
             self.ends[end.source].append(end)
@@ -118,7 +136,7 @@ class Automaton:
                 {m.source for m in template.moves if any(of == anchor for of, _ in m.checks)},
                 backward,
             )
-            for anchor in range(len(template.anchors))
+            for anchor in template.anchors
         ]
 
     def fitting(self, code: int) -> frozenset[int]:
@@ -134,7 +152,7 @@ class Automaton:
         bound: list[int | None] = [None] * len(self._asking)
         if before is not None:
             bound[:] = before.bound
-        anchor = self.template.states[state].anchor
+        anchor = self._anchors[state]
         if anchor is not None:
             bound[anchor] = row
         asking = zip(bound, self._asking, strict=True)
@@ -192,18 +210,18 @@ class WindowEvents:
     def extended(self, run: Run, last: Event, event: Event) -> tuple[Run, ...]:
         """Return the runs that an event makes of a run whose last event, `last`, is earlier."""
         runs = []
-        for move in self.automaton.moves[run.state]:
-            if move.target not in event.states or not all(
-                self._passes(condition, last.row, event.row) for condition in move.conditions
+        for step in self.automaton.steps[run.state]:
+            if step.target not in event.states or not all(
+                self._passes(condition, last.row, event.row) for condition in step.conditions
             ):
                 continue
-            anchored = ((run.bound[anchor], condition) for anchor, condition in move.checks)
+            anchored = ((run.bound[anchor], condition) for anchor, condition in step.checks)
             if any(row is not None and not self._passes(c, row, event.row) for row, c in anchored):
                 continue
-            around = (run.state, last.row), (move.target, event.row)
+            around = (run.state, last.row), (step.target, event.row)
             gap = Gap(last.moment, event.moment, around)
-            if self._is_free(move.ways, gap) and not self._is_free(move.unless, gap):
-                runs.append(self.automaton.entered(run, move.target, event.row))
+            if self._is_free(step.ways, gap) and not self._is_free(step.unless, gap):
+                runs.append(self.automaton.entered(run, step.target, event.row))
         return tuple(runs)
 
     def sides(self, run: Run, last: Event) -> frozenset[int]:
@@ -218,7 +236,7 @@ class WindowEvents:
 
     def holds(self, condition: int, earlier: int, later: int) -> bool:
         """Return whether a condition holds between the events of two rows."""
-        return self._values.holds(self.template.conditions[condition], earlier, later)
+        return self._values.holds(self.automaton.conditions[condition], earlier, later)
 
     def _passes(self, condition: int, earlier: int, later: int) -> bool:
         """Return the same, looking at each earlier event once for a later one."""
@@ -408,7 +426,8 @@ class Dominance:
             and bool(template.anchors)
             and template.query.strategy is not Strategy.NEXT
         )
-        self._checks = sorted({check for move in template.moves for check in move.checks})
+        steps = itertools.chain.from_iterable(window.automaton.steps)
+        self._checks = sorted({check for step in steps for check in step.checks})
         self._rows = [row for moment in window.moments for row in moment]
         self._passing: dict[tuple[int, int], int] = {}
 
