@@ -56,6 +56,11 @@ QUESTIONS = {
         typed("AXXBAXXXB"),
         [{"a": 0, "b": 3}],
     ),
+    "a connection to an address that no earlier lookup returned": Question(
+        "RETURN c.ip AS ip PATTERN SEQ(NOT D d, C c) WHERE [p] AND c.ip IN d.ips WITHIN 2 minutes",
+        typed("DCC", p=[1, 1, 1], ips=[["x", "y"], None, None], ip=[None, "x", "z"]),
+        [{"ip": "z"}],
+    ),
     "three steps in any order": Question(
         "RETURN a.time AS a, c.time AS c PATTERN PERMUTE(A a, B b, C c) WHERE [u] WITHIN 3",
         typed("CABACB", u=[1, 1, 1, 2, 2, 3]),

@@ -25,6 +25,8 @@ TEXT = """
     WHERE c.k = a.k AND c.time - b.time <= 40 seconds WITHIN 1 minute;
     QUERY gap RETURN a.n AS a, b.n AS b PATTERN SEQ(A a, NOT C c, B b)
     WHERE c.k = b.k AND c.g > a.k STRATEGY SKIP TILL NEXT MATCH WITHIN 2 minutes;
+    QUERY listed RETURN a.n AS a, b.n AS b, array_contains(a.lists, b.k) AS known
+    PATTERN SEQ(A a, NOT C c, B b) WHERE b.g IN a.lists AND c.k NOT IN b.lists WITHIN 1 minute;
     QUERY places RETURN b[2].n AS second, b[b.LEN-1].n AS last PATTERN B{3} b
     WHERE [k] AND b[i].time - b[i-2].time <= 3 minutes WITHIN 10 minutes;
     QUERY counted RETURN a.n AS a, b.n AS b PATTERN SEQ(A a, NOT C c, B b) WHERE [k]
@@ -50,6 +52,7 @@ def events(unit: str) -> pa.Table:
             "k": random.integers(0, 6, size).tolist(),
             "g": random.integers(0, 6, size).tolist(),
             "n": list(range(size)),
+            "lists": [random.integers(0, 6, 3).tolist() for _ in range(size)],
         }
     )
 

@@ -15,7 +15,7 @@ from elsinore.plan.modes import Uncertainty
 from support.drawn import Drawn
 from support.matches import USERS, engine_rows, parsed, queries, streams, units_of
 
-CASES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+CASES = int(os.environ.get("ELSINORE_EXAMPLES", "80"))
 CERTAIN = "certain times"
 UNCERTAIN = "uncertain times"
 
@@ -37,9 +37,12 @@ def without_conditions(query: Query) -> Query:
 def without_not(query: Query) -> Query:
     """Leave out every NOT, and the conditions on what is under it."""
     negated = {node.pattern for node in pt.walk(query.pattern) if isinstance(node, pt.Negation)}
-    names = {event.variable for pattern in negated for event in pt.events(pattern)}
+    forbidden = [event for pattern in negated for event in pt.events(pattern)]
+    pattern = positive(query.pattern)
+    names = {event.variable for event in forbidden} | {event.type for event in forbidden}
+    names -= {event.type for event in pt.events(pattern)}
     where = tuple(c for c in query.where if not names & {a.variable for a in ex.attributes(c)})
-    return replace(query, pattern=positive(query.pattern), where=where)
+    return replace(query, pattern=pattern, where=where)
 
 
 def positive(pattern: pt.Pattern) -> pt.Pattern:

@@ -16,6 +16,7 @@ from typing import Any
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
+from elsinore.model.computed import ComputedName
 from elsinore.model.evaluate import evaluate, is_true
 from elsinore.model.expression import AGGREGATES, Attribute, Call, Expression, Literal, Reference
 from elsinore.model.kinds import Strategy
@@ -50,6 +51,12 @@ class Happening:
     time: int
     type: str
     attributes: Mapping[str, Any]
+
+    def value(self, name: str | None) -> Any:
+        """Return an attribute, also one that an expression over the event computes."""
+        if isinstance(name, ComputedName):
+            return evaluate(name.expression, lambda leaf: self.value(leaf.name))
+        return self.attributes.get(name or "")
 
 
 @dataclass(frozen=True)
@@ -258,7 +265,7 @@ class _Part:
             if len(names) > 1 or any(found.reference not in SINGLE for found in read):
                 continue
             about = not names or step.variable in variables_named(self.query.pattern, names.pop())
-            if about and not is_true(predicate, lambda a: event.attributes.get(a.name or "")):
+            if about and not is_true(predicate, lambda a: event.value(a.name)):
                 return False
         return True
 
@@ -387,7 +394,7 @@ class _Part:
                 bound = [step.event for step in seen if step.variable in variables]
                 values[a] = bound[0 if a.reference is Reference.FIRST else -1] if bound else None
             if None not in values.values() and not is_true(
-                predicate, lambda a, v=values: self.events[v[a]].attributes.get(a.name or "")
+                predicate, lambda a, v=values: self.events[v[a]].value(a.name)
             ):
                 return False
         return True
@@ -564,7 +571,7 @@ class _Part:
                         yield {one: before[-1], other: number}
 
     def _value(self, step: Bound, name: str | None) -> Any:
-        return self.events[step.event].attributes.get(name or "")
+        return self.events[step.event].value(name)
 
     def _filled(self, whole, predicate, steps, place, late, several):  # type: ignore[no-untyped-def]
         """Return a condition with values for attributes; None if it is not about the event."""
@@ -653,9 +660,9 @@ class _Part:
                 case ex.Binary(operator, left, right):
                     one, other = fill(left), fill(right)
                     return None if one is None or other is None else ex.Binary(operator, one, other)
-                case Call(name, (operand,)):
-                    inner = fill(operand)
-                    return None if inner is None else Call(name, (inner,))
+                case Call(name, arguments):
+                    parts = [fill(argument) for argument in arguments]
+                    return None if None in parts else Call(name, tuple(parts))
                 case _:
                     return node
 
@@ -722,12 +729,8 @@ class _Part:
                     return Literal(self._value(events[place], attribute) if events else None)
                 case ex.Column(name):
                     return Literal(self._value(steps[0], name))
-                case ex.Binary(operator, left, right):
-                    return ex.Binary(operator, fill(left), fill(right))
-                case ex.Negative(operand):
-                    return ex.Negative(fill(operand))
                 case _:
-                    return node
+                    return ex.with_children(node, tuple(map(fill, ex.children(node))))
 
         values = []
         for item in self.query.returns:

@@ -46,7 +46,7 @@ def condition(drawn: Drawn, scope: Scope) -> str:
     forms = [_local, _pair, _pair, _neighbours]
     if not scope.is_negative:
         forms += [_whole, _whole, _prefix, _arithmetic, _null, _text, _count, _length, _length]
-        forms += [_limit, _limit, _equal]
+        forms += [_limit, _limit, _equal, _listed]
     form = drawn.one(forms)
     text = form(drawn, scope)
     if not scope.is_negative and drawn.number(0, 5) == 0:
@@ -74,6 +74,8 @@ def relation(drawn: Drawn, scope: Scope, pattern: pt.Pattern) -> str | None:
         f"{name}.v {drawn.one(COMPARISONS)} {event}.v",
         f"{name}.t - {event}.t {drawn.one(COMPARISONS[:4])} {drawn.one(('1', '2', '3'))} seconds",
         f"{name}.n + {event}.n > {drawn.one(scope.names)}.n OR {name}.v > 2",
+        _looked_up(drawn, name, event),
+        _looked_up(drawn, event, name),
     )
     return drawn.one(texts)
 
@@ -224,6 +226,23 @@ def _equal(drawn: Drawn, scope: Scope) -> str:
     return f"{one}.{attributes[0]} = {other}.{attributes[1]}"
 
 
+def _listed(drawn: Drawn, scope: Scope) -> str:
+    """Draw whether the list of an event has a value of another one, or of the same."""
+    one, other = _event(drawn, scope), _event(drawn, scope)
+    name = scope.kleene(drawn)
+    if name is not None and drawn.whether():
+        one, other = f"{name}[i]", f"{name}[{drawn.one(('i-1', 'i-2', '1'))}]"
+    return _looked_up(drawn, *drawn.some((one, other), least=2, most=2))
+
+
+def _looked_up(drawn: Drawn, value: str, lists: str) -> str:
+    attribute, listed = drawn.one((("n", "ns"), ("v", "ns"), ("s", "ss"), ("n + 1", "ns")))
+    if drawn.number(0, 3) == 0:
+        return f"array_contains({lists}.{listed}, {value}.{attribute})"
+    operator = drawn.one(("IN", "IN", "NOT IN"))
+    return f"{value}.{attribute} {operator} {lists}.{listed}"
+
+
 def _null(drawn: Drawn, scope: Scope) -> str:
     of = drawn.one((_read, _aggregate))(drawn, scope)
     return f"{of} IS {drawn.one(('NULL', 'NOT NULL'))}"
@@ -249,9 +268,11 @@ def _count(drawn: Drawn, scope: Scope) -> str:
 def columns(drawn: Drawn, scope: Scope) -> list[str]:
     """Return the possible columns of RETURN for the variables."""
     items = ["EVENT_IDS(n) AS ids"]
+    single = [name for name in scope.names if name not in scope.repeated]
     for name in scope.names:
         if name not in scope.repeated:
             items += [f"{name}.n AS {name}n", f"{name}.v AS {name}v"]
+            items += [_looked_up(drawn, name, drawn.one(single)) + f" AS {name}known"]
             items += [f"{name}.t + {name}.d * 1.5 AS {name}until", f"{name}.s, 'x' AS {name}text"]
             continue
         items += [

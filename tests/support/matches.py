@@ -22,6 +22,7 @@ from elsinore.matches.engine import pattern as search
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.spec import spec_of
 from elsinore.model import pattern as pt
+from elsinore.model.computed import ComputedName
 from elsinore.model.query import Workload
 from elsinore.model.time_values import Moment, Span
 from elsinore.operators import OperatorOptions, kind_for, kind_in
@@ -42,6 +43,8 @@ ATTRIBUTES = {
     "k": pa.int64(),
     "t": pa.timestamp("us"),
     "d": pa.duration("us"),
+    "ns": pa.list_(pa.int64()),
+    "ss": pa.list_(pa.string()),
 }
 
 
@@ -124,12 +127,20 @@ def units_of(
     return tuple(kind.plan(list(enumerate(workload)), options))
 
 
+class Columns(dict[str, pa.Array]):
+    """Columns of attributes; those that expressions compute are made when they are asked for."""
+
+    def __missing__(self, name: str) -> pa.Array:
+        assert isinstance(name, ComputedName)
+        return evaluate(name.expression, self)
+
+
 def batch_of(unit: Unit, events: Sequence[Happening]) -> tuple[pa.RecordBatch, list[pa.Array]]:
     """Return events as an operator takes them, and the values of groups by code."""
-    columns = {
-        name: pa.array([held(event.attributes.get(name)) for event in events], kind)
+    columns = Columns(
+        (name, pa.array([held(event.attributes.get(name)) for event in events], kind))
         for name, kind in (ATTRIBUTES | {HIGH: pa.int64(), LAW: pa.list_(pa.float64())}).items()
-    }
+    )
     keys = encode_keys(
         [columns[name] for name in unit.group_by],
         [columns[name] for name in unit.equivalence],
@@ -236,7 +247,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_plain(part) for part in value)
     if isinstance(value, dict):
-        return tuple(sorted((name, held(part)) for name, part in value.items()))
+        return tuple(sorted((name, _plain(part)) for name, part in value.items()))
     if isinstance(value, Moment | Span):
         return held(value)
     if isinstance(value, float):
@@ -335,6 +346,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "k": (1,) * 14 + (2, None),
     "t": (*(Moment(n * SECOND) for n in (0, 1, 2, 3, 5, 1, 2)), Moment(1_500_000_000), None),
     "d": (*(Span(n * SECOND) for n in (0, 1, 2, -1, 3)), Span(1_000), None),
+    "ns": ((1, 2), (3, 1, 3), (1, 2, 3), (2, 3), (1, 3, 2), (2,), (2, None), (), None),
+    "ss": (("x", "y"), ("y", "x", "w"), ("w", "x"), ("x",), (None, "x"), (), None),
 }
 
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from elsinore.arrow import to_arrow, to_numpy, to_scalar
 from elsinore.errors import InputError
-from elsinore.expressions import integers, lengths
+from elsinore.expressions import integers, lengths, lists
 from elsinore.expressions.reasons import APART, not_computed, reason
 from elsinore.model.expression import (
+    CONTAINS,
     Attribute,
     Binary,
     Call,
@@ -100,6 +101,8 @@ def _evaluate(expression: Expression, columns: Columns) -> pa.Array | pa.Scalar:
             number = _nearest(_evaluate(operand, columns))
             positive = pc.greater(number, to_scalar(0))
             return pc.log2(pc.if_else(positive, number, to_scalar(None, pa.float64())))
+        case Call(name, (listed, operand)) if name == CONTAINS:
+            return _contains(_evaluate(listed, columns), _evaluate(operand, columns))
         case Binary(Operator.AND, left, right):
             return pc.and_kleene(
                 _truth(_evaluate(left, columns)), _truth(_evaluate(right, columns))
@@ -324,6 +327,12 @@ def _doubles(number: pa.Array | pa.Scalar) -> NDArray[np.float64] | float:
     if isinstance(number, pa.Scalar):
         return math.nan if number.as_py() is None else float(number.as_py())
     return to_numpy(number)
+
+
+def _contains(listed: pa.Array, value: pa.Array) -> pa.Array:
+    """Return whether each list has the value of its row."""
+    sizes, members = lists.elements(listed)
+    return lists.contains(listed, sizes, *lists.codes(values(members), value))
 
 
 def _in_list(

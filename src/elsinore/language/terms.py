@@ -24,7 +24,7 @@ from elsinore.model import (
     Reference,
     ReturnItem,
 )
-from elsinore.model.expression import like_regex
+from elsinore.model.expression import CONTAINS, like_regex
 
 Value = bool | int | float | str | timedelta | None
 
@@ -90,8 +90,16 @@ class Term:
         """Return whether there is a value."""
         return Term(Not(IsNull(self.node)))
 
-    def is_in(self, choices: Iterable[Value]) -> Term:
-        """Return whether the value is one of these."""
+    def is_in(self, choices: Iterable[Value] | Term) -> Term:
+        """Return whether the value is one of these, or in the list that an attribute is.
+
+        >>> from elsinore.language import render
+        >>> from elsinore.language.builder import event
+        >>> render(event("Connection", "c").ip.is_in(event("Lookup", "d").ips).node)
+        'ARRAY_CONTAINS(d.ips, c.ip)'
+        """
+        if isinstance(choices, Term):
+            return Term(Call(CONTAINS, (choices.node, self.node)))
         listed = [constant_for(choice) for choice in choices]
         plain = tuple(choice for choice in listed if isinstance(choice, Literal))
         if len(plain) == len(listed):

@@ -66,7 +66,13 @@ from elsinore.model import (
     Strategy,
 )
 from elsinore.model.computed import CASE, CAST, ELEMENT, TRY_CAST
-from elsinore.model.expression import AGGREGATES, MOST_POSITIONS, conjuncts, like_regex
+from elsinore.model.expression import (
+    AGGREGATES,
+    CONTAINS,
+    MOST_POSITIONS,
+    conjuncts,
+    like_regex,
+)
 
 INDEXES = {
     "": Reference.ALL,
@@ -296,6 +302,13 @@ class ToNodes:
 
     def not_in_list(self, place: Span, items: Items[Any]) -> Not:
         return Not(self.in_list(place, items), place)
+
+    def in_value(self, place: Span, items: Items[Any]) -> Call:
+        operand, listed = map(expression_of, items)
+        return Call(CONTAINS, (listed, operand), place)
+
+    def not_in_value(self, place: Span, items: Items[Any]) -> Not:
+        return Not(self.in_value(place, items), place)
 
     def like(self, place: Span, items: Items[Any]) -> Like:
         return Like(expression_of(items[0]), _like_pattern(items[1]), place)

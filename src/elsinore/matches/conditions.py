@@ -208,7 +208,7 @@ class Conditions:
                     span=node.span or place_of(predicate),
                     query=self._query.name,
                 )
-            if not isinstance(node, Call) or node.name in ex.SCALARS:
+            if not isinstance(node, Call) or node.name in ex.BETWEEN_EVENTS:
                 continue
             if not self.is_aggregate(node.name):
                 raise QuerySemanticError(

@@ -18,7 +18,7 @@ from enum import Enum
 
 from elsinore.matches.aggregates import Aggregates
 from elsinore.model import expression as ex
-from elsinore.model.expression import SCALARS, Attribute, Binary, Call, Expression, Operator
+from elsinore.model.expression import BETWEEN_EVENTS, Attribute, Binary, Call, Expression, Operator
 from elsinore.model.expression import Reference as At
 
 
@@ -104,7 +104,7 @@ def _of_query(node: Expression, users: Aggregates) -> Trend | None:
             return Trend.UP
         case Call(name, _) if name in users:
             return MONOTONE.get(users[name].monotone or "", Trend.ANY)
-        case Call(name, _) if name not in SCALARS:
+        case Call(name, _) if name not in BETWEEN_EVENTS:
             return Trend.ANY
         case _:
             return None

@@ -21,6 +21,7 @@ from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks, unit_of
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.classes import EventClasses
+from elsinore.matches.members import NO_MEMBERS, Members
 from elsinore.numeric.constants import moment
 from elsinore.operators.conditions.orders import LIMIT, Order
 from elsinore.operators.conditions.ranked import OrderCodes
@@ -74,6 +75,7 @@ class Layout:
         self._wholes: dict[str, int] = {}
         self._halves: dict[tuple[str, bool], int] = {}
         self._distinct: dict[str, tuple[int, DistinctValues]] = {}
+        self._members: dict[tuple[str, str], int] = {}
         self._least: dict[str, set[int]] = {}  # of the two least integers, those that occurred
         self.texts = OrderCodes()
         counted = [_plain_type(k) for n, k in types.items() if self._orders[n] in COUNTED]
@@ -153,7 +155,19 @@ class Layout:
 
     def whole(self, name: str) -> int:
         """Return the row of an attribute as integers that keep the order."""
-        return RESERVED + self._wholes.setdefault(name, len(self._wholes))
+        return self._wholes.setdefault(name, self.whole_rows)
+
+    def members(self, lists: str, values: str) -> int:
+        """Return the row of integers with the numbers of lists; the next row has codes of values.
+
+        They are filled where rows are read (`elsinore.matches.members`).
+        """
+        return self._members.setdefault((lists, values), self.whole_rows)
+
+    @property
+    def member_rows(self) -> Mapping[tuple[str, str], int]:
+        """The rows of the attributes of lists and of values, as `members` returns them."""
+        return self._members
 
     def comparable(self, name: str) -> tuple[bool, int]:
         """Return the row that keeps an attribute's order: is it of integers, and which."""
@@ -166,7 +180,7 @@ class Layout:
         if name in self._doubles:
             return bool(np.isnan(operands.doubles[self._doubles[name]]).any())
         if name in self._wholes:
-            codes = operands.wholes[RESERVED + self._wholes[name]]
+            codes = operands.wholes[self._wholes[name]]
             return bool((codes == NULL_CODE).any())
         return False
 
@@ -187,14 +201,12 @@ class Layout:
     @property
     def whole_rows(self) -> int:
         """The number of rows of integers."""
-        return RESERVED + len(self._wholes)
+        return RESERVED + len(self._wholes) + 2 * len(self._members)
 
     @property
     def text_rows(self) -> list[int]:
         """The rows of integers that stand for texts."""
-        return [
-            RESERVED + row for name, row in self._wholes.items() if self._orders[name] is Order.TEXT
-        ]
+        return [row for name, row in self._wholes.items() if self._orders[name] is Order.TEXT]
 
     def learn_texts(self, columns: Mapping[str, pa.Array]) -> tuple[Ints, Ints] | None:
         """Take in the texts of a batch; return old and new codes if codes change (`OrderCodes`)."""
@@ -223,7 +235,7 @@ class Layout:
             np.take(known.numbers(_plain(columns[name])), order, out=doubles[row], mode="clip")
         for name, row in self._wholes.items():
             codes = self._codes(name, _plain(columns[name]))
-            np.take(codes, order, out=integers[RESERVED + row], mode="clip")
+            np.take(codes, order, out=integers[row], mode="clip")
 
     def _timed(self, name: str, column: pa.Array) -> pa.Array:
         """Return times as integers of the common unit; other columns as they are."""
@@ -316,12 +328,13 @@ class Laws:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The values of rows, and the codes of texts; `laws` where events bring their own."""
+    """The values of rows, codes of texts, and lists; `laws` where events bring their own."""
 
     doubles: NDArray[np.float64]
     wholes: NDArray[np.int64]
     texts: OrderCodes
     laws: Laws | None = None
+    members: Members = NO_MEMBERS
 
 
 def _codes_of_wholes(name: str, column: pa.Array, occurred: set[int]) -> NDArray[np.int64]:

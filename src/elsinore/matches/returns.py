@@ -164,7 +164,7 @@ def _resolved(scope: _Scope, node: Expression) -> Expression:
         case Call(function) if function in AGGREGATES or function in registers.aggregates:
             every = scope.variables(_range(query, node))
             return aggregate_of(registers, node, every, Moment.FINAL)
-        case Call(function, arguments) if function in ex.SCALARS:
+        case Call(function, arguments) if function in ex.BETWEEN_EVENTS:
             return Call(function, tuple(_resolved(scope, argument) for argument in arguments))
         case Call("CONFIDENCE"):
             number = registers.number(RegisterKind.CONFIDENCE, ())

@@ -29,6 +29,7 @@ from elsinore.matches.engine.slots import (
     room_needed,
 )
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, KEY_COLUMNS, NEW_ROW
+from elsinore.matches.members import put_members
 from elsinore.matches.operands import RESERVED, Laws, Layout, Operands
 from elsinore.matches.pieces import Pieces
 from elsinore.plan.modes import LAW
@@ -146,7 +147,12 @@ class Store:
         laws = None
         if LAW in self._columns:
             laws = Laws.of(self.pieces.take(self._columns[LAW], numbers))
-        operands = Operands(doubles, integers, self._layout.texts, laws)
+        members = put_members(
+            self._layout.member_rows,
+            lambda name: self.pieces.take(self._columns[name], numbers),
+            integers,
+        )
+        operands = Operands(doubles, integers, self._layout.texts, laws, members)
         return Rows(touched, keys, operands, numbers)
 
     def release(self, touched: Shorts, least: Ints) -> None:

@@ -15,6 +15,8 @@ from elsinore.model import pattern as pt
 from elsinore.model.clauses import Clauses, ReturnItem
 from elsinore.model.expression import (
     AGGREGATES,
+    BETWEEN_EVENTS,
+    CONTAINS,
     LANGUAGE_FUNCTIONS,
     MATCH_FUNCTIONS,
     SCALARS,
@@ -316,6 +318,11 @@ def _functions_known(
                 message = f"{node.name} takes one argument."
                 yield _error(query, message, node.span)
             continue
+        if node.name == CONTAINS:
+            if len(node.arguments) != 2:
+                message = f"{node.name} takes a list and a value."
+                yield _error(query, message, node.span)
+            continue
         if _is_unknown(node):
             names = sorted(AGGREGATES | SCALARS)
             read = next(iter(ex.attributes(node)), None)
@@ -582,7 +589,7 @@ def predicates_make_sense(query: Clauses) -> Iterator[QueryError]:
                 message = f"{node.name} is a function of complete matches: use it in RETURN."
                 yield _error(query, message, node.span)
                 break
-            if isinstance(node, Call) and node.name not in SCALARS | _INDICES.keys():
+            if isinstance(node, Call) and node.name not in BETWEEN_EVENTS | _INDICES.keys():
                 aggregated.update(id(inner) for inner in ex.walk(node))
                 ranges = any(
                     attribute.reference in PREFIX_REFERENCES for attribute in ex.attributes(node)
@@ -645,6 +652,14 @@ def trend_predicates_can_be_aggregated(query: Clauses) -> Iterator[QueryError]:
     if query_kind(query) is not Kind.TRENDS:
         return
     for predicate in query.where:
+        for part in ex.walk(predicate):
+            if isinstance(part, Call) and part.name == CONTAINS:
+                yield _error(
+                    query,
+                    "A trend query cannot look a value up in the list of another event. Return "
+                    "matches, that is values of single events such as a.x.",
+                    part.span,
+                )
         for node in ex.attributes(predicate):
             if node.reference in PREFIX_REFERENCES:
                 yield _error(

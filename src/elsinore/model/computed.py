@@ -14,6 +14,7 @@ from typing import Self
 from elsinore.errors import QueryError, QuerySemanticError
 from elsinore.model.expression import (
     AGGREGATES,
+    CONTAINS,
     Attribute,
     Binary,
     Call,
@@ -96,18 +97,36 @@ def with_computed(expression: Expression, query: str, errors: list[QueryError]) 
     """
     if not has_sql(expression):
         return expression
+    if _looks_into_another_event(expression):
+        parts = (_computed(part, query, errors) for part in children(expression))
+        return with_children(expression, tuple(parts))
     if is_sql(expression):
-        error = _mistake(expression, query)
-        if error is not None:
-            errors.append(error)
-            return expression
-        read = attributes(expression)[0]
-        own = with_attributes(expression, lambda leaf: Attribute("", leaf.name))
-        if isinstance(own, Call):
-            own = replace(own, span=expression.span)
-        return replace(read, name=ComputedName.of(own), span=expression.span)
+        return _computed(expression, query, errors)
     parts = (with_computed(part, query, errors) for part in children(expression))
     return with_children(expression, tuple(parts))
+
+
+def _looks_into_another_event(node: Expression) -> bool:
+    """Return whether a node asks if the list of an event has a value of another event."""
+    if not isinstance(node, Call) or node.name != CONTAINS or node.function is not None:
+        return False
+    events = {(read.variable, read.index.removesuffix("[i]")) for read in attributes(node)}
+    return len(events) > 1
+
+
+def _computed(expression: Expression, query: str, errors: list[QueryError]) -> Expression:
+    """Return the attribute that SQL computes by an expression, itself if it is an attribute."""
+    if isinstance(expression, Attribute):
+        return expression
+    error = _mistake(expression, query)
+    if error is not None:
+        errors.append(error)
+        return expression
+    read = attributes(expression)[0]
+    own = with_attributes(expression, lambda leaf: Attribute("", leaf.name))
+    if isinstance(own, Call):
+        own = replace(own, span=expression.span)
+    return replace(read, name=ComputedName.of(own), span=expression.span)
 
 
 def with_functions(

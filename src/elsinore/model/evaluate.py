@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from elsinore.model.expression import (
+    CONTAINS,
     Attribute,
     Binary,
     Call,
@@ -127,6 +128,8 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
         case Call("LOG2", (operand,)):
             number = _number(evaluate(operand, lookup))
             return None if number is None or number <= 0 else math.log2(number)
+        case Call(name, (listed, operand)) if name == CONTAINS:
+            return _contains(evaluate(listed, lookup), evaluate(operand, lookup))
         case Binary(Operator.AND | Operator.OR as joined):
             return _join(joined, expression, lookup)
         case Binary(operation, left, right):
@@ -138,6 +141,16 @@ def _evaluate(expression: Expression, lookup: Lookup) -> Value | None:
             return _compute(operation, _number(left_value), _number(right_value))
         case _:
             raise TypeError(f"not an expression over single events: {expression}")
+
+
+def _contains(listed: Any, value: Value | None) -> bool | None:
+    """Return whether a list has a value; None if the list, the value or an element is unknown."""
+    if listed is None or value is None:
+        return None
+    verdicts = [
+        None if is_null(member) else compared(Operator.EQ, value, member) for member in listed
+    ]
+    return True if True in verdicts else None if None in verdicts else False
 
 
 def _join(joined: Operator, expression: Expression, lookup: Lookup) -> bool | None:

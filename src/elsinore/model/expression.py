@@ -217,11 +217,14 @@ COUNTS = frozenset({"COUNT", "COUNT_DISTINCT"})  # 0 of a variable that is not b
 OF_ONE_MATCH = frozenset({"MEDIAN", "COUNT_DISTINCT"})  # that trends have no sums for
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"}) | SPREADS | OF_ONE_MATCH
 SCALARS = frozenset({"ABS", "LOG2"})
+# Whether a list has a value, of two events: of one event it is SQL (`elsinore.model.computed`).
+CONTAINS = "ARRAY_CONTAINS"
+BETWEEN_EVENTS = SCALARS | {CONTAINS}  # functions that conditions between events compute
 # Functions of a whole match in RETURN, with their least and greatest numbers of arguments: its
 # number among the matches of its key, the values of an attribute that identifies its events, its
 # probability.
 MATCH_FUNCTIONS = {"MATCH_NUMBER": (0, 0), "EVENT_IDS": (0, 1), "CONFIDENCE": (0, 0)}
-LANGUAGE_FUNCTIONS = AGGREGATES | SCALARS | MATCH_FUNCTIONS.keys()
+LANGUAGE_FUNCTIONS = AGGREGATES | BETWEEN_EVENTS | MATCH_FUNCTIONS.keys()
 
 
 def like_regex(pattern: str) -> str:

@@ -19,6 +19,7 @@ from elsinore.errors import Span
 from elsinore.model.comparable import no_comparison
 from elsinore.model.computed import ComputedName
 from elsinore.model.expression import (
+    CONTAINS,
     SPREADS,
     Attribute,
     Binary,
@@ -262,6 +263,9 @@ class _Inference:
 
     def _called(self, node: Call) -> AttributeKind | None:
         arguments = [(argument, self.kind(argument)) for argument in node.arguments]
+        if node.name == CONTAINS:
+            self._contained(arguments)
+            return TRUTH
         if node.name in _MATCH_FUNCTIONS:
             return _MATCH_FUNCTIONS[node.name]
         accepted = FUNCTIONS.get(node.name)
@@ -282,6 +286,20 @@ class _Inference:
             return results.pop() if len(results) == 1 else _common(results)
         self._note(_not_taken(node.name, argument, kind), argument.span or node.span)
         return None
+
+    def _contained(self, arguments: list[tuple[Expression, AttributeKind | None]]) -> None:
+        """Record a mistake if a value is not looked up in a list, or cannot be in one."""
+        if len(arguments) != 2:
+            return
+        (listed, list_kind), (value, kind) = arguments
+        if AttributeKind.NESTED not in _possible(list_kind):
+            self._note(
+                f"IN takes constants in parentheses, or an attribute that is a list; "
+                f"{_named(listed)} is {kind_text(list_kind)}.",
+                listed.span,
+            )
+        elif reason := no_comparison(kind, within_an_event=False):
+            self._note(reason, value.span)
 
 
 def chained(expression: Expression, joined: Operator) -> list[Expression]:

@@ -60,7 +60,8 @@ def related_variables(query: Query, predicate: Expression) -> tuple[str, ...]:
         or (attribute.variable == under_not[0] and attribute.reference is not Reference.PLAIN)
         for attribute in ex.attributes(predicate)
     ) or any(
-        isinstance(node, ex.Like) or (isinstance(node, ex.Call) and node.name not in ex.SCALARS)
+        isinstance(node, ex.Like)
+        or (isinstance(node, ex.Call) and node.name not in ex.BETWEEN_EVENTS)
         for node in ex.walk(predicate)
     ):
         reason = (

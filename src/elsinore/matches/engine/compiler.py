@@ -65,6 +65,13 @@ class MatchCompiler(Compiler):
         if self.layout.order(leaf.name) is Order.UNSIGNED and order is not Order.UNSIGNED:
             self.emit(Code.UNSIGNED)
 
+    def put_list_and_value(self, listed: Attribute, value: Attribute) -> None:
+        """Emit what pushes the number of a list, and the code of the value to look up."""
+        row = self.layout.members(listed.name or "", value.name or "")
+        for place, leaf in enumerate((listed, value)):
+            slot = slot_of(leaf)
+            self.emit(Code.WHOLE, slot.moment, self._place(slot), row + place)
+
     def _put_whole_register(self, slot: Slot) -> None:
         register, place = self._registers[slot.register], self._places[slot.register]
         if register.kind is not RegisterKind.SUM:

@@ -108,8 +108,11 @@ class PatternSearch:
         return texts + [text for negative in self._negatives for text in negative.texts()]
 
     def set_texts(self, operands: Operands) -> None:
-        """Set the integers that stand for the texts of conditions."""
-        wholes = self.program.conditions.wholes
+        """Set the integers that stand for the texts of conditions, and the lists of events."""
+        conditions = self.program.conditions
+        conditions.member_starts = operands.members.starts
+        conditions.members = operands.members.codes
+        wholes = conditions.wholes
         for place, text in self.compiled.code.texts.items():
             wholes[place] = operands.texts.code_of(text)
         for negative in self._negatives:

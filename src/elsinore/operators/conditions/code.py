@@ -74,6 +74,7 @@ class Code(IntEnum):
     MIXED_GE = 48
     MIXED_EQ = 49
     MIXED_NE = 50
+    CONTAINS = 51  # whether the list of one integer has the value of the code that is another
 
 
 _TURNED: dict[int, int] = {Code.LT: Code.GT, Code.LE: Code.GE, Code.GT: Code.LT, Code.GE: Code.LE}

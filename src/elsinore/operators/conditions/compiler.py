@@ -60,6 +60,10 @@ class Compiler:
         """Emit instructions that push the value of a leaf as an integer of an order."""
         raise NotImplementedError
 
+    def put_list_and_value(self, listed: Attribute, value: Attribute) -> None:
+        """Emit instructions that push the number of a list, and the code of a value."""
+        raise NotImplementedError
+
     def kind_of_leaf(self, leaf: Attribute | ex.Column) -> AttributeKind | None:
         """Return the kind of a leaf's values."""
         if isinstance(leaf, ex.Column) or leaf.name is None:
@@ -119,6 +123,9 @@ class Compiler:
                     self.put_value(Binary(Operator.EQ, operand, choice))
                     if number:
                         self.emit(Code.OR)
+            case Call(ex.CONTAINS, (Attribute() as listed, Attribute() as value)):
+                self.put_list_and_value(listed, value)
+                self.emit(Code.CONTAINS)
             case Call(name, (operand,)):
                 self.put_value(operand)
                 self.emit(_UNARY[name])

@@ -219,6 +219,12 @@ def compute_whole(
             conditions.stack[top],
         )
         top -= 1
+    elif op == Code.CONTAINS:
+        whole -= 2
+        top += 1
+        conditions.stack[top] = contains(
+            conditions, conditions.whole_stack[whole + 1], conditions.whole_stack[whole + 2]
+        )
     elif op >= Code.MIXED_LT:
         conditions.stack[top] = compare_mixed(
             op - Code.MIXED_LT + Code.LT, conditions.whole_stack[whole], conditions.stack[top]
@@ -234,6 +240,30 @@ def compute_whole(
         )
     conditions.top = top
     conditions.whole = whole
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def contains(
+    conditions: Conditions, listed: cython.longlong, value: cython.longlong
+) -> cython.double:
+    """Return whether a list has a value, by its code; NaN if either or an element is null."""
+    if listed == NULL or value == NULL:  # noqa: PLR1714 - compiled
+        return NAN
+    first: cython.longlong = conditions.member_starts[listed]
+    begin: cython.longlong = first
+    end: cython.longlong = conditions.member_starts[listed + 1]
+    last: cython.longlong = end
+    while begin < last:
+        middle: cython.longlong = (begin + last) // 2
+        if conditions.members[middle] < value:
+            begin = middle + 1
+        else:
+            last = middle
+    if begin < end and conditions.members[begin] == value:
+        return 1.0
+    return NAN if first < end and conditions.members[first] == NULL else 0.0
 
 
 @cython.cfunc

@@ -6,6 +6,8 @@ cdef class Conditions:
     cdef public long long[::1] wholes
     cdef public double[::1] stack
     cdef public long long[::1] whole_stack
+    cdef public const long long[::1] member_starts
+    cdef public const long long[::1] members
     cdef public int top
     cdef public int whole
     cdef public int has_overflown

@@ -29,6 +29,8 @@ class Conditions:
 
     Lists of conditions are ranges of `lists`. `top` and `whole` are the tops of the stacks of
     doubles and of integers. `has_overflown`: some integer was beyond 64 bits, and so null.
+    List n of the events that are looked at has the sorted codes `members[member_starts[n]:
+    member_starts[n + 1]]`.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class Conditions:
         self.wholes = np.array(program.wholes, dtype=np.int64)
         self.stack = np.zeros(STACK)
         self.whole_stack = np.zeros(STACK, np.int64)
+        self.member_starts = np.zeros(0, np.int64)
+        self.members = np.zeros(0, np.int64)
         self.top = -1
         self.whole = -1
         self.has_overflown = 0
