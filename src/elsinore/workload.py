@@ -28,7 +28,7 @@ from elsinore.language import parse_workload, render
 from elsinore.language.builder import QueryBuilder
 from elsinore.language.modules import Modules
 from elsinore.language.terms import constant_for
-from elsinore.model import Attribute, PythonQuery, Query
+from elsinore.model import Attribute, Kind, Negation, PythonQuery, Query
 from elsinore.model import Workload as Queries
 from elsinore.model.clock import (
     NANOSECONDS,
@@ -41,9 +41,11 @@ from elsinore.model.clock import (
     windows_in_ticks,
     with_units,
 )
+from elsinore.model.durations import has_durations
 from elsinore.model.expression import Call, Constant, walk
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.parameters import bound, parameters_of
+from elsinore.model.pattern import walk as pattern_nodes
 from elsinore.model.query import Form
 from elsinore.operators import bind, plan
 from elsinore.operators.explain import explain_json, explain_mermaid, explain_svg, explain_text
@@ -221,11 +223,14 @@ class Workload:
         fineness = mode_named(Granularity, granularity, "granularity")
         if clock is None:
             clock = clock_for(self._queries, fine=False, number=NANOSECONDS["s"])
+            clock = replace(clock, time_column="time")
         whole = tuple(attributes) if self._lists_whole_events else ()
         with self._pointing():
             windows = windows_in_ticks(self._queries, clock)
         units = clock.numeric_times if units_change_queries(self._queries, clock) else ()
-        key = (fineness, tuple(windows.values()), units, whole, uncertain)
+        decides = self._may_decide_early and uncertain is None
+        counted = (clock.time_column, clock.per_microsecond) if decides else ()
+        key = (fineness, tuple(windows.values()), units, whole, uncertain, counted)
         if key not in self._plans:
             with self._pointing():
                 self._plans[key] = plan(
@@ -234,8 +239,19 @@ class Workload:
                     aggregates=self._aggregates,
                     attributes=whole,
                     uncertain=uncertain,
+                    clock=clock,
                 )
         return self._plans[key]
+
+    @property
+    def _may_decide_early(self) -> bool:
+        """Whether a query may have a NOT at its end that a limit of time decides."""
+        return any(
+            query.kind is Kind.MATCHES
+            and has_durations(query)
+            and any(isinstance(node, Negation) for node in pattern_nodes(query.pattern))
+            for query in self._queries
+        )
 
     @property
     def _lists_whole_events(self) -> bool:
@@ -695,6 +711,7 @@ class Workload:
         with self._pointing():
             clock = clock_for(self._queries, fine=fine, number=unit)
             clock = replace(clock, numeric_times=tuple(numeric.items()), rows=options.by_rows)
+            clock = replace(clock, time_column=None if options.by_rows else options.time_columns[0])
             windows = windows_in_ticks(self._queries, clock)
         units = any("WITHIN" not in window.bare for window in windows)
         largest = largest_time(windows.values())

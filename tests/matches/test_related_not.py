@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 
 import elsinore as el
 from elsinore.errors import ElsinoreError
-from oracles.matches import TooMany, brute_force
+from elsinore.matches.spec import spec_of
+from elsinore.model.clock import Clock
+from elsinore.model.time_values import Moment
+from oracles.matches import Happening, TooMany, brute_force
 from support.drawn import CASES, Drawn
 from support.match_conditions import condition, relation, scopes
 from support.matches import (
@@ -37,6 +42,14 @@ PATTERNS = (
     "SEQ(A a, NOT C c, B b, C f)",
     "SEQ(A a, NOT C c, B* b, NOT D d, C f)",
     "SEQ(A a, NOT C c, B b, NOT C d, A e)",
+)
+
+ENDING = (
+    "SEQ(A a, B b, NOT C c)",
+    "SEQ(A a, B+ b, NOT C c)",
+    "SEQ(A+ a, B b, NOT C c)",
+    "SEQ(A a, (SEQ(B b, NOT C c))?)",
+    "SEQ(A a, NOT D d, B b, NOT C c)",
 )
 
 
@@ -72,6 +85,68 @@ def test_matches_are_those_of_brute_force(drawn: Drawn) -> None:
         (rows,) = engine_rows(unit, events, ordered=ordered, cuts=cuts, saves=saves)
     event(f"matches: {bool(rows)}")
     assert rows == expected
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(CASES)
+def test_deadlines_of_the_last_not_change_no_match(drawn: Drawn) -> None:
+    pattern = drawn.one(ENDING)
+    limits = [
+        f"c.t - {other}.t {drawn.one(('<', '<=', '='))} {drawn.one((0, 1, 2, 3))} seconds"
+        for other in drawn.some("ab", least=1)
+    ]
+    more = drawn.one(("", " AND c.n = a.n", " AND [k]"))
+    window = drawn.one(("", "WITHIN 3", "WITHIN 5", "WITHIN 6 SLIDE 3"))
+    text = f"QUERY q RETURN EVENT_IDS(n) AS ids PATTERN {pattern}"
+    end = f"STRATEGY {drawn.one(STRATEGIES)} {window};"
+    workload = parsed(f"{text} WHERE {' AND '.join(limits)}{more} {end}")
+    (query,) = workload.queries
+    events = [
+        Happening(e.time, e.type, {**e.attributes, "t": Moment(e.time * 1_000)})
+        for e in streams(drawn, pattern=query.pattern)
+    ]
+    (unit,) = units_of(workload, clock=Clock(time_column="t"))
+    assume(spec_of(unit).templates[0].decides_early)
+    expected = oracle_rows(brute_force(query, events, ordered=False, users=USERS))
+    cuts = sorted({event.time for event in events})
+    cuts = [sum(e.time < time for e in events) for time in cuts[1:] if drawn.whether()]
+    with looking_up(drawn):
+        (rows,) = engine_rows(unit, events, cuts=cuts, saves=drawn.whether(), watermarks=True)
+    event(f"matches: {bool(rows)}")
+    assert rows == expected
+
+
+@pytest.mark.parametrize("window", ["WITHIN 1 hour", "WITHIN 1 hour SLIDE 1 hour"])
+@pytest.mark.parametrize("is_number", [False, True])
+def test_a_live_match_is_returned_once_the_limit_of_its_last_not_has_passed(
+    window: str, is_number: bool
+) -> None:
+    start = datetime(2024, 1, 1)
+    rows = [
+        {
+            "time": minute * 60 if is_number else start + timedelta(minutes=minute),
+            "type": kind,
+            "id": key,
+        }
+        for minute, kind, key in [
+            *((0, "A", 1), (1, "B", 1), (2, "A", 2), (3, "B", 2), (5, "C", 2), (6, "X", 0)),
+            *((7, "X", 0), (8, "X", 0), (9, "X", 0), (70, "X", 0)),
+        ]
+    ]
+    table = pa.Table.from_pylist(rows)
+    workload = el.Workload.parse(f"""
+        RETURN a.id AS id PATTERN SEQ(A a, B b, NOT C c)
+        WHERE c.id = a.id AND b.id = a.id AND c.time - b.time <= 5 minutes {window};
+    """)
+    live = workload.live(table.schema, lateness="0 seconds")
+    given = []
+    for place, row in enumerate(rows):
+        for _, batch in live.push(table.slice(place, 1)):
+            given += [(row["time"], match["id"]) for match in batch.to_pylist()]
+    assert given == [(rows[6]["time"], 1)]  # the limit is minute 6, and an event may be then
+    assert not any(len(batch) for _, batch in live.end())
+    (result,) = workload.run(table).values()
+    assert [match["id"] for match in result.to_pylist()] == [1]
 
 
 PAID = [

@@ -22,6 +22,7 @@ from elsinore.matches.engine import pattern as search
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.spec import spec_of
 from elsinore.model import pattern as pt
+from elsinore.model.clock import Clock
 from elsinore.model.computed import ComputedName
 from elsinore.model.query import Workload
 from elsinore.model.time_values import Moment, Span
@@ -115,6 +116,7 @@ def units_of(
     workload: Workload,
     uncertain: Uncertainty | None = None,
     evaluation: str = ENGINE,
+    clock: Clock | None = None,
 ) -> tuple[Unit, ...]:
     """Return the units of a workload of match queries, by an evaluation of the benchmarks too."""
     module = "elsinore.matches.kind"
@@ -123,7 +125,9 @@ def units_of(
 
         module = module_of(evaluation)
     kind = kind_in(module)
-    options = PlanOptions(aggregates=USERS, attributes=tuple(ATTRIBUTES), uncertain=uncertain)
+    options = PlanOptions(
+        aggregates=USERS, attributes=tuple(ATTRIBUTES), uncertain=uncertain, clock=clock
+    )
     return tuple(kind.plan(list(enumerate(workload)), options))
 
 

@@ -151,6 +151,11 @@ def _returned_when(template: MatchTemplate) -> str:
         return f"one row for all matches that begin with an event, when its window has passed{made}"
     if template.is_unsure:
         return "a match is returned when its window has passed: NOT may make it less probable"
+    if template.decides_early:
+        return (
+            "a match is returned when the limits of time of the NOT at its end, or its window, "
+            "have passed"
+        )
     if template.ends_with_not:
         return "a match is returned when its window has passed: it ends with NOT"
     if template.query.after_match is not None:

@@ -58,6 +58,7 @@ class Matches(Kind):
             options.aggregates,
             options.attributes,
             options.uncertain,
+            options.clock,
         )
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:

@@ -11,6 +11,7 @@ from elsinore.errors import QueryError, raise_errors
 from elsinore.matches.aggregates import user_aggregates
 from elsinore.matches.columns import partial_schema
 from elsinore.matches.template import MatchTemplate, match_template
+from elsinore.model.clock import Clock
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
@@ -55,11 +56,12 @@ def plan_matches(
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
+    clock: Clock | None = None,
 ) -> tuple[Unit, ...]:
     """Plan match queries, given with their numbers in the workload; `kind` is their units'.
 
     `aggregates` are those that the user defines, by name, `attributes` what events have,
-    `uncertain` what is known of times that are intervals.
+    `uncertain` what is known of times that are intervals; `clock` counts times.
     Raises the errors of all of them at once (`match_template`).
     """
     made = user_aggregates(aggregates or {}, [query for _, query in queries])
@@ -67,7 +69,7 @@ def plan_matches(
     templates: dict[int, MatchTemplate] = {}
     for number, query in queries:
         try:
-            templates[number] = match_template(query, made, attributes, uncertain)
+            templates[number] = match_template(query, made, attributes, uncertain, clock)
         except QueryError as error:
             errors.append(error)
     raise_errors(errors)

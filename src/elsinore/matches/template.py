@@ -14,13 +14,15 @@ from elsinore.automata import Nfa, Symbol, Transition, ambiguity
 from elsinore.errors import QuerySemanticError, Span, UnsupportedError
 from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.conditions import Condition, Conditions
+from elsinore.matches.deadlines import Deadline, deadlines_of
 from elsinore.matches.registers import Register
 from elsinore.matches.relations import Relation, Relations
-from elsinore.matches.returns import Column, returned
+from elsinore.matches.returns import Column, ColumnKind, returned
 from elsinore.matches.uncorrelated import uncorrelated
 from elsinore.model import expression as ex
 from elsinore.model import pattern as pt
 from elsinore.model.check import variables_named
+from elsinore.model.clock import Clock
 from elsinore.model.expression import Call, Duration, Expression, walk
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
@@ -73,11 +75,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A match may end in `state` where no negative match of some way begins after it."""
+    """A match may end in `state` where no negative match of some way begins after it.
+
+    Once all `deadlines` have passed none can; if there are none, once the window has.
+    """
 
     state: int
     ways: Ways
     relations: tuple[Relation, ...] = ()
+    deadlines: tuple[Deadline, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +171,21 @@ class MatchTemplate:
         return is_open or self.query.collapsed or self.is_unsure or is_longest
 
     @property
+    def decides_early(self) -> bool:
+        """Whether a match that waits may be returned before its window has passed."""
+        query = self.query
+        selects = query.collapsed or query.after_match is not None or query.suppress is not None
+        numbers = any(column.kind is ColumnKind.MATCH_NUMBER for column in self.columns)
+        is_plain = not (selects or numbers or self.is_negative or self.depends_on_window)
+        return is_plain and self.uncertain is None and any(end.deadlines for end in self.ends)
+
+    @property
+    def deadline_ticks(self) -> tuple[int, ...]:
+        """How long after an event a match that has it may become final, if it does so early."""
+        ticks = {deadline.ticks for end in self.ends for deadline in end.deadlines}
+        return tuple(sorted({0, *ticks})) if self.decides_early else ()
+
+    @property
     def is_unsure(self) -> bool:
         """Whether events that a NOT forbids make a match less probable, also later ones."""
         return self.uncertain is not None and bool(self.negatives)
@@ -223,18 +244,22 @@ def match_template(
     aggregates: Aggregates | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
+    clock: Clock | None = None,
 ) -> MatchTemplate:
     """Build the template of a match query; `aggregates` are those that the user defines.
 
     `attributes` are those that events have, where they are known; `uncertain` is what is known of
-    times that are intervals.
+    times that are intervals; `clock` counts times.
 
     Raises QuerySemanticError for conditions that no event can be looked at for, and
     UnsupportedError for clauses that there is no engine for yet.
     """
     _refuse_unsupported(query)
     local = local_predicates(query)
-    template = _template(query, query.pattern, local, aggregates, attributes, is_negative=False)
+    clock = clock or Clock()
+    template = _template(
+        query, query.pattern, local, aggregates, attributes, clock, is_negative=False
+    )
     if uncertain is not None or is_uncertain(query) or query.collapsed:
         _refuse_positions(query)
     if template.relates_negatives:
@@ -391,6 +416,7 @@ def _template(
     local: dict[str, frozenset[Expression]],
     aggregates: Aggregates | None,
     attributes: tuple[str, ...],
+    clock: Clock,
     *,
     is_negative: bool,
 ) -> MatchTemplate:
@@ -438,7 +464,11 @@ def _template(
         checks, late = conditions.of_edge(before, later)
         related = relations.of_edge(entry.ways, later, begins=source == START)
         edges.append(Edge(source, target, entry.ways, checks, late, entry.unless, related))
-    ends = tuple(End(number, ways, relations.of_end(ways)) for number, ways in ending_ways.items())
+    ends = []
+    for number, ways in ending_ways.items():
+        related = relations.of_end(ways)
+        deadlines = deadlines_of(ways, related, conditions.all, clock)
+        ends.append(End(number, ways, related, deadlines))
     final = conditions.of_match()
     conditions.refuse_unread()
     columns = () if is_negative else returned(query, conditions.registers, attributes)
@@ -446,16 +476,16 @@ def _template(
         query=query,
         states=states,
         edges=tuple(edges),
-        ends=ends,
+        ends=tuple(ends),
         conditions=conditions.all,
         final=final,
         registers=conditions.registers.all,
         negatives=tuple(
-            _template(query, negative, local, aggregates, (), is_negative=True)
+            _template(query, negative, local, aggregates, (), clock, is_negative=True)
             for negative in positions.negatives
         ),
         columns=columns,
-        duplicates=_may_repeat(states, edges, ends),
+        duplicates=_may_repeat(states, edges, tuple(ends)),
         computed=conditions.registers.computed,
         is_negative=is_negative,
     )

@@ -56,21 +56,41 @@ def _reach_back(template: MatchTemplate, within: int, longest: int) -> int:
 def waiting_times(
     template: MatchTemplate, passed: int, reached: int, longest: int
 ) -> tuple[int, int]:
-    """Return the first and last time of events whose windows end from `passed` to `reached`."""
+    """Return the first and last time of events whose windows end from `passed` to `reached`.
+
+    Or, without windows, of those whose deadlines do.
+    """
     within, _, _ = window_of(template)
     if within == NO_WINDOW:
-        return (NEVER, EVER) if reached == EVER else (EVER, NEVER)
+        if reached == EVER:
+            return NEVER, EVER
+        if not template.decides_early:
+            return EVER, NEVER
+        within = template.deadline_ticks[-1]
     lowest = NEVER if passed < NEVER + within + longest else passed - within - longest
     return lowest, reached
 
 
 def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
-    """Return when the first window ends that is open; None without windows.
+    """Return when the first window ends that is open, or the first deadline passes.
+
+    None if no match waits for either.
 
     `times` [event] are the first ones possible, `latest` the last ones.
     """
+    if len(times) == 0:
+        return None
+    deadlines = [_first_end(template, times, latest, passed)]
+    for ticks in template.deadline_ticks:
+        waiting = times[times >= passed - ticks] if passed > NEVER else times
+        deadlines.append(int(waiting.min()) + ticks + 1 if len(waiting) else None)
+    return min((time for time in deadlines if time is not None), default=None)
+
+
+def _first_end(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
+    """Return when the first window ends that is open; None without windows."""
     within, slide, origin = window_of(template)
-    if within == NO_WINDOW or len(times) == 0:
+    if within == NO_WINDOW:
         return None
     if slide == 0:
         waiting = latest[latest > passed - within - 1] if passed > NEVER else latest

@@ -30,7 +30,8 @@ class Clock:
 
     `number` is None if times are timestamps, dates or text: a unit must then be written.
     `numeric_times` are the numeric time attributes, with the nanoseconds of their unit. `rows`:
-    times are positions of rows, so that windows count events.
+    times are positions of rows, so that windows count events. `time_column`: the attribute that is
+    the time of each event, if times are read from a column.
 
     >>> Clock().ticks_per("ms"), Clock(1000).ticks_per("ms")
     (1000, 1000000)
@@ -40,6 +41,7 @@ class Clock:
     number: int | None = NANOSECONDS["s"]
     numeric_times: tuple[tuple[str, int], ...] = ()
     rows: bool = False
+    time_column: str | None = None
 
     def ticks_per(self, unit: str) -> int:
         """Return the number of ticks of a unit of time (s, ms, us; ns if ticks are nanoseconds)."""

@@ -14,6 +14,7 @@ from elsinore.errors import (
     called,
     raise_errors,
 )
+from elsinore.model.clock import Clock
 from elsinore.model.computed import columns_of
 from elsinore.model.garbage import without_garbage_collection
 from elsinore.model.kinds import Kind as QueryKind
@@ -34,11 +35,12 @@ def plan(
     aggregates: Mapping[str, object] | None = None,
     attributes: tuple[str, ...] = (),
     uncertain: Uncertainty | None = None,
+    clock: Clock | None = None,
 ) -> Plan:
     """Plan a workload; `aggregates` are those that the user defines, by name.
 
     `attributes` are those of the events, if known. `uncertain` describes times that are intervals:
-    then all queries must return matches.
+    then all queries must return matches. `clock` counts times.
 
     Raises the errors of all its queries at once: UnsupportedError where a clause has no engine
     yet, and what the kinds raise.
@@ -54,6 +56,7 @@ def plan(
         aggregates=aggregates or {},
         attributes=attributes,
         uncertain=uncertain,
+        clock=clock,
     )
     errors: list[QueryError] = []
     claimed: dict[str, list[tuple[int, Query]]] = {}

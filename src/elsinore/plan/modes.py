@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal, TypeVar
 
 from elsinore.errors import ElsinoreError, did_you_mean
+from elsinore.model.clock import Clock
 
 
 class Sharing(Enum):
@@ -52,7 +53,8 @@ class PlanOptions:
 
     `aggregates` are classes (or objects) of Python that match queries may name;
     `attributes` those that events have, where they are known, for lists of whole events;
-    `uncertain` is what is known of times, where they are uncertain.
+    `uncertain` is what is known of times, where they are uncertain; `clock` says in which unit
+    times are counted.
     """
 
     granularity: Granularity = Granularity.AUTO
@@ -60,6 +62,7 @@ class PlanOptions:
     aggregates: Mapping[str, object] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     uncertain: Uncertainty | None = None
+    clock: Clock | None = None
 
 
 class Combine(Enum):

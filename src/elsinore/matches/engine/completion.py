@@ -7,9 +7,12 @@ import cython
 from elsinore.matches.engine.codes import MOMENT, TIME
 from elsinore.matches.engine.neighbours import last_before
 from elsinore.matches.engine.related import is_passable
+from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 from elsinore.matches.engine.windows import first_at
 from elsinore.operators.conditions.machine import all_hold
+
+FOREVER = cython.declare(cython.longlong, _FOREVER)
 
 
 @cython.cfunc
@@ -24,6 +27,10 @@ def is_match(
     """
     depth: cython.int = match.depth
     last: cython.longlong = match.frames[depth].row
+    if program.decides_early:
+        known: cython.longlong = known_at(program, values, graph, window, match)
+        if known < window.keys[window.key].passed or known >= window.keys[window.key].reached:
+            return False  # it was returned before, or something may still break it
     first: cython.int = match.frames[0].edge
     if not program.edges[first].is_free:
         lowest: cython.longlong = window.lowest
@@ -67,6 +74,39 @@ def is_match(
     if program.has_late_relations and not are_gaps_free(program, values, window, match):
         return False
     return not program.has_late or late_hold(program, values, match)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def known_at(
+    program: Program, values: Values, graph: Graph, window: Window, match: Match
+) -> cython.longlong:
+    """Return the last time at which an event may break the match, or be in it.
+
+    It is the latest deadline of the NOTs at its end, and the end of the window at most.
+    """
+    last: cython.longlong = values.integers[TIME, match.frames[match.depth].row]
+    end: cython.longlong = FOREVER - 1
+    if window.slide > 0:
+        end = window.origin + window.number * window.slide + window.within - 1
+    elif window.within >= 0:
+        end = values.integers[TIME, match.frames[0].row] + window.within
+    state: cython.int = graph.nodes[match.frames[match.depth].node].state
+    place: cython.int = program.states[state].deadlines
+    place_end: cython.int = program.states[state].deadlines_end
+    if place == place_end:
+        return last if program.states[state].is_free else end
+    while place < place_end and last < end:
+        negative: cython.int = program.deadlines[place].negative
+        until: cython.longlong = end
+        while place < place_end and program.deadlines[place].negative == negative:
+            row: cython.longlong = match.held[match.depth + 1, program.deadlines[place].register]
+            if row >= 0:
+                until = min(until, values.integers[TIME, row] + program.deadlines[place].ticks)
+            place += 1
+        last = max(last, until)
+    return last
 
 
 @cython.cfunc

@@ -122,9 +122,21 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         for number, edge in ordered
     ]
     sources = [edge.source for _, edge in ordered]
-    states = _states(template, sources, lists, ways, relations, updates, filters[len(edges) :])
-    final = lists.put(template.final)
     places = register_places(template.registers)
+    deadlines = _Lists()
+    of_states = [
+        deadlines.put((d.ticks, d.negative, places[d.register]) for d in ends.deadlines)
+        for ends in _ends(template)
+    ]
+    states = [
+        (*state, *of_state)
+        for state, of_state in zip(
+            _states(template, sources, lists, ways, relations, updates, filters[len(edges) :]),
+            of_states,
+            strict=True,
+        )
+    ]
+    final = lists.put(template.final)
     tables = {
         "classes": empty(tb.EVENT_CLASS, 0),
         "class_states": np.zeros(0, np.int32),
@@ -135,6 +147,7 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         "negatives": np.array(ways.negatives.values, np.int32),
         "updates": table(tb.UPDATE, updates.values),
         "relations": table(tb.RELATION, relations.values),
+        "deadlines": table(tb.DEADLINE, deadlines.values),
         "initials": table(tb.INITIAL, _initials(template, places, aggregates)),
         "aggregates": table(tb.AGGREGATE, aggregates.rows),
         "arguments": np.array(aggregates.arguments.values, np.int32),
@@ -161,6 +174,7 @@ def _numbers(template: MatchTemplate) -> dict[str, int]:
     return {
         "strategy": STRATEGIES[template.strategy],
         "is_deferred": int(template.waits),
+        "decides_early": int(template.decides_early),
         "has_late": int(any(edge.late for edge in template.edges)),
         "has_late_relations": int(_has_late_relations(template)),
         "has_duplicates": int(template.duplicates and selection == codes.Selection.ALL),
@@ -179,25 +193,30 @@ def _states(
     filters: Sequence[Sequence[int]],
 ) -> list[tuple[int, ...]]:
     """Return the rows of `tables.STATE`; `sources` are those of the edges, in order."""
-    ends = {end.state: end for end in template.ends}
+    final = {end.state for end in template.ends}
     has_leaves = _has_leaves(template)
     states: list[tuple[int, ...]] = []
-    for state in range(len(template.states)):
-        end = ends.get(state, End(state, frozenset({frozenset()})))
+    for state, end in enumerate(_ends(template)):
         begin = sum(source < state for source in sources)
         states.append(
             (
                 *(begin, begin + sources.count(state)),
-                int(state in ends),
+                int(state in final),
                 int(frozenset() in end.ways),
                 *ways.put(end.ways),
                 *updates.put(state),
-                int(has_leaves and state in ends and end.ways == FREE and state not in sources),
+                int(has_leaves and state in final and end.ways == FREE and state not in sources),
                 *relations.put(_relation(relation, lists) for relation in end.relations),
                 *lists.put(filters[state]),
             )
         )
     return states
+
+
+def _ends(template: MatchTemplate) -> list[End]:
+    """Return the end of each state; one without NOT where no match ends."""
+    ends = {end.state: end for end in template.ends}
+    return [ends.get(state, End(state, FREE)) for state in range(len(template.states))]
 
 
 def _is_plain(edge: Edge, near: Sequence[bool]) -> bool:
@@ -235,6 +254,7 @@ def _has_leaves(template: MatchTemplate) -> bool:
     return (
         template.strategy is Strategy.ANY
         and not template.final
+        and not template.decides_early
         and not any(edge.late for edge in template.edges)
         and not _has_late_relations(template)
         and all(edge.ways == FREE for edge in template.edges if edge.source == START)

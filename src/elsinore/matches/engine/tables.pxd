@@ -15,6 +15,7 @@ cdef class Program:
     cdef public Order[::1] orders
     cdef public Bucket[::1] buckets
     cdef public Relation[::1] relations
+    cdef public Deadline[::1] deadlines
     cdef public const unsigned char[:, ::1] forbids
     cdef public int[::1] limits
     cdef public long long failed_row
@@ -23,6 +24,7 @@ cdef class Program:
     cdef public int final_end
     cdef public int strategy
     cdef public int is_deferred
+    cdef public int decides_early
     cdef public int is_near
     cdef public int has_late
     cdef public int has_late_relations

@@ -22,7 +22,7 @@ FOREVER = 2**63 - 1
 
 STATE = struct(
     i4="edges edges_end ends is_free ways ways_end updates updates_end "
-    "is_leaf relations relations_end early early_end"
+    "is_leaf relations relations_end early early_end deadlines deadlines_end"
 )
 EDGE = struct(
     i4="source target near near_end far far_end late late_end is_free ways ways_end "
@@ -36,6 +36,7 @@ INITIAL = struct(f8="value", i4="register")
 ORDER = struct(i4="target place bound tree places is_equality")
 BUCKET = struct(i4="register rows")
 RELATION = struct(i4="negative conditions conditions_end is_late bucket limits limits_end")
+DEADLINE = struct(i8="ticks", i4="negative register")
 EVENT_CLASS = struct(i4="states states_end")
 KEY = struct(i8="first_row end_row new_row passed reached next_row quiet")
 EVENT = struct(i8="time row moment", i4="node node_end")
@@ -68,6 +69,7 @@ class Program:
         self.aggregates = tables["aggregates"]
         self.arguments = tables["arguments"]
         self.relations = tables["relations"]
+        self.deadlines = tables["deadlines"]
         self.forbids = np.zeros((0, 0), np.uint8)
         self.orders = empty(ORDER, 0)
         self.buckets = empty(BUCKET, 0)
@@ -78,6 +80,7 @@ class Program:
         self.final_end = facts["final_end"]
         self.strategy = facts["strategy"]
         self.is_deferred = facts["is_deferred"]
+        self.decides_early = facts["decides_early"]
         self.is_near = facts["is_near"]
         self.has_late = facts["has_late"]
         self.has_late_relations = facts["has_late_relations"]

@@ -73,7 +73,13 @@ def next_window(
         return next_slide(program, values, match, graph, window)
     if window.within >= 0:
         return next_from_event(program, values, match, graph, window)
-    if not window.is_new or (program.is_deferred and window.keys[window.key].reached != FOREVER):
+    if not window.is_new:
+        return False
+    if (
+        program.is_deferred
+        and not program.decides_early
+        and window.keys[window.key].reached != FOREVER
+    ):
         return False
     window.is_new = 0
     window.number = 0
@@ -99,7 +105,8 @@ def next_from_event(
     window.lowest = -1
     while begin < graph.event_count:
         end: cython.longlong = graph.events[begin].time + window.within
-        if program.is_deferred and end >= window.keys[window.key].reached:
+        over: cython.longlong = graph.events[begin].time if program.decides_early else end
+        if program.is_deferred and over >= window.keys[window.key].reached:
             break
         last = max(last, begin)
         while last + 1 < graph.event_count and graph.events[last + 1].time <= end:
@@ -153,7 +160,8 @@ def next_slide(
             first += 1
         if first == graph.event_count:
             break
-        if program.is_deferred and end > window.keys[window.key].reached:
+        over: cython.longlong = start + 1 if program.decides_early else end
+        if program.is_deferred and over > window.keys[window.key].reached:
             break
         if graph.events[first].time >= end:  # an empty window: skip to the first with the event
             number = first_number(window, graph.events[first].time)

@@ -83,7 +83,10 @@ class PositionedKind:
         return positions_of(query) is not None and self._kind.claims(query)
 
     def plan(self, queries: Sequence[tuple[int, Query]], options: PlanOptions) -> Sequence[Unit]:
-        """Plan queries: units of the inner kind for all that count the same."""
+        """Plan queries: units of the inner kind for all that count the same.
+
+        They have no clock: their times are positions.
+        """
         units: list[Unit] = []
         by_positions: dict[Positions, list[tuple[int, Query]]] = {}
         for number, query in queries:
@@ -94,7 +97,7 @@ class PositionedKind:
             changed = replace(query, window=window, is_valid=True)
             by_positions.setdefault(positions, []).append((number, changed))
         for positions, changed_queries in by_positions.items():
-            inner = self._kind.plan(changed_queries, options)
+            inner = self._kind.plan(changed_queries, replace(options, clock=None))
             units += [positioned(unit, positions) for unit in inner]
         return units
 
