@@ -204,7 +204,7 @@ def _assembled(
             checks = asked.checks(later, spot.seen)
             moves.append(Move(number, enter(spot.seen, entered), ways, conditions, checks, unless))
     states = tuple(
-        GuardedState(types[name], name, local[name])
+        GuardedState(type=types[name], needs=local[name], variable=name)
         for name in (variable[next(iter(spot.positions))] for spot in order)
     )
     ends = tuple(

@@ -45,7 +45,12 @@ def determinized(guarded: GuardedTemplate) -> Template:
         sources += [number[source]] if source in number else []
         transitions += [
             Transition(
-                place, number[target], letter.type, letter.true, needed - letter.true, variables
+                type=letter.type,
+                needs=letter.true,
+                lacks=needed - letter.true,
+                source=place,
+                target=number[target],
+                variables=variables,
             )
             for place in sources
         ]
@@ -76,10 +81,10 @@ def unambiguous(guarded: GuardedTemplate) -> GuardedTemplate:
         guarded,
         states=tuple(
             GuardedState(
-                letter.type,
-                min(by_type[letter.type][1]),
-                letter.true,
+                type=letter.type,
+                needs=letter.true,
                 lacks=by_type[letter.type][0] - letter.true,
+                variable=min(by_type[letter.type][1]),
             )
             for _, letter in entered
         ),

@@ -17,17 +17,24 @@ from elsinore.plan.aggregates import Aggregation
 from elsinore.plan.guards import NO_WAY, Ways
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedState:
-    """The last event of a trend stands here: its type, variable and local predicates.
-
-    Those in `needs` hold and those in `lacks` do not.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Events:
+    """The events of a type that satisfy the predicates in `needs` and none of those in `lacks`."""
 
     type: str
-    variable: str
     needs: frozenset[Expression]
     lacks: frozenset[Expression] = frozenset()
+
+    def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
+        """Return whether an event of this type and truth of predicates is one of them."""
+        return self.type == type_name and self.needs <= true and self.lacks.isdisjoint(true)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedState(Events):
+    """The last event of a trend stands here, bound to `variable`."""
+
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +179,5 @@ class GuardedTemplate:
     def fits(self, type_name: str, true: frozenset[Expression]) -> frozenset[int]:
         """Return the states that an event of this type and truth of predicates may take."""
         return frozenset(
-            number
-            for number, state in enumerate(self.states)
-            if state.type == type_name and state.needs <= true and not state.lacks & true
+            number for number, state in enumerate(self.states) if state.takes(type_name, true)
         )

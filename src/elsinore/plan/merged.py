@@ -16,16 +16,15 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import Window
 from elsinore.plan.aggregates import Field, FieldKind
+from elsinore.plan.guarded import Events
 from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.template import (
     ALL,
     START,
     Reads,
-    Reset,
     Rows,
     Template,
     contributes,
@@ -45,19 +44,12 @@ class Signature:
 TRENDS = Signature(FieldKind.TRENDS, None, frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """An event of `type`, with the predicates in `needs` true and `lacks` not, goes to a node."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge(Events):
+    """Such an event goes from `source`, a node or START, to the node that has the edge."""
 
-    source: int  # a node, or START
-    type: str
-    needs: frozenset[Expression]
-    lacks: frozenset[Expression]
+    source: int
     reads: Reads = ALL
-
-    def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
-        """Return whether an event of this type and truth of predicates goes along."""
-        return self.type == type_name and self.needs <= true and self.lacks.isdisjoint(true)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,7 @@ class Node:
     edges: tuple[Edge, ...]
     linear: tuple[Signature, ...]
     extremes: tuple[Signature, ...]
-    resets: frozenset[Reset] = frozenset()
+    resets: frozenset[Events] = frozenset()
     seed: bool = False
     strategy: Strategy = Strategy.ANY
     rows: Rows | None = None
@@ -282,7 +274,15 @@ def _entering(template: Template, q: int, place: Mapping[tuple[int, int], int]) 
     entering: list[list[Edge]] = [[] for _ in template.states]
     for move in template.transitions:
         source = START if move.source == START else place[q, move.source]
-        entering[move.target].append(Edge(source, move.type, move.needs, move.lacks, move.reads))
+        entering[move.target].append(
+            Edge(
+                type=move.type,
+                needs=move.needs,
+                lacks=move.lacks,
+                source=source,
+                reads=move.reads,
+            )
+        )
     return entering
 
 

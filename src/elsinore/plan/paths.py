@@ -140,7 +140,7 @@ def _renamed(template: GuardedTemplate, query: Query, names: Mapping[str, str]) 
         type_name = names.get(state.type, state.type)
         variable = names.get(state.variable, state.variable)
         needs = frozenset([over_type(predicate, type_name) for predicate in state.needs])
-        states.append(GuardedState(type_name, variable, needs))
+        states.append(GuardedState(type=type_name, needs=needs, variable=variable))
     aggregation = _renamed_fields(template.aggregation, names)
     return replace(template, query=query, states=tuple(states), aggregation=aggregation)
 

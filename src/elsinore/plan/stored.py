@@ -29,7 +29,7 @@ from elsinore.model.kinds import Strategy
 from elsinore.plan.aggregates import TRENDS, Aggregation, Field, FieldKind
 from elsinore.plan.between import ANCHOR, PREVIOUS
 from elsinore.plan.determinized import determinized
-from elsinore.plan.guarded import GuardedTemplate, Move
+from elsinore.plan.guarded import Events, GuardedTemplate, Move
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.ranges import MOST_RANGES, both, common_sort_key, ranges_of
 from elsinore.plan.taken_apart import taken_apart
@@ -38,7 +38,6 @@ from elsinore.plan.template import (
     START,
     Cut,
     Reads,
-    Reset,
     Rows,
     State,
     Template,
@@ -287,25 +286,25 @@ class _Storing:
             places.setdefault(kept.state, []).append(place)
         transitions = tuple(
             Transition(
-                number[source],
-                place,
-                guarded.states[target].type,
-                guarded.states[target].needs,
-                guarded.states[target].lacks,
-                frozenset({guarded.states[target].variable}),
+                type=guarded.states[target].type,
+                needs=guarded.states[target].needs,
+                lacks=guarded.states[target].lacks,
+                source=number[source],
+                target=place,
+                variables=frozenset({guarded.states[target].variable}),
                 reads=reads._replace(carries=_carries(source, order[place])),
             )
             for source, target, reads in self._steps
             for place in places.get(target, ())
         )
         resets = [
-            frozenset(Reset(state.type, state.needs) for state in negative.states)
+            frozenset(Events(type=state.type, needs=state.needs) for state in negative.states)
             for negative in guarded.negatives
         ]
         states = tuple(
             State(
                 label=_label(guarded, kept),
-                resets=frozenset[Reset]().union(*(resets[n] for n in kept.since)),
+                resets=frozenset[Events]().union(*(resets[n] for n in kept.since)),
                 is_seed=kept.state == START,
                 rows=kept.rows,
                 closing=kept.closing,
@@ -373,7 +372,7 @@ def _emptied(template: Template) -> Template:
             ends |= {number} & template.accepting
             continue
         if template.query.strategy is Strategy.NEXT:
-            taking = {Reset(move.type, move.needs) for move in moves}
+            taking = {Events(type=move.type, needs=move.needs) for move in moves}
             states[number] = replace(state, resets=state.resets | taking)
         if number in template.accepting:
             ends.add(len(states))

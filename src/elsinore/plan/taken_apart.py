@@ -140,7 +140,7 @@ def _met(step: _Step, along: _Step) -> _Step | None:
     if here.type != there.type or not ways or needs & lacks:
         return None
     variable = f"{here.variable} and {there.variable}"
-    state = GuardedState(here.type, variable, needs, lacks=lacks)
+    state = GuardedState(type=here.type, needs=needs, lacks=lacks, variable=variable)
     return _Step(state, tuple(dict.fromkeys(step.conditions + along.conditions)), ways)
 
 

@@ -13,6 +13,7 @@ from elsinore.model.expression import Binary, Expression, Negative, Operator
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
 from elsinore.plan.aggregates import Aggregation, Field, FieldKind
+from elsinore.plan.guarded import Events
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 
 START = -1  # the source of a transition that begins a trend
@@ -83,42 +84,18 @@ class Rows(NamedTuple):
     is_anchor: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """An event of `type` takes state `target` after `source` (START: as a trend's first event).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition(Events):
+    """Such an event takes state `target` after `source` (START: as a trend's first event).
 
-    It must satisfy the predicates in `needs` and none of those in `lacks`. `variables` are those
-    the event is bound to by it: one, or in an ambiguous pattern all it could be bound to.
+    `variables` are those that the event is bound to by it: one, or in an ambiguous pattern all that
+    it could be bound to.
     """
 
     source: int
     target: int
-    type: str
-    needs: frozenset[Expression]
-    lacks: frozenset[Expression]
     variables: frozenset[str]
     reads: Reads = ALL  # which events of the source it may follow
-
-    def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
-        """Return whether an event of this type and truth of predicates makes the transition."""
-        return self.type == type_name and self.needs <= true and not self.lacks & true
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """An event of `type` that satisfies the predicates in `needs`: it empties a state."""
-
-    type: str
-    needs: frozenset[Expression]
-
-    @property
-    def lacks(self) -> frozenset[Expression]:
-        """The predicates that must not hold: none."""
-        return frozenset()
-
-    def takes(self, type_name: str, true: frozenset[Expression]) -> bool:
-        """Return whether an event of this type and truth of predicates is one."""
-        return self.type == type_name and self.needs <= true
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +109,7 @@ class State:
     """
 
     label: str = field(compare=False)
-    resets: frozenset[Reset] = frozenset()
+    resets: frozenset[Events] = frozenset()
     is_seed: bool = False
     rows: Rows | None = None
     closing: Ways = FREE

@@ -11,8 +11,9 @@ from elsinore.model.expression import Expression
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Addend, FieldKind
 from elsinore.plan.classes import comparison_with_number
+from elsinore.plan.guarded import Events
 from elsinore.plan.merged import Edge, MergedTemplate, Signature, ancestors, field_index
-from elsinore.plan.template import ALL, START, Reads, Reset, Template
+from elsinore.plan.template import ALL, START, Reads, Template
 from elsinore.trends.engine.tables import BEGINNING, NO_ADDEND, NO_RANK, ONE, VALUE
 
 
@@ -85,7 +86,7 @@ class Updates:
         self._before = ancestors(self.nodes)
         self._addends = addend_codes(unit)
         self._entering: dict[str, list[tuple[int, Edge]]] = {}
-        self._emptying: dict[str, list[tuple[int, Reset]]] = {}
+        self._emptying: dict[str, list[tuple[int, Events]]] = {}
         for number, node in enumerate(self.nodes):
             for edge in node.edges:
                 self._entering.setdefault(edge.type, []).append((number, edge))

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from elsinore.model.expression import Expression
 from elsinore.plan import TrendUnit
-from elsinore.plan.template import ALL, START, Reads, Reset, Transition
+from elsinore.plan.guarded import Events
+from elsinore.plan.template import ALL, START, Reads, Transition
 
 Bounds = tuple[int, int] | None
 Holds = Callable[[Reads, int, int], bool]  # whether an event may follow an earlier one, by rows
@@ -32,7 +33,7 @@ class Vertex:
     name: str  # of the query
     bounds: Bounds
     moves: tuple[Transition, ...]  # those that end in it
-    resets: frozenset[Reset]
+    resets: frozenset[Events]
     seed: bool
     accepting: bool
 
