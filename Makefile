@@ -5,6 +5,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+CLASSES := $(VENV)/spark-classes.jsa
 SHOWN  := $(VENV)/.for-demo
 LIVE   := $(VENV)/.for-demo-live
 PYTHON ?=
@@ -66,7 +67,7 @@ demo-live: $(or $(wildcard $(STAMP)),$(LIVE))  ## run a live stream with its pag
 
 # Sources are compiled first: each of the tests' processes would do it for itself where Python is told
 # to write no bytecode.
-test: $(STAMP) $(BROWSER)  ## run every test, those of the documents included
+test: $(STAMP) $(CLASSES) $(BROWSER)  ## run every test, those of the documents included
 	@$(BIN)/python -m compileall -q src tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
@@ -85,6 +86,10 @@ fuzz: $(STAMP)  ## compare with brute force (WORKLOADS=20000 and EXAMPLES=200 a 
 		--hypothesis-seed=$(SEED) $$(grep -rlE 'ELSINORE_EXAMPLES|@given' $(IN) --include='test_*.py')
 	@test $(CRASHES) = 0 || ELSINORE_CRASHES=$(CRASHES) nice -n 19 \
 		$(BIN)/python -m pytest -q tests/cli/test_stream_crashes.py
+
+# What tests start without Spark's classes in an archive takes longer, no more.
+$(CLASSES): $(STAMP)
+	@PYTHONPATH=tests $(BIN)/python -m support.spark_classes $(abspath $@) >/dev/null 2>&1 || touch $@
 
 browser:
 	@$(HAS_BROWSER) || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \

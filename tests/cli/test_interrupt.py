@@ -54,7 +54,7 @@ def wait_for(moment: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not moment():
         assert time.monotonic() < deadline, "the moment never came"
-        time.sleep(0.01)
+        time.sleep(0.1)  # looking at all processes takes time from the one that is waited for
 
 
 def commands_below(process: subprocess.Popen[str]) -> dict[int, str]:
