@@ -56,3 +56,20 @@ def test_alerts_are_printed_and_end_with_status_3(folder: Path) -> None:
         assert done.returncode == (2 if rows else 0), done.stderr
         assert len(done.stdout.splitlines()) == rows
         assert ("Error 3" in done.stderr) == bool(rows)
+
+
+def test_only_alerts_of_files_that_were_added_are_printed(folder: Path) -> None:
+    (folder / "logs").mkdir()
+    kinds = ((0, "failure"), (1, "failure"), (2, "failure"), (3, "success"), (59, "other"))
+    for name, hour, rows in (("first", 8, 1), (None, 8, 0), ("second", 11, 1)):
+        if name is not None:
+            log = [
+                {"time": f"2024-01-01T{hour:02}:00:{n:02}", "type": kind, "user": "ann"}
+                | {"order_id": None}
+                for n, kind in kinds
+            ]
+            text = "".join(f"{json.dumps(event)}\n" for event in log)
+            (folder / "logs" / f"{name}.jsonl").write_text(text)
+        done = make(folder, "new")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(done.stdout.splitlines()) == rows
