@@ -15,7 +15,7 @@ from elsinore.matches.spec import spec_of
 from elsinore.matches.statistics import QueryStatistics
 from elsinore.operators import kind_for
 from elsinore.workload import Workload
-from oracles.matches import TooMany, brute_force
+from oracles.matches import Happening, TooMany, brute_force
 from support.drawn import CASES
 from support.matches import (
     USERS,
@@ -61,6 +61,9 @@ FILTERED = (
     "b[i].v >= b[i-1].v",
     "c.v - a.v < MAX(b[].v) - MIN(b[].v)",
     "c.n > b[b.LEN].n",
+    "b[i].v < MAX(b[i-2..i-1].v)",
+    "b[i].v > MIN(b[i-3..i-1].v)",
+    "b[i].n <= MAX(b[i-3..i-2].n)",
 )
 FILTERED_PATTERNS = (
     "SEQ(A a, B+ b, C c)",
@@ -92,6 +95,22 @@ def test_early_filters_leave_the_matches_of_brute_force(drawn):
         expected = oracle_rows(brute_force(workload.queries[0], events, ordered=False, users=USERS))
     except TooMany:
         assume(False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pattern, "MANY", -1.0)  # a main run for each beginning
+        assert engine_rows(unit, events) == [expected]
+
+
+def test_aggregates_of_the_latest_events_are_no_early_filters():
+    """A match that skips the latest events of the main run has others, which may be greater."""
+    events = [
+        Happening(n, kind, {"n": n, "v": v, "g": "x", "k": 1})
+        for n, (kind, v) in enumerate(zip("ABBBBC", (0.0, 9.0, 1.0, 1.0, 5.0, 0.0), strict=True))
+    ]
+    text = "QUERY q RETURN b[].n AS b PATTERN SEQ(A a, B{2} b, C c)"
+    workload = parsed(f"{text} WHERE b[i].v < MAX(b[i-2..i-1].v);")
+    (unit,) = units_of(workload)
+    expected = oracle_rows(brute_force(workload.queries[0], events, ordered=False, users=USERS))
+    assert ((1, 4),) in {values for _, _, values in expected}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pattern, "MANY", -1.0)  # a main run for each beginning
         assert engine_rows(unit, events) == [expected]
