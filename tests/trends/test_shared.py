@@ -148,7 +148,7 @@ def test_what_keeps_either_of_two_queries_apart_is_told() -> None:
 def test_one_query_with_an_index_and_one_with_a_list_are_told_apart() -> None:
     (found,) = apart(
         units_of(
-            "QUERY q1 RETURN COUNT(*) PATTERN SEQ(A, NOT C, B+) WHERE B[i].v > B[i-1].v;",
+            "QUERY q1 RETURN MIN(B.v) PATTERN SEQ(A, NOT C, B+) WHERE B[i].v > B[i-1].v;",
             "QUERY q2 RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B[i].v * B[i-1].v > 0;",
         )
     )

@@ -17,7 +17,7 @@ import elsinore as el
 from elsinore.datasets.abc import abc
 from elsinore.language import parse_workload
 from elsinore.operators import plan
-from elsinore.plan import Sharing
+from elsinore.plan import Granularity, Sharing
 from elsinore.trends.operators import TrendsOperator, load_operator, operator_of
 from elsinore.trends.statistics import SharingStatistics
 from support.trends import SCHEMA
@@ -30,10 +30,22 @@ Results = dict[str, list[dict[str, Any]]]
 
 def given(text: str, types: str, values: Several[float | None] | None = None) -> UnitInput:
     """Return the input of a workload of one unit: an event a second of each type in turn."""
+    (unit,) = inputs(text, types, values)
+    return unit
+
+
+def inputs(
+    text: str,
+    types: str,
+    values: Several[float | None] | None = None,
+    times: Several[int] | None = None,
+    granularity: Granularity = Granularity.AUTO,
+) -> list[UnitInput]:
+    """Return the inputs of a workload's units; times: in seconds, one after another by default."""
     found = list(values) if values is not None else [float(n % 7) - 2 for n in range(len(types))]
     whole = [None if v is None or not abs(v) < 1e9 else int(v) for v in found]
     rows = {
-        "time": range(len(types)),
+        "time": times or range(len(types)),
         "type": list(types),
         "v": whole,
         "w": found,
@@ -44,13 +56,15 @@ def given(text: str, types: str, values: Several[float | None] | None = None) ->
         for name in SCHEMA.names
     ]
     table = pa.table(columns, schema=SCHEMA)
-    (unit,) = unit_inputs(plan(parse_workload(text)), table, exact=False)
-    return unit
+    ready = plan(parse_workload(text), granularity=granularity)
+    return unit_inputs(ready, table, exact=False)
 
 
-def run(unit: UnitInput, sharing: Sharing, pieces: int = 1) -> tuple[Results, TrendsOperator]:
+def run(
+    unit: UnitInput, sharing: Sharing, pieces: int = 1, *, ordered: bool = True
+) -> tuple[Results, TrendsOperator]:
     """Run a unit in some mode, stopped and started again between the pieces."""
-    operator = operator_of(unit.unit, ordered=True, sharing=sharing, record=True)
+    operator = operator_of(unit.unit, ordered=ordered, sharing=sharing, record=True)
     edges = [round(n * len(unit.batch) / pieces) for n in range(pieces + 1)]
     totals = []
     for start, end in itertools.pairwise(edges):

@@ -41,7 +41,14 @@ PATTERNS = (
     "SEQ(B+ b, B a)",
     "SEQ(A a, B+ b, C c, B+ d)",
 )
-ORDERS = ("", "b[i].v {} b[i-1].v", "b[i].w {} b[i-1].w", "b[i].w {} b[i-1].v")
+ORDERS = (
+    "",
+    "b[i].v {} b[i-1].v",
+    "b[i].w {} b[i-1].w",
+    "b[i].w {} b[i-1].v",
+    "ABS(b[i].v - b[i-1].v) <= 1",
+    "b[i].v * b[i-1].v > 0",
+)
 LOCALS = ("", "", "b.v > 0", "b.v > 1", "b.v <= 2", "b.w < 1")
 WINDOWS = (
     "",

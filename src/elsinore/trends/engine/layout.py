@@ -9,8 +9,9 @@ them is one step. Nodes whose events are read one by one, in a range of an attri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
@@ -19,7 +20,10 @@ from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.merged import Edge, Node, coarsest_division
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, START, Cut, Reads
+from elsinore.trends.engine.tables import NO_ADDEND
 from elsinore.trends.engine.updates import Updates
+
+FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 8, 64  # that are kept of events that are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +50,12 @@ class Block:
     order: Expression | None = None
     is_rising: bool = False  # whether all reads are of the events up to some value
     is_falling: bool = False  # ... from some value on
+    snapshots: int = 0  # that are its lanes; then it has no nodes
 
     @property
     def width(self) -> int:
         """The lanes of a row."""
-        return len(self.nodes) * self.overlap
+        return self.snapshots or len(self.nodes) * self.overlap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +73,32 @@ class KindLayout:
         return self.cell
 
 
+class ComparedSet(NamedTuple):
+    """Nodes that share events which are compared, with the numbers of their ways to compare."""
+
+    members: Mapping[int, int]
+    ways: tuple[Reads, ...]
+
+
 class Layout:
     """The blocks of a unit's nodes, and where each node's sums are."""
 
-    def __init__(self, updates: Updates, rows: int = 0) -> None:
-        """Lay out a unit's nodes; rows: of a pane's action, which are lanes in place of windows."""
+    def __init__(
+        self, updates: Updates, rows: int = 0, compared: Mapping[int, ComparedSet] | None = None
+    ) -> None:
+        """Lay out a unit's nodes; compared: sharing sets by their numbers.
+
+        rows: of a pane's action, which are lanes in place of windows.
+        """
         self.overlaps = [rows or overlap_of(window) for window in updates.windows]
         nodes = updates.nodes
         self.blocks: list[Block] = []
         self.kinds: list[KindLayout] = []
         self.block_of = [0] * len(nodes)
         self.node_place = [0] * len(nodes)
-        shapes, ranks = _shapes(updates), updates.lane_order
+        compared = compared or {}
+        self.reader_blocks: dict[tuple[int, int], int] = {}  # of a set and a way to compare
+        shapes, ranks = _shapes(updates, compared), updates.lane_order
         members: dict[tuple[int, int], list[int]] = {}
         for node, shape in enumerate(shapes):
             members.setdefault((updates.kind_of[node], shape), []).append(node)
@@ -126,6 +145,27 @@ class Layout:
                 )
             )
         self.cells, self.extremes = cell, extreme
+        for number, one in compared.items():
+            self._add_reader_blocks(number, one, updates)
+
+    def _add_reader_blocks(self, number: int, one: ComparedSet, updates: Updates) -> None:
+        """Add the blocks whose lanes are a set's snapshots: one for each way to compare."""
+        found = [updates.update(node, updates.nodes[node].edges) for node in one.members]
+        addends = {part.addend for update in found for part in update.sums} - {NO_ADDEND}
+        lanes = sum(self.blocks[b].width for b in {self.block_of[n] for n in one.members})
+        columns = min(max(2 * lanes, FEWEST_SNAPSHOTS), MOST_SNAPSHOTS)
+        for node, way in one.members.items():
+            if (number, way) not in self.reader_blocks and one.ways[way] != ALL:
+                self.reader_blocks[number, way] = len(self.blocks)
+                block = replace(
+                    self.blocks[self.block_of[node]],
+                    nodes=(),
+                    cell=self.cells,
+                    sums=1 + len(addends),
+                    snapshots=columns,
+                )
+                self.blocks.append(block)
+                self.cells += block.width * block.sums
 
     @property
     def lanes(self) -> int:
@@ -174,12 +214,14 @@ def _ends_of(cuts: list[Cut], order: Expression) -> set[bool]:
     return {is_high for cut in cuts for _, is_high in sides(cut, order)}
 
 
-def _shapes(updates: Updates) -> list[int]:
+def _shapes(updates: Updates, compared: Mapping[int, ComparedSet]) -> list[int]:
     """Number the shapes of nodes: two are of one where their surroundings look alike.
 
-    Types are left out. Nodes of one shape are read by the same ranges.
+    Types are left out. Nodes of one shape are read by the same ranges, and share compared events
+    in one set.
     """
     nodes = updates.nodes
+    set_of = {node: number for number, one in compared.items() for node in one.members}
     onward = _edges_from(updates)
     reads: dict[Reads, int] = {}
     labels = (
@@ -193,6 +235,7 @@ def _shapes(updates: Updates) -> list[int]:
             node.strategy,
             node.strategy is Strategy.CONTIGUOUS and bool(onward[number]),
             number if _is_alone(node) else -1,
+            set_of.get(number, -1),
             node.rows,
             node.closing,
             frozenset(edge.reads for edge in onward[number] if edge.reads != ALL),

@@ -25,7 +25,7 @@ ROOM = cython.declare(
 
 def has_row_room(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.bint:
     """Return whether an event, and the end of its timestamp, find room for rows."""
-    needed: cython.longlong = ROOM * store.slots[slot].rows
+    needed: cython.longlong = (ROOM + program.most_parts) * store.slots[slot].rows
     if program.has_anchors:  # a step makes as many rows as there are anchors
         needed *= 1 + program.most_steps
     needed += 4 * LEAF_ROWS * (program.row_blocks + program.most_steps)
@@ -61,6 +61,18 @@ def copy_row(
     to: cython.Py_ssize_t,
 ) -> cython.void:
     """Copy a row of a block."""
+    copy_event(program, store, block, row, to)
+    copy_sums(program, store, block, row, to)
+
+
+def copy_event(
+    program: Program,
+    store: Store,
+    block: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Copy what a row has of its event: all but sums and extremes."""
     column: cython.Py_ssize_t
     if program.blocks[block].is_checked:
         for column in range(store.row_doubles.shape[0]):
@@ -71,7 +83,6 @@ def copy_row(
     store.row_anchors[to] = store.row_anchors[row]
     store.row_ordered[to] = store.row_ordered[row]
     store.row_taken[to] = store.row_taken[row]
-    copy_sums(program, store, block, row, to)
 
 
 @cython.cfunc
@@ -87,12 +98,15 @@ def copy_sums(
 ) -> cython.void:
     """Copy the sums and extremes of a row of a block."""
     cell: cython.Py_ssize_t
-    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
-    for cell in range(cells):
-        store.row_cells[to, cell] = store.row_cells[row, cell]
-    if store.has_powers:
-        for cell in range(cells):
-            store.row_powers[to, cell] = store.row_powers[row, cell]
+    number: cython.Py_ssize_t
+    store.row_columns[to] = store.row_columns[row]
+    for number in range(program.blocks[block].sums):
+        at: cython.Py_ssize_t = number * program.blocks[block].width
+        for cell in range(at, at + store.row_columns[row]):
+            store.row_cells[to, cell] = store.row_cells[row, cell]
+        if store.has_powers:
+            for cell in range(at, at + store.row_columns[row]):
+                store.row_powers[to, cell] = store.row_powers[row, cell]
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.row_extremes[to, cell] = store.row_extremes[row, cell]
 
@@ -113,11 +127,22 @@ def add_rows(
         if other >= 0:
             add_to_row(program, store, slot, block, other, to)
         return
-    for cell in range(program.blocks[block].sums * program.blocks[block].width):
-        store.row_cells[to, cell] = store.row_cells[row, cell] + store.row_cells[other, cell]
-    if store.has_powers:
-        for cell in range(program.blocks[block].sums * program.blocks[block].width):
-            store.row_powers[to, cell] = 0.0
+    number: cython.Py_ssize_t
+    columns: cython.Py_ssize_t = store.row_columns[row]
+    more: cython.Py_ssize_t = store.row_columns[other]
+    both: cython.Py_ssize_t = min(columns, more)
+    store.row_columns[to] = max(store.row_columns[row], store.row_columns[other])
+    for number in range(program.blocks[block].sums):
+        at: cython.Py_ssize_t = number * program.blocks[block].width
+        for cell in range(at, at + both):
+            store.row_cells[to, cell] = store.row_cells[row, cell] + store.row_cells[other, cell]
+        for cell in range(at + both, at + columns):
+            store.row_cells[to, cell] = store.row_cells[row, cell]
+        for cell in range(at + both, at + more):
+            store.row_cells[to, cell] = store.row_cells[other, cell]
+        if store.has_powers:
+            for cell in range(at, at + max(columns, more)):
+                store.row_powers[to, cell] = 0.0
 
 
 def clear_row(
@@ -125,6 +150,7 @@ def clear_row(
 ) -> cython.void:
     """Let a row of a block have no trends."""
     cell: cython.Py_ssize_t
+    store.row_columns[row] = program.blocks[block].width
     cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
     for cell in range(cells):
         store.row_cells[row, cell] = 0.0
@@ -145,23 +171,29 @@ def add_to_row(
 ) -> cython.void:
     """Add a row to another one."""
     cell: cython.Py_ssize_t
-    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
-    if store.slots[slot].scaled:
-        add_lanes(
-            store.row_cells,
-            store.row_powers,
-            to,
-            0,
-            store.row_cells,
-            store.row_powers,
-            row,
-            0,
-            0,
-            cells,
-        )
-    else:
-        for cell in range(cells):
-            store.row_cells[to, cell] += store.row_cells[row, cell]
+    number: cython.Py_ssize_t
+    for number in range(program.blocks[block].sums):
+        at: cython.Py_ssize_t = number * program.blocks[block].width
+        for cell in range(at + store.row_columns[to], at + store.row_columns[row]):
+            store.row_cells[to, cell] = 0.0
+            store.row_powers[to, cell] = 0.0
+        if store.slots[slot].scaled:
+            add_lanes(
+                store.row_cells,
+                store.row_powers,
+                to,
+                at,
+                store.row_cells,
+                store.row_powers,
+                row,
+                at,
+                0,
+                store.row_columns[row],
+            )
+        else:
+            for cell in range(at, at + store.row_columns[row]):
+                store.row_cells[to, cell] += store.row_cells[row, cell]
+    store.row_columns[to] = max(store.row_columns[to], store.row_columns[row])
     for cell in range(program.blocks[block].extremes * program.blocks[block].width):
         store.row_extremes[to, cell] = min(
             store.row_extremes[to, cell], store.row_extremes[row, cell]
@@ -178,6 +210,8 @@ def add_row(
 ) -> cython.void:
     """Add a row's lanes of a read to what the read gathers."""
     block: cython.Py_ssize_t = program.reads[at].block
+    lanes: cython.Py_ssize_t = store.row_columns[row] - program.reads[at].lane
+    lanes = min(lanes, program.reads[at].lanes)
     width: cython.Py_ssize_t = program.blocks[block].width
     number: cython.Py_ssize_t
     cell: cython.Py_ssize_t
@@ -194,10 +228,10 @@ def add_row(
                 row,
                 first,
                 0,
-                program.reads[at].lanes,
+                lanes,
             )
         else:
-            for cell in range(first, first + program.reads[at].lanes):
+            for cell in range(first, first + lanes):
                 store.gathered[place, cell] += store.row_cells[row, cell]
     for number in range(program.blocks[block].extremes):
         first = number * width + program.reads[at].lane

@@ -23,7 +23,9 @@ if cython.compiled:
         break_bursts,
         end_bursts,
         note_event,
+        split,
     )
+    from cython.cimports.elsinore.trends.engine.sharing.edges import take_compared
     from cython.cimports.elsinore.trends.engine.sharing.graphlets import take, take_row
     from cython.cimports.elsinore.trends.engine.store import Store, touch
     from cython.cimports.elsinore.trends.engine.tables import Batch, Program
@@ -38,7 +40,13 @@ else:
     from elsinore.trends.engine.moments import empty, store_moment
     from elsinore.trends.engine.recurrence import act
     from elsinore.trends.engine.rows import drop_rows
-    from elsinore.trends.engine.sharing.bursts import break_bursts, end_bursts, note_event
+    from elsinore.trends.engine.sharing.bursts import (
+        break_bursts,
+        end_bursts,
+        note_event,
+        split,
+    )
+    from elsinore.trends.engine.sharing.edges import take_compared
     from elsinore.trends.engine.sharing.graphlets import take, take_row
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
@@ -167,6 +175,10 @@ def let_section_act(
         for span in range(program.sections[section].spans, program.sections[section].spans_end):
             at = program.spans[span].step
             act(program, store, batch, event, slot, at, 0, program.steps[at].lanes)
+        return
+    if program.sets[number].readers < program.sets[number].readers_end:
+        if not take_compared(program, store, batch, event, slot, section):
+            split(program, store, slot, number)
         return
     take(program, store, batch, event, slot, section)
     if store.graphlets[slot, number].alone == 0:

@@ -20,8 +20,9 @@ from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine import tables
 from elsinore.trends.engine.bounds import Bounds
-from elsinore.trends.engine.layout import Layout
+from elsinore.trends.engine.layout import ComparedSet, Layout
 from elsinore.trends.engine.sharing.program import NO_WEIGHTS, SharingTables, Weights
+from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.step_runs import Run, StepRuns
 from elsinore.trends.engine.store import StoreShape
 from elsinore.trends.engine.tables import (
@@ -54,6 +55,8 @@ _KINDS = {
     "seeds": tables.CELL,
     "sets": tables.SHARING_SET,
     "cohorts": tables.COHORT,
+    "readers": tables.READER,
+    "parts": tables.PART,
     "separate": tables.PRICE,
     "values": tables.PRICE,
     "spans": tables.SPAN,
@@ -79,7 +82,9 @@ class ProgramBuilder:
         """Translate a unit; rows: of a pane's action, which are lanes in place of windows."""
         self.unit = unit
         self.updates = Updates(unit)
-        self.layout = Layout(self.updates, rows)
+        sets = sharing_sets(self.updates)
+        compared = {n: ComparedSet(s.members, s.ways) for n, s in enumerate(sets) if s.is_compared}
+        self.layout = Layout(self.updates, rows, None if rows else compared)
         self.bounds = Bounds(has_fine_lengths=unit.has_fine_lengths)
         self._reads: dict[Reads, int] = {}
         self._runs = StepRuns(self.layout, self._reads)
@@ -87,13 +92,15 @@ class ProgramBuilder:
         self._conditions: dict[tuple[Expression, ...], tuple[int, int]] = {}
         self.conditions: dict[Expression, int] = {}  # with their numbers
         self.lists: list[int] = []  # of numbers of conditions
-        self.most_reads = 0  # of a step
+        self.most_reads = max((len(one.ways) for one in sets), default=0)  # at once
         self._rows: dict[str, list[Any]] = {name: [] for name in _KINDS}
         self._has_resets = [bool(node.resets) for node in self.updates.merged.nodes]
         self._lanes = self._add_blocks()
         add_kinds(self._rows, self.updates, self.layout, has_windows=not rows)
         self._add_reads()
-        self.sharing = SharingTables(self.updates, self.layout, self._rows, self._add_steps)
+        self.sharing = SharingTables(
+            self.updates, self.layout, sets, self._rows, self._add_steps, self._add_reader
+        )
         self.is_numbered = unit.classes.size > TABLE_LIMIT
         self._known = np.full(1 if self.is_numbered else unit.classes.size, UNKNOWN, np.int32)
         self._numbers: dict[int, int] = {}  # of classes that are too many for a table
@@ -393,6 +400,12 @@ class ProgramBuilder:
                 watch = negative, layout.extreme_of(node, number), layout.blocks[block].overlap
                 watches.setdefault(block, []).append(watch)
         return watches
+
+    def _add_reader(self, block: int, reads: Reads) -> int:
+        """Add what reads all lanes of a block; return its place."""
+        lanes = self.layout.blocks[block].width
+        self._rows["reads"].append(self._read(block, 0, self._reads[reads], 0, lanes))
+        return len(self._rows["reads"]) - 1
 
     def _add_reads(self) -> None:
         """Number what events read, before a batch is looked at."""

@@ -3,6 +3,7 @@ from elsinore.trends.engine.tables cimport Batch, Program
 
 cdef void new_row(Program program, Store store, Batch batch, Py_ssize_t event, Py_ssize_t slot, Py_ssize_t block) noexcept nogil
 cdef void keep_row(Store store, Py_ssize_t slot, Py_ssize_t rows) noexcept nogil
+cdef void clear_gathered(Program program, Store store, Py_ssize_t at, Py_ssize_t place) noexcept nogil
 cdef void read_rows(Program program, Store store, Batch batch, Py_ssize_t event, Py_ssize_t slot, Py_ssize_t at, Py_ssize_t place) noexcept nogil
 cdef void store_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block) noexcept nogil
 cdef void drop_rows(Program program, Store store, Py_ssize_t slot, Py_ssize_t block) noexcept nogil

@@ -116,9 +116,6 @@ def keep_row(store: Store, slot: cython.Py_ssize_t, rows: cython.Py_ssize_t) -> 
     store.leaves[slot, rows].arriving += 1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def clear_gathered(
     program: Program, store: Store, at: cython.Py_ssize_t, place: cython.Py_ssize_t
 ) -> cython.void:
@@ -225,9 +222,11 @@ def gather(
     if store.slots[slot].scaled or program.blocks[block].extremes > 0:
         add_row(program, store, slot, at, place, row)
         return
+    lanes: cython.Py_ssize_t = store.row_columns[row] - program.reads[at].lane
+    lanes = min(lanes, program.reads[at].lanes)
     for number in range(program.blocks[block].sums):
         first: cython.Py_ssize_t = number * program.blocks[block].width + program.reads[at].lane
-        for cell in range(first, first + program.reads[at].lanes):
+        for cell in range(first, first + lanes):
             store.gathered[place, cell] += store.row_cells[row, cell]
 
 

@@ -17,6 +17,7 @@ from elsinore.trends.engine.totals import rebuild
 
 _NOT_SAVED = ("runs", "row_next")  # `runs` are saved by their places, of which few are in use
 _POWERS = ("powers", "added_powers")  # of slots; all 0 where none is scaled
+_SNAPSHOTS = ("snapshots",)  # of events that are compared
 _FORMS = ("marks", "form_growths", "form_weights", "form_leasts")  # of bursts not yet put in
 Ints = NDArray[np.int64]
 
@@ -49,6 +50,8 @@ def save_store(program: Program, store: Store) -> dict[str, NDArray[Any]]:
         skipped += _POWERS
     if not store.per_slot["graphlets"]["forms"][used].any():
         skipped += _FORMS
+    if not store.per_slot["graphlets"]["columns"][used].any():
+        skipped += _SNAPSHOTS
     arrays = {name: array[used] for name, array in store.slot_arrays().items()}
     if store.shape.row_blocks:
         runs = store.per_slot["runs"][used].reshape(-1)

@@ -32,6 +32,7 @@ cdef class Store:
     cdef public double[:, ::1] row_cells
     cdef public double[:, ::1] row_powers
     cdef public long long[:, ::1] row_extremes
+    cdef public int[::1] row_columns
     cdef public int[::1] row_next
     cdef public long long[::1] row_anchors
     cdef public unsigned char[::1] of_anchor
@@ -61,6 +62,7 @@ cdef class Store:
     cdef public double[:, ::1] composed_weights
     cdef public long long[:, ::1] composed_leasts
     cdef public double[::1] put_prices
+    cdef public double[:, ::1] snapshots
     cdef public double[:, :, ::1] weights
     cdef public long long[:, :, ::1] leasts
     cdef public Burst[:, ::1] bursts

@@ -38,7 +38,7 @@ FORMS = 128  # of earlier bursts that lanes can be behind with
 LEVELS = 27  # of runs: 2**31 rows of events
 NO_KEY = -1
 NO_MOMENT = -1
-_ZEROS = ("cells", "powers", "added", "added_powers", "row_powers")  # what an empty slot has there
+_ZEROS = ("cells", "powers", "added", "added_powers", "snapshots", "row_powers")  # of empty slots
 _PER_TOTAL = ("totals", "total_cells", "total_powers", "total_extremes")
 
 
@@ -63,6 +63,7 @@ class StoreShape(NamedTuple):
     leasts: int
     units: int
     forms: int  # that are kept of a sharing set at most
+    snapshots: int  # values of those of events that are compared, of all sharing sets
     row_values: int  # columns that conditions read of earlier events
     negatives: int
     windows: int  # open at once, of all kinds
@@ -81,7 +82,10 @@ class Store:
     - `totals[:total_count]`, with `total_cells` and so on: a row for each (query, group, window);
       `places` is its hash table.
     - `leaves[slot, block]`, `runs[slot, block]`: where the rows of blocks with rows are among
-      `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`).
+      `row_orders`, `row_cells` and so on (`elsinore.trends.engine.rows`); of each sum, the first
+      `row_columns[row]` lanes are there, others are 0.
+    - `snapshots[slot]`: of each sharing set whose events are compared, the values of its snapshots,
+      one after another (`elsinore.trends.engine.sharing.edges`).
     - `bursts[slot, set]`, `graphlets[slot, set]`: the burst that is not complete, and its shared
       graphlet, in which a cohort has a part if `shares[slot, cohort]` is 1. What its events of
       earlier timestamps did to each cohort is `growths[slot]`, `weights[slot, 0]` and
@@ -160,6 +164,7 @@ class Store:
         self.form_growths = arrays["form_growths"]
         self.form_weights = arrays["form_weights"]
         self.form_leasts = arrays["form_leasts"]
+        self.snapshots = arrays["snapshots"]
         self.weights = arrays["weights"]
         self.leasts = arrays["leasts"]
         self.bursts = arrays["bursts"]
@@ -177,6 +182,7 @@ class Store:
         self.row_extremes = arrays["row_extremes"]
         self.row_next = arrays["row_next"]
         self.row_anchors = arrays["row_anchors"]
+        self.row_columns = arrays["row_columns"]
         self.row_doubles = arrays["row_doubles"].T
         self.row_integers = arrays["row_integers"].T
         self.earlier = Columns(self.row_doubles, self.row_integers)
@@ -312,6 +318,7 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
     leaves["level"] = -1
     graphlets = np.zeros((count, shape.sets), GRAPHLET)
     graphlets["left"] = NEVER
+    graphlets["changed"] = graphlets["opened"] = graphlets["opening"] = NO_MOMENT
     return {
         "slots": slots.view(np.recarray),
         "cells": np.zeros((count, shape.cells)),
@@ -335,6 +342,7 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
         "form_growths": np.zeros((count, shape.forms, shape.cohorts)),
         "form_weights": np.zeros((count, shape.forms, shape.weights)),
         "form_leasts": np.zeros((count, shape.forms, shape.leasts), np.int64),
+        "snapshots": np.zeros((count, shape.snapshots)),
         "weights": np.zeros((count, 2, shape.weights)),
         "leasts": np.full((count, 2, shape.leasts), FOREVER, np.int64),
         "bursts": np.zeros((count, shape.sets), BURST).view(np.recarray),
@@ -353,6 +361,7 @@ def _empty_rows(shape: StoreShape, rows: int) -> dict[str, Any]:
         "row_cells": np.zeros((rows, shape.row_cells)),
         "row_powers": np.zeros((rows, shape.row_cells)),
         "row_extremes": np.zeros((rows, shape.row_extremes), np.int64),
+        "row_columns": np.zeros(rows, np.int32),
         "row_next": np.zeros(rows, np.int32),
         # of each column the rows side by side
         "row_doubles": np.zeros((shape.row_values, rows)).T,

@@ -93,11 +93,26 @@ cdef struct SharingSet:
     int spans
     int spans_end
     int queries
-    int has_sums
+    int can_share
     int is_repeated
     int units
     int units_end
     int most_forms
+    int readers
+    int readers_end
+    int parts
+    int parts_end
+    int cells
+    int columns
+    int snapshots
+
+cdef struct Reader:
+    int read
+    int block
+
+cdef struct Part:
+    int block
+    int reader
 
 cdef struct Unit:
     int pieces
@@ -117,10 +132,13 @@ cdef struct Cohort:
     int queries
 
 cdef struct Span:
+    int number
     int step
     int members
     int members_end
     int overlap
+    int cell
+    int reader
 
 cdef struct Section:
     double taken
@@ -133,12 +151,17 @@ cdef struct Section:
 
 cdef struct Graphlet:
     long long left
+    long long changed
+    long long opened
     double spread
     int forms
     int sharing
     int alone
     int pending
     int snapshots
+    int columns
+    int first
+    int opening
 
 cdef struct Burst:
     long long time
@@ -155,6 +178,7 @@ cdef struct Counts:
     double taken
     double ended
     double put_in
+    double columns
     long long bursts
     long long considered
     long long graphlets
@@ -285,11 +309,14 @@ cdef class Program:
     cdef public Piece[::1] pieces
     cdef public int[::1] touched
     cdef public int[::1] member_units
+    cdef public Reader[::1] readers
+    cdef public Part[::1] parts
     cdef public double[::1] separate
     cdef public double[::1] values
     cdef public int[::1] shared_addends
     cdef public int[::1] shared_ranks
     cdef public int row_blocks
+    cdef public int most_parts
     cdef public bint has_anchors
     cdef public int contiguous_blocks
     cdef public int most_steps

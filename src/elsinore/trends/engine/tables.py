@@ -9,6 +9,8 @@ rows, ordered by a value, it has the sum.
 
 A *section* is what an event of a class does to the states of a sharing set: steps, as *spans* that
 tell the cohort of each node. The spans of a sharing set itself have all its states.
+Where its events are compared, a *reader* is a way to compare them, with a block whose lanes are
+snapshots; a *part* is a block of the set's states (`elsinore.trends.engine.sharing.edges`).
 A *guard* is what NOT asks: some way of `free` has to be free of matches of its negatives that lie
 between two events, and none of `unless`. A *watch* is where the latest beginning of a match of a
 negative is found. Matches are known by *moments*: the number of each timestamp in its slot.
@@ -108,19 +110,38 @@ SHARING_SET = np.dtype(
         ("spans", "i4"),
         ("spans_end", "i4"),
         ("queries", "i4"),
-        ("has_sums", "i4"),
+        ("can_share", "i4"),
         ("is_repeated", "i4"),
         ("units", "i4"),
         ("units_end", "i4"),
         ("most_forms", "i4"),
+        ("readers", "i4"),
+        ("readers_end", "i4"),
+        ("parts", "i4"),
+        ("parts_end", "i4"),
+        ("cells", "i4"),
+        ("columns", "i4"),
+        ("snapshots", "i4"),
     ]
 )
+READER = np.dtype([("read", "i4"), ("block", "i4")])
+PART = np.dtype([("block", "i4"), ("reader", "i4")])
 UNIT = np.dtype([("pieces", "i4"), ("pieces_end", "i4")])
 PIECE = np.dtype([("span", "i4"), ("member", "i4")])
 BREAK = np.dtype([("number", "i4"), ("units", "i4"), ("units_end", "i4"), ("is_whole", "i4")])
 COHORT = np.dtype([("queries", "i4")])
 PRICE = np.dtype("f8")
-SPAN = np.dtype([("step", "i4"), ("members", "i4"), ("members_end", "i4"), ("overlap", "i4")])
+SPAN = np.dtype(
+    [
+        ("number", "i4"),
+        ("step", "i4"),
+        ("members", "i4"),
+        ("members_end", "i4"),
+        ("overlap", "i4"),
+        ("cell", "i4"),
+        ("reader", "i4"),
+    ]
+)
 SECTION = np.dtype(
     [
         ("taken", "f8"),
@@ -210,12 +231,17 @@ TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=Tru
 GRAPHLET = np.dtype(
     [
         ("left", "i8"),
+        ("changed", "i8"),
+        ("opened", "i8"),
         ("spread", "f8"),
         ("forms", "i4"),
         ("sharing", "i4"),
         ("alone", "i4"),
         ("pending", "i4"),
         ("snapshots", "i4"),
+        ("columns", "i4"),
+        ("first", "i4"),
+        ("opening", "i4"),
     ],
     align=True,
 )
@@ -238,6 +264,7 @@ COUNTS = np.dtype(
         ("taken", "f8"),
         ("ended", "f8"),
         ("put_in", "f8"),
+        ("columns", "f8"),
         ("bursts", "i8"),
         ("considered", "i8"),
         ("graphlets", "i8"),
@@ -299,6 +326,8 @@ class Program:
         self.members = tables["members"]
         self.takers = tables["takers"]
         self.breaks = tables["breaks"]
+        self.readers = tables["readers"]
+        self.parts = tables["parts"]
         self.separate = tables["separate"]
         self.values = tables["values"]
         self.shared_addends = tables["shared_addends"]
@@ -308,6 +337,7 @@ class Program:
         self.touched = tables["touched"]
         self.member_units = tables["member_units"]
         self.row_blocks = sum(block.rows >= 0 for block in self.blocks)
+        self.most_parts = len(self.parts)
         self.has_anchors = any(step.carries for step in self.steps)
         self.contiguous_blocks = sum(block.is_contiguous for block in self.blocks)
         counts = [event_class.steps_end - event_class.steps for event_class in self.classes]

@@ -20,6 +20,10 @@ if cython.compiled:
         empty_row_lanes,
         forget_rows_before,
     )
+    from cython.cimports.elsinore.trends.engine.sharing.columns import (
+        close_snapshots,
+        forget_snapshots,
+    )
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Program
     from cython.cimports.elsinore.trends.engine.totals import add_to_totals
@@ -31,6 +35,7 @@ else:
         empty_row_lanes,
         forget_rows_before,
     )
+    from elsinore.trends.engine.sharing.columns import close_snapshots, forget_snapshots
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
     from elsinore.trends.engine.totals import add_to_totals
@@ -196,7 +201,9 @@ def close_windows(
         decide_ends(program, store, slot, kind, lane)
         add_to_totals(program, store, slot, kind, lane, window)
         empty_window(program, store, slot, kind, lane)
+        close_snapshots(program, store, slot, kind, lane)
     if last >= store.first[slot, kind]:
+        forget_snapshots(program, store, slot)
         close_rows(program, store, slot, kind, store.first[slot, kind], end)
     store.first[slot, kind] = max(store.first[slot, kind], end)
 

@@ -64,8 +64,11 @@ def _burst_sets(unit: TrendUnit) -> list[Shared]:
     return [
         (found.pattern, found.queries)
         for found in ([] if engine is None else sharing_sets(Updates(engine)))
-        if sum(map(len, found.holders)) > 1
-        and (found.is_repeated or any(_follows(unit.merged, n) for n in found.members))
+        if found.is_compared
+        or (
+            sum(map(len, found.holders)) > 1
+            and (found.is_repeated or any(_follows(unit.merged, n) for n in found.members))
+        )
     ]
 
 

@@ -253,8 +253,6 @@ def _why_unshared(unit: TrendUnit) -> str:
     names = [member.query.name for member in unit.members]
     if len(names) == 1:
         return f"{names[0]} is alone in its operator: explain() says why of each other query"
-    if any(move.reads != ALL for template in unit.templates for move in template.transitions):
-        return "events that are compared with the ones before them are added up query by query"
     return f"no burst was shared among {listed(names, SHOWN)}: explain() says who may share"
 
 
@@ -280,7 +278,7 @@ def _shared_sets(
     }
     nodes, sets = nodes_of_states(unit.templates), []
     for found in sharing_sets(Updates(unit)):
-        holders = set().union(*found.holders)
+        holders = set(found.members) if found.is_compared else set().union(*found.holders)
         members = frozenset(state for state, node in nodes.items() if node in holders)
         queries = dict.fromkeys(query for query, _ in sorted(members))
         names = tuple(unit.templates[query].query.name for query in queries)

@@ -4,6 +4,8 @@
 - `bursts`: when bursts begin and end (Definition 10), counted in every mode;
 - `graphlets`: shared graphlets, in which an event has one trend count for all queries;
 - `snapshots`: the values of snapshots for each query, put in where a graphlet ends;
+- `edges`: the same where events are compared with those before them, with snapshots at events;
+- `columns`: the values of these snapshots, put in, and rows that are multiplied by them;
 - `benefit`: what sharing a burst saves (Definition 12);
 - `optimizer`: who shares the next burst (Section 4.3), and when graphlets split and merge.
 """

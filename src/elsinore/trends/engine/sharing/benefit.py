@@ -26,6 +26,7 @@ CELL = cython.declare(cython.double, 1.0)
 GRAPHLET = cython.declare(cython.double, 40.0)  # a shared graphlet begins and ends
 VALUE = cython.declare(cython.double, 1.2)  # the snapshot's value is put into a cell
 PART = cython.declare(cython.double, 6.0)  # an event joins a shared graphlet
+EDGE = cython.declare(cython.double, 12.0)  # an event is compared: a cell of the rows it follows
 GROWTH = cython.declare(cython.double, 0.7)  # ... and moves the growth of a cohort
 SCALED = cython.declare(cython.double, 6.0)  # times what the first four cost, of great numbers
 

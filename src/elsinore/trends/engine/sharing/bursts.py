@@ -9,6 +9,11 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.sharing.columns import (
+        has_rows_apart,
+        put_columns_in,
+        split_rows,
+    )
     from cython.cimports.elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
     from cython.cimports.elsinore.trends.engine.sharing.graphlets import (
         begin_graphlet,
@@ -18,12 +23,14 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Program
 else:
+    from elsinore.trends.engine.sharing.columns import has_rows_apart, put_columns_in, split_rows
     from elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
     from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
     from elsinore.trends.engine.sharing.optimizer import decide
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
+NO_MOMENT = cython.declare(cython.longlong, -1)
 NEVER = cython.declare(cython.Py_ssize_t, 0)
 DYNAMIC = cython.declare(cython.Py_ssize_t, 1)
 MEMORY = cython.declare(cython.double, 16.0)  # bursts that the mean length looks back on
@@ -31,6 +38,7 @@ LONG = cython.declare(cython.double, 4.0)  # times its mean length, a burst is d
 OBSERVED = cython.declare(cython.longlong, 4)  # of so many bursts one is observed
 FORGET = cython.declare(cython.double, 2.0**12)  # events after which observations count half
 FIRST_GUESS = cython.declare(cython.double, 0.5)  # of units that are put in after a burst
+REMEMBER = cython.declare(cython.double, 0.999)
 UNKNOWN = cython.declare(cython.Py_ssize_t, 0)  # what became of the burst before, ...
 WAS_ALONE = cython.declare(cython.Py_ssize_t, 1)
 WAS_SHARED = cython.declare(cython.Py_ssize_t, 2)
@@ -44,6 +52,11 @@ def break_bursts(
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
         number: cython.Py_ssize_t = program.breaks[place].number
         store.graphlets[slot, number].left = store.slots[slot].time
+        if store.graphlets[slot, number].opened <= store.graphlets[slot, number].changed and (
+            store.graphlets[slot, number].changed < store.slots[slot].moment
+        ):
+            store.graphlets[slot, number].opened = NO_MOMENT
+        store.graphlets[slot, number].changed = store.slots[slot].moment
         if store.bursts[slot, number].events > 0:
             end_burst(program, store, slot, number)
         catch_up_units(program, store, slot, place)
@@ -53,6 +66,7 @@ def end_bursts(program: Program, store: Store, slot: cython.Py_ssize_t) -> cytho
     """End all bursts of a slot: a pane is over."""
     number: cython.Py_ssize_t
     for number in range(program.sets.shape[0]):
+        store.graphlets[slot, number].opened = NO_MOMENT
         if store.bursts[slot, number].events > 0:
             end_burst(program, store, slot, number)
         catch_up(program, store, slot, number)
@@ -73,9 +87,9 @@ def note_event(
     if store.bursts[slot, number].events == 0:
         begin_burst(program, store, slot, number)
     store.bursts[slot, number].events += 1
-    if store.mode == NEVER or not program.sets[number].has_sums:
+    if store.mode == NEVER or not program.sets[number].can_share:
         return
-    if has_great:
+    if has_great or not has_column_room(program, store, slot, number):
         split(program, store, slot, number)
     elif store.mode == DYNAMIC:
         if store.bursts[slot, number].events > store.bursts[slot, number].limit:
@@ -113,7 +127,7 @@ def begin_burst(
         program.sets[number].cohorts_end - program.sets[number].cohorts > 1
         and store.counts[number].bursts % OBSERVED == 0
     )
-    if store.mode == NEVER or not program.sets[number].has_sums:
+    if store.mode == NEVER or not program.sets[number].can_share:
         return
     store.counts[number].considered += 1
     share(program, store, slot, number, store.counts[number].length)
@@ -129,19 +143,31 @@ def share(
     number: cython.Py_ssize_t,
     events: cython.double,
 ) -> cython.void:
-    """Decide who shares a burst of so many events, and merge these cohorts."""
+    """Decide who shares a burst of so many events, and merge these cohorts.
+
+    If its events are compared, all share it or none, and all go on to share as long as there are
+    rows of shared events.
+    """
     store.bursts[slot, number].benefit = decide(program, store, slot, number, events)
     cohort: cython.Py_ssize_t
     queries: cython.int = 0
+    if is_compared(program, number) and can_share(program, store, slot, number):
+        queries = program.sets[number].queries
     for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
         queries += program.cohorts[cohort].queries * store.chosen[cohort]
     if queries == 0:
         catch_up(program, store, slot, number)
+        if store.graphlets[slot, number].columns > 0:
+            split_rows(program, store, slot, number)
         if store.bursts[slot, number].before == WAS_SHARED:
             store.counts[number].splits += 1
         store.bursts[slot, number].before = WAS_ALONE
         return
-    begin_graphlet(program, store, slot, number)
+    if is_compared(program, number):
+        store.graphlets[slot, number].sharing = 1
+        store.graphlets[slot, number].first = store.graphlets[slot, number].columns
+    else:
+        begin_graphlet(program, store, slot, number)
     store.bursts[slot, number].queries = min(queries, program.sets[number].queries)
     if store.bursts[slot, number].before == WAS_ALONE:
         store.counts[number].merges += 1
@@ -149,14 +175,57 @@ def share(
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
+def is_compared(program: Program, number: cython.Py_ssize_t) -> cython.bint:
+    """Return whether a set's events are compared with those before them."""
+    return program.sets[number].readers < program.sets[number].readers_end
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_column_room(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.bint:
+    """Return whether an event of a set can have two more snapshots, of numbers without powers."""
+    return not is_compared(program, number) or (
+        store.graphlets[slot, number].columns + 2 <= program.sets[number].columns
+        and not store.slots[slot].scaled
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def can_share(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.bint:
+    """Return whether to share a burst of compared events: it pays, or those before were shared.
+
+    Where it does not pay, a little is forgotten of how many snapshots there were.
+    """
+    if store.bursts[slot, number].benefit <= 0.0:
+        store.counts[number].columns *= REMEMBER
+    if not has_column_room(program, store, slot, number):
+        return False
+    if store.graphlets[slot, number].columns > 0:
+        return True
+    pays: cython.bint = store.bursts[slot, number].benefit > 0.0 or store.mode != DYNAMIC
+    return pays and not has_rows_apart(program, store, slot, number)
+
+
 def split(
     program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.void:
     """Process the rest of a burst for each query alone."""
     if store.graphlets[slot, number].sharing:
-        end_graphlet(program, store, slot, number)
+        if is_compared(program, number):
+            store.graphlets[slot, number].sharing = 0
+            split_rows(program, store, slot, number)
+        else:
+            end_graphlet(program, store, slot, number)
         store.counts[number].splits += 1
         store.bursts[slot, number].before = WAS_ALONE
     catch_up(program, store, slot, number)
@@ -186,7 +255,11 @@ def end_burst(
     program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
 ) -> cython.void:
     """Count a burst that is complete, and record it if there is room."""
-    end_graphlet(program, store, slot, number)
+    if not is_compared(program, number):
+        end_graphlet(program, store, slot, number)
+    elif store.graphlets[slot, number].sharing:
+        put_columns_in(program, store, slot, number)
+        store.graphlets[slot, number].sharing = 0
     events: cython.longlong = store.bursts[slot, number].events
     queries: cython.int = store.bursts[slot, number].queries
     store.bursts[slot, number].events = 0

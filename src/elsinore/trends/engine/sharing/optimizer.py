@@ -13,11 +13,25 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.sharing.benefit import GROWTH, SCALED, price
+    from cython.cimports.elsinore.trends.engine.sharing.benefit import (
+        EDGE,
+        EVENT,
+        GROWTH,
+        SCALED,
+        VALUE,
+        price,
+    )
     from cython.cimports.elsinore.trends.engine.store import Store
     from cython.cimports.elsinore.trends.engine.tables import Program
 else:
-    from elsinore.trends.engine.sharing.benefit import GROWTH, SCALED, price
+    from elsinore.trends.engine.sharing.benefit import (
+        EDGE,
+        EVENT,
+        GROWTH,
+        SCALED,
+        VALUE,
+        price,
+    )
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
@@ -116,7 +130,7 @@ def decide(
     end: cython.Py_ssize_t = program.sets[number].cohorts_end
     cohort: cython.Py_ssize_t
     if begin == end:
-        return 0.0
+        return decide_compared(program, store, number, events)
     scale: cython.double = SCALED if store.slots[slot].scaled else 1.0
     ended: cython.double = store.counts[number].ended + 1.0
     units: cython.Py_ssize_t = program.sets[number].units_end - program.sets[number].units
@@ -136,6 +150,31 @@ def decide(
         for cohort in range(begin, end):
             store.chosen[cohort] = 1
     return saved
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def decide_compared(
+    program: Program, store: Store, number: cython.Py_ssize_t, events: cython.double
+) -> cython.double:
+    """Return what sharing a burst saves whose events are compared with those before them.
+
+    There are expected to be half as many snapshots as there were at most before.
+    """
+    first: cython.Py_ssize_t = program.sets[number].readers
+    readers: cython.double = program.sets[number].readers_end - first
+    if readers == 0.0:
+        return 0.0
+    events = max(events, 1.0)  # nothing is known at first; once there are rows apart, it is late
+    cells: cython.double = program.sets[number].cells
+    sums: cython.double = 1.0 + program.sets[number].addends_end - program.sets[number].addends
+    columns: cython.double = 1.0 + store.counts[number].columns / 2.0
+    parts: cython.double = program.sets[number].parts_end - program.sets[number].parts
+    alone: cython.double = events * (parts * EVENT + cells * EDGE)
+    shared: cython.double = events * readers * (EVENT + sums * columns * EDGE)
+    shared += columns * cells * VALUE
+    return alone - shared
 
 
 def decide_often(program: Program, store: Store, times: int) -> None:

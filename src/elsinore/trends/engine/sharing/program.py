@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from elsinore.plan.merged import queries_through
+from elsinore.plan.template import Reads
 from elsinore.trends.engine.layout import Layout
 from elsinore.trends.engine.sharing.benefit import cell_price, value_price
-from elsinore.trends.engine.sharing.sets import SharingSet, sharing_sets
+from elsinore.trends.engine.sharing.sets import SharingSet
 from elsinore.trends.engine.store import FORMS
 from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates
@@ -35,14 +37,17 @@ class SharingTables:
         self,
         updates: Updates,
         layout: Layout,
+        sets: Sequence[SharingSet],
         rows: dict[str, list[Any]],
         add_steps: Callable[[Sequence[Update], Weights], Steps],
+        add_reader: Callable[[int, Reads], int],
     ) -> None:
         self._updates, self._layout = updates, layout
-        self._rows, self._add_steps = rows, add_steps
-        self.sets = sharing_sets(updates)
+        self._rows, self._add_steps, self._add_reader = rows, add_steps, add_reader
+        self.sets = sets
         self.most_forms = 1
-        self.sizes = {"weights": 0, "leasts": 0}
+        self.sizes = {"weights": 0, "leasts": 0, "snapshots": 0}
+        self._pieces: list[dict[int, tuple[int, int]]] = []  # of each set's nodes
         self._passing = queries_through(updates.merged)
         self._set_of = {
             (sharing_set.type, node): number
@@ -61,7 +66,9 @@ class SharingTables:
     def _add_set(self, sharing_set: SharingSet) -> None:
         rows, sizes = self._rows, self.sizes
         first = len(rows["cohorts"])
-        holders = [self._update(n, sharing_set) for several in sharing_set.holders for n in several]
+        is_compared = (len(self._pieces), 0) in self._layout.reader_blocks
+        nodes = sharing_set.members if is_compared else itertools.chain(*sharing_set.holders)
+        holders = [self._update(node, sharing_set) for node in nodes]
         twins = [
             self._update(n, sharing_set) for several in sharing_set.twins.values() for n in several
         ]
@@ -70,8 +77,10 @@ class SharingTables:
         pieces: dict[int, tuple[int, int]] = {}
         for updates in (twins, holders):  # twins read what holders have before
             pieces |= self._add_spans(self._add_steps(updates, weights), sharing_set)
+        self._pieces.append(pieces)
         units = len(rows["units"])
-        self._add_units(sharing_set, holders, pieces)
+        if not is_compared:
+            self._add_units(sharing_set, holders, pieces)
         for several in sharing_set.holders:
             beside = [twin for holder in several for twin in sharing_set.twins[holder]]
             cells = sum(map(self._cells, (*several, *beside)))
@@ -98,15 +107,45 @@ class SharingTables:
                 spans,
                 len(rows["spans"]),
                 len(sharing_set.queries),
-                int(sharing_set.has_sums),
+                int(is_compared or bool(sharing_set.holders)),
                 int(sharing_set.is_repeated),
                 units,
                 len(rows["units"]),
                 most_forms,
+                *self._add_readers(sharing_set, spans),
             )
         )
         sizes["weights"] += cohorts * len(weights.addends)
         sizes["leasts"] += cohorts * len(weights.ranks)
+
+    def _add_readers(self, sharing_set: SharingSet, spans: int) -> list[int]:
+        """Add what a set needs whose events are compared; return the rest of its row.
+
+        These are its readers, its parts, how many values a snapshot has, how many snapshots there
+        can be, and where they are.
+        """
+        rows, layout, number = self._rows, self._layout, len(self._pieces) - 1
+        readers, parts = len(rows["readers"]), len(rows["parts"])
+        cells = columns = 0
+        if (number, 0) in layout.reader_blocks:
+            for way, reads in enumerate(sharing_set.ways):
+                block = layout.reader_blocks.get((number, way), -1)
+                rows["readers"].append(
+                    (self._add_reader(block, reads) if block >= 0 else -1, block)
+                )
+            blocks = {layout.block_of[node]: way for node, way in sharing_set.members.items()}
+            rows["parts"] += [part for part in blocks.items() if layout.blocks[part[0]].has_rows]
+            cells = 1 + sum(map(self._values, rows["spans"][spans:]))
+            columns = layout.blocks[layout.reader_blocks[number, 0]].width
+        begin = self.sizes["snapshots"]
+        self.sizes["snapshots"] += cells * columns
+        ends = len(rows["readers"]), parts, len(rows["parts"])
+        return [readers, *ends, cells, columns, begin]
+
+    def _values(self, span: tuple[int, ...]) -> int:
+        """Return how many values a snapshot has in the lanes of a span."""
+        step = self._rows["steps"][span[1]]
+        return int(step[2] * (step[4] - step[3]))
 
     def _add_units(
         self,
@@ -139,13 +178,17 @@ class SharingTables:
         """Add spans; return the span and the member of each node."""
         rows = self._rows
         pieces: dict[int, tuple[int, int]] = {}
+        cell = 0
         for step, nodes in steps:
             begin = len(rows["members"])
             pieces |= {node: (len(rows["spans"]), begin + at) for at, node in enumerate(nodes)}
             rows["members"] += [sharing_set.members[node] for node in nodes]
             rows["member_units"] += [NO_UNIT] * len(nodes)
             overlap = self._layout.blocks[self._layout.block_of[nodes[0]]].overlap
-            rows["spans"].append((step, begin, len(rows["members"]), overlap))
+            of_first = sharing_set.members[nodes[0]]
+            span = len(rows["sets"]), step, begin, len(rows["members"]), overlap, cell, of_first
+            rows["spans"].append(span)
+            cell += self._values(span)
         return pieces
 
     def sections(self, type_name: str, updates: Sequence[Update]) -> dict[int, list[Update]]:
@@ -169,24 +212,29 @@ class SharingTables:
             cohorts = range(first, first + len(sharing_set.holders))
             taken = {first + sharing_set.members[update.node] for update in updates}
             takers = sorted(taken.intersection(cohorts))
+            is_whole = len(takers) == len(cohorts)
+            if (number, 0) in self._layout.reader_blocks:
+                takers = sorted(self._pieces[number][update.node][1] for update in updates)
+                is_whole = len(updates) == len(sharing_set.members)
             begin_takers = len(rows["takers"])
             rows["takers"] += _side_by_side(takers)
             rows["sections"].append(
                 (
-                    self._part_of_price(takers, cohorts),
+                    self._part_of_price(taken, cohorts),
                     number,
                     spans,
                     len(rows["spans"]),
                     begin_takers,
                     len(rows["takers"]),
-                    int(len(takers) == len(cohorts)),
+                    int(is_whole),
                 )
             )
         return begin, len(rows["sections"])
 
-    def _part_of_price(self, takers: Sequence[int], cohorts: Sequence[int]) -> float:
+    def _part_of_price(self, taken: set[int], cohorts: Sequence[int]) -> float:
         prices = self._rows["separate"]
         every = sum(prices[cohort] for cohort in cohorts)
+        takers = taken.intersection(cohorts)
         return float(sum(prices[cohort] for cohort in takers) / every) if every else 1.0
 
     def add_breaks(
@@ -195,14 +243,23 @@ class SharingTables:
         """Add the sets whose bursts a class of events breaks; return the first and the end.
 
         changed: the nodes that it takes or empties. With each set, the units are told that it reads
-        or changes, or whose predecessors it changes.
+        or changes, or whose predecessors it changes. A snapshot may read all those of a set.
         """
         rows = self._rows
         begin = len(rows["breaks"])
+        of_sets = {self._set_of.get((type_name, update.node)) for update in updates}
+        compared = [n for n in of_sets if n is not None and (n, 0) in self._layout.reader_blocks]
+        shared = [
+            self._update(node, self.sets[n]) for n in compared for node in self.sets[n].members
+        ]
         read = {  # an extreme has no other sources than the number of trends
-            source.node for update in updates for part in update.sums for source in part.sources
+            source.node
+            for update in (*updates, *shared)
+            for part in update.sums
+            for source in part.sources
         }
-        for number in sorted({n for node in changed for n in self._heard.get(node, ())}):
+        heard = (*changed, *(update.node for update in shared))
+        for number in sorted({n for node in heard for n in self._heard.get(node, ())}):
             if self.sets[number].type == type_name:
                 continue
             units = {self._unit_of.get((number, node), NO_UNIT) for node in (*read, *changed)}

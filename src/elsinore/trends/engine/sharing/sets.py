@@ -8,18 +8,23 @@ A *twin* of a looping holder does not loop, but the same events reach it from th
 the same is added to it: the accepting state beside an accumulator (`elsinore.plan.stored`).
 
 Holders that have equal local predicates on E are a *cohort*: they take the same events.
+
+Where events are compared with those before them, states of E+ with the same comparison share them,
+and those with a comparison of their own, or none, do with one another.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.window import overlap_of
 from elsinore.plan.aggregates import FieldKind
+from elsinore.plan.guards import FREE
 from elsinore.plan.merged import Edge, MergedTemplate, Node, queries_through
 from elsinore.plan.template import ALL, START, Reads
 from elsinore.trends.engine.sharing.words import in_words
@@ -34,12 +39,13 @@ class SharingSet:
     """States that events of one type enter, and the queries whose trends pass through them.
 
     `holders` and `twins` are cohorts of nodes; there are none if no burst has a closed form, such
-    as where the events' predecessors are read row by row (`reads`). `members` are these nodes with
-    the number of their cohort, or all looping nodes; `heard` are all nodes of the queries.
+    as where events are compared with those before them (`ways`). `members` are these nodes with
+    the number of their cohort, or all looping nodes with that of their way, or -1 if they cannot
+    share events; `heard` are all nodes of the queries.
     """
 
     type: str
-    reads: Reads
+    ways: tuple[Reads, ...]
     is_repeated: bool  # whether all states loop, or none
     holders: tuple[tuple[int, ...], ...]
     twins: dict[int, tuple[int, ...]]  # of each holder
@@ -48,14 +54,15 @@ class SharingSet:
     heard: frozenset[int]
 
     @property
-    def has_sums(self) -> bool:
-        """Whether bursts have a closed form."""
-        return bool(self.holders)
+    def is_compared(self) -> bool:
+        """Whether events that are compared can be shared."""
+        return not self.holders and all(way >= 0 for way in self.members.values())
 
     @property
     def pattern(self) -> str:
         """The sub-pattern that the queries share."""
-        return f"{self.type}{'+' if self.is_repeated else ''}{in_words(self.reads)}"
+        loop = f"{self.type}{'+' if self.is_repeated else ''}"
+        return " / ".join(f"{loop}{in_words(reads)}" for reads in self.ways)
 
 
 def sharing_sets(updates: Updates) -> list[SharingSet]:
@@ -63,11 +70,13 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
     merged = updates.merged
     passing = queries_through(merged)
     sets = []
+    left: dict[str, dict[Reads, list[int]]] = {}  # of each type the ways of one query each
     for type_name, reads, is_repeated, nodes in _entered(merged):
         cohorts: dict[Predicates, list[int]] = {}
         twins: dict[int, tuple[int, ...]] = {}
+        neighbours = _Neighbours(updates, type_name, is_repeated=is_repeated)
+        can_share = is_repeated and all(map(neighbours.can_compare, nodes))
         if reads == ALL:
-            neighbours = _Neighbours(updates, type_name, is_repeated=is_repeated)
             for node in sorted(nodes, key=updates.lane_order.__getitem__):
                 beside = neighbours.twins(node)
                 if beside is not None:
@@ -78,27 +87,53 @@ def sharing_sets(updates: Updates) -> list[SharingSet]:
             for number, holders in enumerate(cohorts.values())
             for holder in holders
             for node in (holder, *twins[holder])
-        } or dict.fromkeys(nodes, 0)
+        } or dict.fromkeys(nodes, 0 if can_share and reads != ALL else -1)
         queries = tuple(sorted(set().union(*(passing[node] for node in members))))
         if is_repeated and len(queries) < 2 and _cells(merged, members) < MANY_CELLS:
+            if can_share:
+                left.setdefault(type_name, {})[reads] = nodes
             continue
         if not is_repeated and (len(queries) < 2 or len(twins) < 2):
             continue
         sets.append(
             SharingSet(
                 type=type_name,
-                reads=reads,
+                ways=(reads,),
                 is_repeated=is_repeated,
                 holders=tuple(tuple(holders) for holders in cohorts.values()),
                 twins=twins,
                 members=members,
                 queries=queries,
-                heard=frozenset(
-                    node for node, through in enumerate(passing) if through & set(queries)
-                ),
+                heard=_heard(passing, queries),
             )
         )
-    return sets
+    return sets + [
+        _set_of_ways(type_name, ways, passing) for type_name, ways in left.items() if len(ways) > 1
+    ]
+
+
+def _heard(passing: Sequence[AbstractSet[int]], queries: Sequence[int]) -> frozenset[int]:
+    """Return all nodes of some queries."""
+    return frozenset(n for n, through in enumerate(passing) if not through.isdisjoint(queries))
+
+
+def _set_of_ways(
+    type_name: str, ways: Mapping[Reads, Sequence[int]], passing: Sequence[AbstractSet[int]]
+) -> SharingSet:
+    """Return a set of queries that compare events each in its own way; ALL comes last."""
+    ordered = sorted(ways, key=lambda reads: reads == ALL)
+    members = {node: way for way, reads in enumerate(ordered) for node in ways[reads]}
+    queries = tuple(sorted(set[int]().union(*(passing[node] for node in members))))
+    return SharingSet(
+        type=type_name,
+        ways=tuple(ordered),
+        is_repeated=True,
+        holders=(),
+        twins={},
+        members=members,
+        queries=queries,
+        heard=_heard(passing, queries),
+    )
 
 
 def _entered(merged: MergedTemplate) -> list[tuple[str, Reads, bool, list[int]]]:
@@ -169,6 +204,32 @@ class _Neighbours:
         if twins and not self._loops:
             return None
         return twins if all(self._is_twin(twin, node) for twin in twins) else None
+
+    def can_compare(self, node: int) -> bool:
+        """Return whether a looping state can share events, however these are compared.
+
+        What goes on to them from elsewhere does not change while they come, and no other events
+        read single ones. MIN and MAX are not kept by snapshots.
+        """
+        state, edges = self._nodes[node], self.edges(node)
+        sources = {edge.source for edge in edges} - {START, node}
+        onward = [
+            edge
+            for number, reader in enumerate(self._nodes)
+            for edge in reader.edges
+            if edge.source == node and number != node
+        ]
+        return (
+            len({(edge.needs, edge.lacks) for edge in edges}) == 1
+            and sum(edge.source == node for edge in edges) == 1
+            and all(edge.reads == ALL for edge in edges if edge.source != node)
+            and not any(self.edges(source) or self._is_reset(source) for source in sources)
+            and all(edge.type != self._type and edge.reads == ALL for edge in onward)
+            and not (state.resets or state.seed or state.extremes)
+            and state.closing == FREE
+            and len(edges) == len(state.edges)
+            and not (state.rows is not None and (state.rows.holds_anchor or state.rows.is_anchor))
+        )
 
     def edges(self, node: int) -> list[Edge]:
         """Return the edges by which events of the type enter a node."""

@@ -1,0 +1,402 @@
+"""The values of snapshots of compared events, put in for each query (HAMLET, Section 3.3).
+
+`store.snapshots[slot]` is the table of snapshots: for each one its value in each sum of each lane,
+that is a query in an open window (Tables 4 and 5), and last the moment at which it was taken. A
+number of trends is the sum of coefficients times these values; another sum has the weights of its
+addend, times the values of the number of trends, as well.
+
+The block of a set's first reader has the coefficients of all events since values were last put in.
+Rows of events keep theirs: they are multiplied by the table where queries split.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.elsinore.trends.engine.memory import allocate, copy_event
+    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, normal
+    from cython.cimports.elsinore.trends.engine.rows import drop_rows, forget_rows_before
+    from cython.cimports.elsinore.trends.engine.runs import rows_of_run
+    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
+    from cython.cimports.elsinore.trends.engine.store import Store, touch
+    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+    from cython.cimports.libc.math import fabs
+else:
+    from math import fabs
+
+    from elsinore.trends.engine.memory import allocate, copy_event
+    from elsinore.trends.engine.numbers import add_lanes, normal
+    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.rows import drop_rows, forget_rows_before
+    from elsinore.trends.engine.runs import rows_of_run
+    from elsinore.trends.engine.scaling import make_scaled
+    from elsinore.trends.engine.store import Store, touch
+    from elsinore.trends.engine.tables import Program
+
+SPLIT = cython.declare(cython.Py_ssize_t, 16)
+LIMIT = cython.declare(cython.double, 2.0**512)
+
+
+def column_of(
+    program: Program, number: cython.Py_ssize_t, column: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Return where the values of one of a set's snapshots begin."""
+    place: cython.Py_ssize_t = column * program.sets[number].cells
+    return program.sets[number].snapshots + place
+
+
+def add_up(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    span: cython.Py_ssize_t,
+    place: cython.Py_ssize_t,
+    forms: cython.double[:, ::1],
+    row: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    lanes: cython.Py_ssize_t,
+    columns: cython.Py_ssize_t,
+) -> cython.void:
+    """Let row 1 of `work` be the values of a form, from `first` on in a row of `forms`.
+
+    They are those of a sum, `place`, in lanes of a span from `begin` on.
+    """
+    number: cython.Py_ssize_t = program.spans[span].number
+    at: cython.Py_ssize_t = program.spans[span].step
+    weights: cython.Py_ssize_t = -1
+    if program.sums[place].weight >= 0:
+        weights = program.sums[place].weight - program.sets[number].addends + 1
+        weights = first + weights * program.sets[number].columns
+    column: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    for lane in range(lanes):
+        store.work[1, lane] = 0.0
+    for column in range(columns):
+        cell: cython.Py_ssize_t = column_of(program, number, column)
+        cell += program.spans[span].cell + begin
+        factor: cython.double = 0.0 if weights < 0 else forms[row, weights + column]
+        if factor != 0.0:
+            for lane in range(lanes):
+                store.work[1, lane] += factor * store.snapshots[slot, cell + lane]
+        factor = forms[row, first + column]
+        if factor != 0.0:
+            cell += (place - program.steps[at].sums) * program.steps[at].lanes
+            for lane in range(lanes):
+                store.work[1, lane] += factor * store.snapshots[slot, cell + lane]
+
+
+def put_columns_in(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.void:
+    """Bring all lanes of a set up to date: add what its graphlet's events did.
+
+    What those of the latest timestamp did is added to what that adds. In states whose events are
+    not compared all of it goes on by the next snapshot: there, the present ones are 0 from now on.
+    """
+    first: cython.Py_ssize_t = program.sets[number].readers
+    block: cython.Py_ssize_t = program.readers[first].block
+    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
+    span: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for span in range(program.sets[number].spans, program.sets[number].spans_end):
+        put_span_in(program, store, slot, span, block, store.cells, store.powers)
+        at: cython.Py_ssize_t = program.spans[span].step
+        if put_span_in(program, store, slot, span, block, store.added, store.added_powers):
+            lane: cython.Py_ssize_t = program.steps[at].lane
+            touch(store, slot, program.steps[at].block, lane, lane + program.steps[at].lanes)
+        if program.readers[first + program.spans[span].reader].read >= 0:
+            continue
+        cells: cython.Py_ssize_t = program.steps[at].sums_end - program.steps[at].sums
+        cells *= program.steps[at].lanes
+        for column in range(columns):
+            begin: cython.Py_ssize_t = column_of(program, number, column)
+            begin += program.spans[span].cell
+            for cell in range(begin, begin + cells):
+                store.snapshots[slot, cell] = 0.0
+    begin = program.blocks[block].cell
+    for cell in range(begin, begin + program.blocks[block].sums * program.blocks[block].width):
+        store.cells[slot, cell] = 0.0
+        store.added[slot, cell] = 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_span_in(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    span: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    cells: cython.double[:, ::1],
+    powers: cython.double[:, ::1],
+) -> cython.bint:
+    """Add what the forms in a block of its set come to to lanes of a span; return if it is any."""
+    number: cython.Py_ssize_t = program.spans[span].number
+    at: cython.Py_ssize_t = program.spans[span].step
+    lanes: cython.Py_ssize_t = program.steps[at].lanes
+    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
+    first: cython.Py_ssize_t = program.blocks[block].cell
+    place: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    is_any: cython.bint = False
+    passed: cython.bint = False
+    for lane in range(first, first + columns):
+        is_any |= cells[slot, lane] != 0.0
+    if not is_any:
+        return False
+    for place in range(program.steps[at].sums, program.steps[at].sums_end):
+        add_up(program, store, slot, span, place, cells, slot, first, 0, lanes, columns)
+        target: cython.Py_ssize_t = program.sums[place].cell
+        if not store.slots[slot].scaled:
+            for lane in range(lanes):
+                cells[slot, target + lane] += store.work[1, lane]
+                passed |= not fabs(cells[slot, target + lane]) < LIMIT
+            if passed:
+                make_scaled(program, store, slot)
+        else:
+            normalise(store, lanes)
+            add_lanes(cells, powers, slot, target, store.work, store.work_powers, 1, 0, 0, lanes)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def normalise(store: Store, lanes: cython.Py_ssize_t) -> cython.void:
+    """Bring numbers in row 1 of `work` into their normal form."""
+    lane: cython.Py_ssize_t
+    for lane in range(lanes):
+        number: Number = normal(store.work[1, lane], 0.0)
+        store.work[1, lane] = number.mantissa
+        store.work_powers[1, lane] = number.power
+
+
+def has_rows_apart(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.bint:
+    """Return whether lanes of a set have rows of their own, of bursts that were not shared."""
+    part: cython.Py_ssize_t
+    level: cython.Py_ssize_t
+    for part in range(program.sets[number].parts, program.sets[number].parts_end):
+        rows: cython.Py_ssize_t = program.blocks[program.parts[part].block].rows
+        if store.leaves[slot, rows].count + store.leaves[slot, rows].arriving > 0:
+            return True
+        for level in range(store.leaves[slot, rows].top):
+            if store.runs[slot, rows, level].count > 0:
+                return True
+    return False
+
+
+def split_rows(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.void:
+    """Split: give all lanes of a set rows of their own, and have no snapshots any more."""
+    part: cython.Py_ssize_t
+    store.graphlets[slot, number].snapshots = cython.cast(
+        cython.int, SPLIT * program.sets[number].cells
+    )  # it did not pay: as if there had been so many
+    put_columns_in(program, store, slot, number)
+    for part in range(program.sets[number].parts, program.sets[number].parts_end):
+        multiply_rows(program, store, slot, number, part)
+    drop_columns(program, store, slot, number)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def multiply_rows(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    part: cython.Py_ssize_t,
+) -> cython.void:
+    """Let a block without rows have those of its reader, multiplied by the snapshots."""
+    block: cython.Py_ssize_t = program.parts[part].block
+    own: cython.Py_ssize_t = program.blocks[block].rows
+    reader: cython.Py_ssize_t = program.sets[number].readers + program.parts[part].reader
+    source: cython.Py_ssize_t = program.readers[reader].block
+    rows: cython.Py_ssize_t = program.blocks[source].rows
+    level: cython.Py_ssize_t = store.leaves[slot, rows].level
+    drop_rows(program, store, slot, block)
+    store.leaves[slot, own] = store.leaves[slot, rows]
+    if level >= 0:
+        begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+        to: cython.Py_ssize_t = allocate(store, slot, level)
+        store.leaves[slot, own].begin = cython.cast(cython.int, to)
+        count: cython.Py_ssize_t = store.leaves[slot, rows].count
+        count += store.leaves[slot, rows].arriving
+        multiply_piece(program, store, slot, number, block, begin, count, to)
+    if store.leaves[slot, rows].arriving > 0:
+        touch(store, slot, block, 0, 1)
+    for level in range(store.leaves[slot, rows].top):
+        if store.runs[slot, rows, level].count > 0:
+            to = allocate(store, slot, level)
+            count = rows_of_run(program, source, store.runs[slot, rows, level].count)
+            begin = store.runs[slot, rows, level].begin
+            multiply_piece(program, store, slot, number, block, begin, count, to)
+            store.runs[slot, own, level] = store.runs[slot, rows, level]
+            store.runs[slot, own, level].begin = cython.cast(cython.int, to)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def multiply_piece(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+) -> cython.void:
+    """Multiply rows by the snapshots, into rows of a block from `to` on."""
+    row: cython.Py_ssize_t
+    span: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    for row in range(begin, begin + count):
+        target: cython.Py_ssize_t = to + row - begin
+        columns: cython.Py_ssize_t = store.row_columns[row]
+        columns = min(columns, store.graphlets[slot, number].columns)
+        copy_event(program, store, block, row, target)
+        store.row_columns[target] = program.blocks[block].width
+        for span in range(program.sets[number].spans, program.sets[number].spans_end):
+            at: cython.Py_ssize_t = program.spans[span].step
+            if program.steps[at].block != block:
+                continue
+            lanes: cython.Py_ssize_t = program.steps[at].lanes
+            for place in range(program.steps[at].sums, program.steps[at].sums_end):
+                add_up(
+                    program, store, slot, span, place, store.row_cells, row, 0, 0, lanes, columns
+                )
+                normalise(store, lanes)
+                cell: cython.Py_ssize_t = place - program.steps[at].sums
+                cell = cell * program.blocks[block].width + program.steps[at].lane
+                for lane in range(lanes):
+                    store.row_cells[target, cell + lane] = store.work[1, lane]
+                    store.row_powers[target, cell + lane] = store.work_powers[1, lane]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def drop_columns(
+    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
+) -> cython.void:
+    """Have neither snapshots of a set any more nor rows that are made of them."""
+    reader: cython.Py_ssize_t
+    most: cython.double = store.graphlets[slot, number].snapshots
+    store.counts[number].columns += (most - store.counts[number].columns) / 4.0
+    store.graphlets[slot, number].columns = 0
+    store.graphlets[slot, number].snapshots = 0
+    store.graphlets[slot, number].opening = -1
+    for reader in range(program.sets[number].readers, program.sets[number].readers_end):
+        if program.readers[reader].read >= 0:
+            block: cython.Py_ssize_t = program.readers[reader].block
+            store.leaves[slot, program.blocks[block].rows].arriving = 0
+            drop_rows(program, store, slot, block)
+
+
+def close_snapshots(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    kind: cython.Py_ssize_t,
+    window: cython.Py_ssize_t,
+) -> cython.void:
+    """Let all snapshots be 0 in the lanes of a window of a kind, which has the lane `window`."""
+    number: cython.Py_ssize_t
+    span: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    for number in range(program.sets.shape[0]):
+        for span in range(program.sets[number].spans, program.sets[number].spans_end):
+            at: cython.Py_ssize_t = program.spans[span].step
+            block: cython.Py_ssize_t = program.steps[at].block
+            if not program.kinds[kind].blocks <= block < program.kinds[kind].blocks_end:
+                continue
+            cells: cython.Py_ssize_t = program.steps[at].sums_end - program.steps[at].sums
+            cells *= program.steps[at].lanes
+            for column in range(store.graphlets[slot, number].columns):
+                begin: cython.Py_ssize_t = column_of(program, number, column)
+                begin += program.spans[span].cell
+                cell: cython.Py_ssize_t = begin + window
+                while cell < begin + cells:
+                    store.snapshots[slot, cell] = 0.0
+                    cell += program.kinds[kind].overlap
+
+
+def forget_snapshots(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+    """Forget the oldest snapshots that are 0 in all lanes, and rows from before the others."""
+    number: cython.Py_ssize_t
+    reader: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for number in range(program.sets.shape[0]):
+        columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
+        cells: cython.Py_ssize_t = program.sets[number].cells
+        first: cython.Py_ssize_t = column_of(program, number, 0)
+        dead: cython.Py_ssize_t = 0
+        while dead < columns:
+            cell = first + dead * cells
+            while cell < first + (dead + 1) * cells - 1 and store.snapshots[slot, cell] == 0.0:
+                cell += 1
+            if cell < first + (dead + 1) * cells - 1:
+                break
+            dead += 1
+        if dead == 0:
+            continue
+        if dead == columns:
+            drop_columns(program, store, slot, number)
+            continue
+        store.graphlets[slot, number].columns -= cython.cast(cython.int, dead)
+        store.graphlets[slot, number].opening = max(
+            -1, store.graphlets[slot, number].opening - cython.cast(cython.int, dead)
+        )
+        for cell in range(first, first + (columns - dead) * cells):
+            store.snapshots[slot, cell] = store.snapshots[slot, cell + dead * cells]
+        moment: cython.longlong = cython.cast(
+            cython.longlong, store.snapshots[slot, first + cells - 1]
+        )
+        for reader in range(program.sets[number].readers, program.sets[number].readers_end):
+            if program.readers[reader].read >= 0:
+                forget_rows_before(program, store, slot, program.readers[reader].block, moment)
+                shift_rows(program, store, slot, program.readers[reader].block, dead)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def shift_rows(
+    program: Program,
+    store: Store,
+    slot: cython.Py_ssize_t,
+    block: cython.Py_ssize_t,
+    dead: cython.Py_ssize_t,
+) -> cython.void:
+    """Remove the first coefficients of all rows of a block, and the first weights."""
+    rows: cython.Py_ssize_t = program.blocks[block].rows
+    level: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    number: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for level in range(-1, store.leaves[slot, rows].top):
+        begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+        count: cython.Py_ssize_t = store.leaves[slot, rows].count
+        count += store.leaves[slot, rows].arriving
+        if level >= 0:
+            begin = store.runs[slot, rows, level].begin
+            count = rows_of_run(program, block, store.runs[slot, rows, level].count)
+        for row in range(begin, begin + count):
+            left: cython.Py_ssize_t = store.row_columns[row]
+            left = min(left, program.blocks[block].width) - dead  # a tree's first row is not used
+            store.row_columns[row] = cython.cast(cython.int, max(left, 0))
+            for number in range(program.blocks[block].sums):
+                first: cython.Py_ssize_t = number * program.blocks[block].width
+                for cell in range(first, first + left):
+                    store.row_cells[row, cell] = store.row_cells[row, cell + dead]
