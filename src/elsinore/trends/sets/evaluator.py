@@ -25,6 +25,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.stored import stored
 from elsinore.plan.template import Template
 from elsinore.trends.sets import search
+from elsinore.trends.sets.runs import Automaton
 from elsinore.trends.sets.states import States, reads_ranges, summed_unit
 from elsinore.trends.sets.sums import Values
 from elsinore.trends.values.arrays import FOREVER, NEVER, Ints
@@ -81,7 +82,7 @@ class SetsEvaluator:
         self._summed = list(templates)  # queries that are run by sums per state, ...
         self._states = States(summed_unit(unit, templates)) if templates else None
         self._automata = {  # ... and the others
-            query: search.Automaton(template, unit.classes)
+            query: Automaton(template, unit.classes)
             for query, template in enumerate(unit.members)
             if query not in templates
         }
