@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Form, Query
@@ -41,12 +42,19 @@ class Path(Enum):
     SETS = "sets"
 
 
+class Way(NamedTuple):
+    """How a query is run, and the reason for it."""
+
+    method: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Routed:
     """A query with its way, the reason for it, its guarded template and what the engine runs."""
 
     path: Path
-    why: str
+    why: Way
     guarded: GuardedTemplate
     template: Template | None = None  # None on the path SETS
 
@@ -60,24 +68,25 @@ def route(query: Query, granularity: Granularity, *, exact: bool) -> Routed:
     reasons = _reasons(query, guarded)
     template = stored(guarded)
     if isinstance(template, str):
-        return Routed(Path.SETS, f"trends built one by one: {template}", guarded)
+        return Routed(Path.SETS, Way("trends built one by one", template), guarded)
     is_fine = granularity is Granularity.FINE and not (exact or guarded.ambiguous)
     if template.is_summed and not is_fine:
-        why = "sums per state: no condition compares one event with another"
+        why = Way("sums per state", "no condition compares one event with another")
         if _CONJUNCTION in reasons:
-            why = f"sums per state for each pattern and for both: {_CONJUNCTION}"
+            why = Way("sums per state for each pattern and for both", _CONJUNCTION)
         elif guarded.negatives:
-            why = "sums per state, reset by what NOT forbids: NOT forbids only single events"
+            why = Way("sums per state, reset by what NOT forbids", "NOT forbids only single events")
         return Routed(Path.COARSE, why, guarded, template)
-    guard = next(iter(reasons), "fine granularity was requested")
+    reason = next(iter(reasons), "fine granularity was requested")
     if exact:
-        return Routed(Path.SETS, f"trends built one by one in exact integers: {guard}", guarded)
-    way = "an index over its own events"
+        why = Way("trends built one by one in exact integers", reason)
+        return Routed(Path.SETS, why, guarded)
+    method = "an index over its own events"
     if query.strategy is not Strategy.ANY:
-        way = "sums carried from event to event"
+        method = "sums carried from event to event"
     elif any(state.rows is not None and state.rows.is_checked for state in template.states):
-        way = "its own list of events"
-    return Routed(Path.GRAPH, f"{way}: {guard}", guarded, template)
+        method = "its own list of events"
+    return Routed(Path.GRAPH, Way(method, reason), guarded, template)
 
 
 def _reasons(query: Query, guarded: GuardedTemplate) -> list[str]:

@@ -18,7 +18,7 @@ from elsinore.plan.classes import Classes, classes_of
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.merged import MergedTemplate, merge_templates
 from elsinore.plan.modes import PlanOptions
-from elsinore.plan.paths import Path, Routed, Routes
+from elsinore.plan.paths import Path, Routed, Routes, Way
 from elsinore.plan.stored import Negatives, stored
 from elsinore.plan.template import Cut, Template
 from elsinore.plan.unit import Carried, Partition, Travel, Unit, fingerprint, partition_of
@@ -52,7 +52,7 @@ class TrendUnit:
     """What the trend engine reads of a unit: its queries' templates, all on one path."""
 
     path: Path
-    why: tuple[str, ...]  # for each query, why it goes this way
+    why: tuple[Way, ...]  # for each query, why it goes this way
     members: tuple[GuardedTemplate, ...]
     templates: tuple[Template, ...]  # that the engine runs; none on the path SETS
     classes: Classes

@@ -24,7 +24,7 @@ from elsinore.plan.aggregates import SPREAD, Outcome
 from elsinore.plan.assembly import guarded_template
 from elsinore.plan.classes import classes_of
 from elsinore.plan.merged import merge_templates
-from elsinore.plan.paths import Path
+from elsinore.plan.paths import Path, Way
 from elsinore.plan.trends import unit_of as as_unit
 from elsinore.runtime.chunks import whole
 from elsinore.runtime.classify import classify, type_numbers
@@ -45,7 +45,7 @@ def unit_of(query: Query) -> Unit:
     local = ((name, sorted(held, key=repr)) for name, held in sorted(template.predicates.items()))
     spec = TrendUnit(
         path=Path.SETS,
-        why=("",),
+        why=(Way("", ""),),
         members=(template,),
         templates=(),
         classes=classes_of(local),

@@ -10,7 +10,7 @@ from elsinore.model.window import UNITS, Window
 from elsinore.plan.explain.graph import template_graph
 from elsinore.plan.guarded import GuardedTemplate
 from elsinore.plan.panes import can_combine
-from elsinore.plan.paths import Path
+from elsinore.plan.paths import Path, Way
 from elsinore.plan.trends import TrendUnit
 from elsinore.words import count, listed
 
@@ -18,31 +18,25 @@ MOST_NAMES = 20  # of queries or types that are listed at once
 WHOLE_STREAM = "the whole stream"
 
 
-def path_in_words(path: Path, why: str) -> str:
+def path_in_words(path: Path, way: Way) -> str:
     """Return a query's path and the reason for it as one phrase.
 
-    >>> path_in_words(Path.GRAPH, "its own list of events: NOT depends on the events in between")
-    'graph path (its own list of events), because NOT depends on the events in between'
+    >>> path_in_words(Path.GRAPH, Way("its own list of events", "NOT forbids events in between"))
+    'graph path (its own list of events), because NOT forbids events in between'
     """
-    method, _, reason = why.partition(": ")
-    return (
-        f"{path.value} path ({method}), because {reason}"
-        if reason
-        else f"{path.value} path: {method}"
-    )
+    return f"{path.value} path ({way.method}), because {way.reason}"
 
 
-def way_in_words(why: str, queries: int = 1) -> str:
+def way_in_words(way: Way, queries: int = 1) -> str:
     """Return how one or more queries are run, and the reason for it.
 
-    >>> way_in_words("an index over its own events: NOT depends on the events in between", 2)
-    'an index over their own events (NOT depends on the events in between)'
+    >>> way_in_words(Way("an index over its own events", "NOT forbids events in between"), 2)
+    'an index over their own events (NOT forbids events in between)'
     """
-    method, _, reason = why.partition(": ")
-    method = method.replace("trends built one by one", "building trends one by one")
+    method = way.method.replace("trends built one by one", "building trends one by one")
     if queries > 1:
         method = method.replace("its own", "their own")
-    return f"{method} ({reason})" if reason else method
+    return f"{method} ({way.reason})"
 
 
 def unit_facts(unit: TrendUnit) -> dict[str, Any]:
@@ -124,7 +118,7 @@ def _sizes(unit: TrendUnit) -> list[int]:
     return [len(template.states) for template in unit.templates or unit.members]
 
 
-def _query_facts(template: GuardedTemplate, states: int, used: Path, why: str) -> dict[str, Any]:
+def _query_facts(template: GuardedTemplate, states: int, used: Path, why: Way) -> dict[str, Any]:
     query = template.query
     types = sorted({after for _, after in template.neighbours()})
     ambiguous = template.ambiguous and template.sides == 1

@@ -10,7 +10,7 @@ from elsinore.model.expression import Expression
 from elsinore.plan import Sharing
 from elsinore.plan.explain.text import MOST_NAMES, way_in_words
 from elsinore.plan.guarded import GuardedTemplate
-from elsinore.plan.paths import Path
+from elsinore.plan.paths import Path, Way
 from elsinore.plan.trends import TrendUnit
 from elsinore.plan.unit import Partition
 from elsinore.trends.explain.shared import Units, burst_sets, lane_sets, merged_sets
@@ -84,7 +84,7 @@ class Alike:
     sets: frozenset[int]  # the unit's sharing groups and merged states that they are in, ...
     kept: frozenset[int]  # ... and those of them that they are in as they are to share
     names: tuple[str, ...]
-    why: str  # why they go the way they go
+    why: Way  # how they are run, and why
 
 
 def apart(units: Units, sharing: Sharing = Sharing.DYNAMIC) -> tuple[Apart, ...]:
@@ -183,12 +183,12 @@ def _why_never(left: Alike, right: Alike) -> str | None:
 
 def _each_by_itself(sides: Sequence[Alike]) -> str:
     """Return how queries are processed one by one, and why."""
-    explained = [why.partition(": ") for why in dict.fromkeys(side.why for side in sides)]
-    ways = list(dict.fromkeys(_WAYS.get(way, way) for way, _, _ in explained))
-    if len(ways) == 1:
-        reasons = ", and ".join(dict.fromkeys(reason for _, _, reason in explained))
-        return f"each {ways[0]}, because {reasons}"
-    first, second = (f"{_WAYS.get(way, way)}, because {reason}" for way, _, reason in explained)
+    ways = dict.fromkeys(side.why for side in sides)
+    methods = list(dict.fromkeys(_WAYS.get(way.method, way.method) for way in ways))
+    if len(methods) == 1:
+        reasons = ", and ".join(dict.fromkeys(way.reason for way in ways))
+        return f"each {methods[0]}, because {reasons}"
+    first, second = (f"{_WAYS.get(way.method, way.method)}, because {way.reason}" for way in ways)
     return f"one {first}; the other {second}"
 
 
