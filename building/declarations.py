@@ -6,7 +6,7 @@ declared in a `.pxd`, and imported by `from cython.cimports...`. Both are derive
 | a module has | C knows |
 | --- | --- |
 | a function with `@cython.cfunc`, imported by another compiled module | the function |
-| `class Kind(IntEnum)`, or `FIRST, SECOND = range(2)` | the constants |
+| `class Kind(IntEnum)`, or `THIRD, FOURTH = range(2, 4)` | the constants |
 | `SOME_NODE = struct(f8="count", i4="event state")` | `struct SomeNode` |
 | `from math import isnan` | the function of `libc.math` |
 
@@ -173,9 +173,10 @@ def _declarations(statement: ast.stmt) -> Iterator[tuple[str, str]]:
             ]
             yield name, f"cdef enum {name}:\n" + "".join(members)
         case ast.Assign(
-            targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id="range"), args=[_])
+            targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id="range"), args=bounds)
         ):
-            for value, target in enumerate(names):
+            first = ast.literal_eval(bounds[0]) if len(bounds) > 1 else 0
+            for value, target in enumerate(names, first):
                 constant = ast.unparse(target)
                 yield constant, f"cdef enum:\n    {constant} = {value}\n"
         case ast.Assign(

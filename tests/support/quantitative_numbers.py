@@ -10,6 +10,7 @@ definition has them, and must still come to the same bits.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
 from elsinore.kernels import uncompiled
-from elsinore.quantitative.lowered import Lowered, Memory
+from elsinore.quantitative.lowered import Lowered, Memory, heap
 from elsinore.quantitative.regex import Predicate
 from elsinore.quantitative.runnable import Query
 
@@ -292,12 +293,30 @@ def relations(draw: st.DrawFn) -> Query:
     return relation
 
 
+def as_python(address: int, parameters: str) -> Any:
+    """Return a function of the heap that takes arrays for pointers."""
+    kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+    function = ctypes.PYFUNCTYPE(ctypes.c_int64, *(kinds[kind] for kind in parameters))(address)
+
+    def call(*given: Any) -> int:
+        parts = [
+            float(value) if kind == "d" else value.ctypes.data if kind == "p" else int(value)
+            for kind, value in zip(parameters, given, strict=True)
+        ]
+        return int(function(*parts))
+
+    return call
+
+
+HEAP = {name: as_python(*about) for name, about in heap.addresses().items()}
+
+
 def in_python(memory: Memory) -> Memory:
     """Let a memory's machine run as plain Python, in little room."""
     machine: Lowered = memory.machine
     plain = uncompiled(machine.run)
     names: dict[str, Any] = plain.__globals__  # type: ignore[attr-defined]
-    names |= HELPERS | {n: v.item() for n, v in names.items() if isinstance(v, np.generic)}
+    names |= HELPERS | HEAP | {n: v.item() for n, v in names.items() if isinstance(v, np.generic)}
     memory.machine = replace(machine, run=plain)
     memory._heap = memory._heap[:SMALL].copy()
     memory._journal = memory._journal[:4].copy()

@@ -19,8 +19,9 @@ from numba import types
 from elsinore.quantitative.approximate import CellAt, ExponentialHistogram
 from elsinore.quantitative.folds import Adding, AtFraction, Counting, Merging, most_common
 from elsinore.quantitative.functions import left, right
-from elsinore.quantitative.lowered import heap
+from elsinore.quantitative.lowered import objects
 from elsinore.quantitative.lowered.columns import out_size, parts_of
+from elsinore.quantitative.lowered.externals import FUNCTIONS, PURE
 from elsinore.quantitative.lowered.texts import TEXT
 from elsinore.quantitative.lowered.types import Types
 from elsinore.quantitative.lowered.words import (
@@ -37,7 +38,6 @@ from elsinore.quantitative.lowered.words import (
     double,
     read,
     size,
-    whole_number,
     word_at,
     write,
 )
@@ -51,7 +51,7 @@ from elsinore.quantitative.relations import Aggregate, Join, Project, Select
 
 FLAGS = 62  # atoms in a word of flags
 FRESH = -1  # the flags of a stream that has not begun
-WRITTEN = re.compile(r"(?<=, )(-?\d+|True|False)(?=[,)])")  # an argument
+CALL = re.compile(rf"( *)(?:(\w+) = )?((?:{'|'.join(sorted(set(FUNCTIONS) - PURE))})\(.*\))")
 GREATEST_WORD = 0x7FFFFFFFFFFFFFFF
 ROOT = 0  # the kind of the records of streams
 
@@ -74,14 +74,14 @@ class Shapes:
 
     def array(self) -> Any:
         """Return the kinds as kernels read them."""
-        shapes = np.zeros(len(self.rows) * heap.SHAPE, np.int64)
+        shapes = np.zeros(len(self.rows) * objects.SHAPE, np.int64)
         lists: list[int] = []
         for number, (shape, stride, words, head, entry) in enumerate(self.rows):
             row = [shape, stride, words]
             for handles in (head, entry):
                 row += [len(shapes) + len(lists), len(handles)]
                 lists += [word for handle in handles for word in handle]
-            shapes[number * heap.SHAPE : number * heap.SHAPE + len(row)] = row
+            shapes[number * objects.SHAPE : number * objects.SHAPE + len(row)] = row
         return np.concatenate([shapes, np.array(lists, np.int64)])
 
 
@@ -172,7 +172,9 @@ class Compiled(Walk):
         self._level = 0
         self._fresh = 0
         if outer is None:
-            context.shapes.kind(ROOT, heap.PLAIN, self.record.words, 0, [], self.record.handles())
+            context.shapes.kind(
+                ROOT, objects.PLAIN, self.record.words, 0, [], self.record.handles()
+            )
 
     def number(self, place: Place) -> int:
         """Return the number that a place's variables are named by."""
@@ -204,9 +206,9 @@ class Compiled(Walk):
         stride = words + inner.total
         number = self.number(place)
         entry = moved(handles, words)
-        head = [(heap.TABLE, -1, 0), *moved(handles, heap.IDLE)]
-        table = shapes.kind(("table", number), heap.TABLES, stride, 0, [], entry)
-        threads = shapes.kind(Threads(number), heap.THREADS, 0, 0, head, [])
+        head = [(objects.TABLE, -1, 0), *moved(handles, objects.IDLE)]
+        table = shapes.kind(("table", number), objects.TABLES, stride, 0, [], entry)
+        threads = shapes.kind(Threads(number), objects.THREADS, 0, 0, head, [])
         return threads, table, words, stride
 
     def kind_of(self, kind: Any) -> int:
@@ -214,17 +216,17 @@ class Compiled(Walk):
         shapes = self.context.shapes
         match kind:
             case Numbers(key):
-                return shapes.kind(kind, heap.TABLES, size(key) + 1, 0, [], [])
+                return shapes.kind(kind, objects.TABLES, size(key) + 1, 0, [], [])
             case Collected(key, value):
                 held = [(size(key), -1, 0)] if isinstance(value, Dynamic) else []
-                return shapes.kind(kind, heap.TABLES, size(key) + size(value), 0, [], held)
+                return shapes.kind(kind, objects.TABLES, size(key) + size(value), 0, [], held)
             case Panes(_, "ring", accumulator, value):
-                head = [(heap.RING, -1, 0)] if isinstance(accumulator, Dynamic) else []
+                head = [(objects.RING, -1, 0)] if isinstance(accumulator, Dynamic) else []
                 held = [(0, -1, 0)] if isinstance(value, Dynamic) else []
-                row = heap.RINGS, size(value), size(accumulator), head, held
+                row = objects.RINGS, size(value), size(accumulator), head, held
                 return shapes.kind(kind, *row)
             case _:
-                return shapes.kind(kind, heap.PLAIN, 0, 0, [], [])
+                return shapes.kind(kind, objects.PLAIN, 0, 0, [], [])
 
     # --- the two functions ----------------------------------------------------------------------
 
@@ -371,7 +373,7 @@ class Compiled(Walk):
             return
         self._line(f"H[{self.base} + {self.told}] = s")
         if isinstance(self.value, Dynamic):
-            value = f"share(H, J, {value})"
+            value = self._assign(f"share(H, J, {value})")
         self._write("H", self.base, self.told + 1, self.value, value)
 
     # --- how it is written ----------------------------------------------------------------------
@@ -391,9 +393,17 @@ class Compiled(Walk):
         return name
 
     def _line(self, text: str) -> None:
-        if "(H, " in text:  # a kernel: compiled once, not once for each number that is written
-            text = WRITTEN.sub(self._named, text)
-        self.context.lines.append(INDENT * self._level + text)
+        """Write a line; after the call of a function that needs room, that there must be some."""
+        indent = INDENT * self._level
+        call = CALL.fullmatch(text)
+        if call is not None:
+            spaces, name, called = call.groups()
+            if name is None:
+                text = f"{spaces}if {called} < 0: raise MemoryError"
+            else:
+                self.context.lines.append(indent + text)
+                text = f"{spaces}if {name} < 0: raise MemoryError"
+        self.context.lines.append(indent + text)
 
     def _temporary(self) -> str:
         self._fresh += 1
@@ -401,10 +411,6 @@ class Compiled(Walk):
 
     def _word(self, at: str, offset: int) -> str:
         return f"{self.memory}[{plus(at, offset)}]"
-
-    def _named(self, written: re.Match[str]) -> str:
-        numbers = {"True": 1, "False": 0}
-        return whole_number(numbers.get(written[1], written[1]), self.context.names)
 
     def _read(self, memory: str, at: str, offset: int, kind: Any) -> str:
         return read(memory, at, offset, kind, self.context.names)
@@ -553,8 +559,8 @@ class Compiled(Walk):
         return self._assign(call)
 
     def _best(self, kind: Any, table: str) -> str:
-        of = {types.float64: heap.DOUBLES, TEXT: heap.TEXTS}.get(kind.key, heap.WHOLE)
-        self.context.orders_texts |= of == heap.TEXTS
+        of = {types.float64: objects.DOUBLES, TEXT: objects.TEXTS}.get(kind.key, objects.WHOLE)
+        self.context.orders_texts |= of == objects.TEXTS
         at = self._assign(f"best(H, T, {table}, {of})")
         key = self._read("H", at, 0, kind.key)
         return self._assign(f"({key}, H[{at} + 1]) if {at} != 0 else None")
@@ -644,7 +650,7 @@ class Compiled(Walk):
         for word in range(words):
             self._line(f"H[{plus(to, word)}] = H[{plus(at, word)}]")
         if isinstance(kind.value, Dynamic):
-            value = f"share(H, J, {value})"
+            value = self._assign(f"share(H, J, {value})")
         self._write("H", to, words, kind.value, value)
         self._line(f"{to} += {stride}")
         self._line(f"{filled} += 1")
@@ -732,20 +738,20 @@ class Compiled(Walk):
         self, place: Place, kind: Panes, state: str, value: str, shared: str
     ) -> tuple[str, str]:
         fold, most = place.window.fold, kind.size
-        head, stride = heap.RING + size(kind.accumulator), size(kind.value)
+        head, stride = objects.RING + size(kind.accumulator), size(kind.value)
         at = self._temporary()
         self._line(f"if {state} == 0:")
         self._level += 1
         self._line(f"{at} = new_window(H, {self.kind_of(kind)}, {head}, {stride}, {most})")
         init = self._init(place, kind)
-        self._write("H", at, heap.RING, kind.accumulator, init)
+        self._write("H", at, objects.RING, kind.accumulator, init)
         self._level -= 1
         self._line("else:")
         self._level += 1
         held = f"{state}, {shared}, {most}, {head}, {stride}"
         self._line(f"{at} = ring_with_room(H, J, T, {held})")
         self._level -= 1
-        self._line(f"keep(H, J, {at} + FIRST, {head - heap.FIRST})")
+        self._line(f"keep(H, J, {at} + FIRST, {head - objects.FIRST})")
         capacity, first, filled = (
             self._assign(f"H[{at} + {word}]") for word in ("CAPACITY", "FIRST", "FILLED")
         )
@@ -753,15 +759,15 @@ class Compiled(Walk):
         self._line(f"{slot} = {first} + {filled}")
         self._line(f"if {slot} >= {capacity}: {slot} -= {capacity}")
         self._line(f"{to} = {at} + {head} + {slot} * {stride}")
-        total = self._read("H", at, heap.RING, kind.accumulator)
+        total = self._read("H", at, objects.RING, kind.accumulator)
         if fold.inverse is not None:
             stepped = self._of(place, "step", fold.step, [self._assign(total), value])
-            self._write("H", at, heap.RING, kind.accumulator, stepped)
+            self._write("H", at, objects.RING, kind.accumulator, stepped)
             self._line(f"if {filled} == {most}:")
             self._level += 1
             oldest = self._assign(self._read("H", to, 0, kind.value))
             again = self._assign(total)
-            self._write("H", at, heap.RING, kind.accumulator,
+            self._write("H", at, objects.RING, kind.accumulator,
                         self._of(place, "inverse", fold.inverse, [again, oldest]))  # fmt: skip
             self._level -= 1
         self._line(f"if {filled} == {most}:")
@@ -769,23 +775,25 @@ class Compiled(Walk):
         self._line(f"{INDENT}H[{at} + FIRST] = {first} + 1 if {first} + 1 < {capacity} else 0")
         self._line("else:")
         self._line(f"{INDENT}H[{at} + FILLED] = {filled} + 1")
-        kept = f"share(H, J, {value})" if isinstance(kind.value, Dynamic) else value
+        kept = value
+        if isinstance(kind.value, Dynamic):
+            kept = self._assign(f"share(H, J, {value})")
         self._write("H", to, 0, kind.value, kept)
         if fold.inverse is None:
             self._fold_anew(place, kind, at, head, stride)
         return at, self._assign(total)
 
     def _fold_anew(self, place: Place, kind: Panes, at: str, head: int, stride: int) -> None:
-        self._write("H", at, heap.RING, kind.accumulator, self._init(place, kind))
+        self._write("H", at, objects.RING, kind.accumulator, self._init(place, kind))
         number = self._temporary()
         self._line(f"for {number} in range(H[{at} + FILLED]):")
         self._level += 1
         slot = self._assign(f"(H[{at} + FIRST] + {number}) % H[{at} + CAPACITY]")
         begin = self._assign(f"{at} + {head} + {slot} * {stride}")
         value = self._assign(self._read("H", begin, 0, kind.value))
-        total = self._assign(self._read("H", at, heap.RING, kind.accumulator))
+        total = self._assign(self._read("H", at, objects.RING, kind.accumulator))
         after = self._of(place, "step", place.window.fold.step, [total, value])
-        self._write("H", at, heap.RING, kind.accumulator, after)
+        self._write("H", at, objects.RING, kind.accumulator, after)
         self._level -= 1
 
     def _push_stacks(
@@ -793,7 +801,7 @@ class Compiled(Walk):
     ) -> tuple[str, str]:
         fold, most = place.window.fold, kind.size
         whole, one = size(kind.accumulator), size(kind.value)
-        head = heap.STACKS + whole
+        head = objects.STACKS + whole
         at = self._temporary()
         self._line(f"if {state} == 0:")
         call = f"new_window(H, {self.kind_of(kind)}, {head}, {whole + one}, {most})"
@@ -801,7 +809,7 @@ class Compiled(Walk):
         self._line("else:")
         call = f"stacks_with_room(H, J, T, {state}, {shared}, {most}, {head}, {whole}, {one})"
         self._line(f"{INDENT}{at} = {call}")
-        self._line(f"keep(H, J, {at} + DONE, {head - heap.DONE})")
+        self._line(f"keep(H, J, {at} + DONE, {head - objects.DONE})")
         newer = self._assign(f"{at} + {head} + H[{at} + CAPACITY] * {whole}")
         self._line(f"if H[{at} + OLDER] - H[{at} + DONE] + H[{at} + NEWER] == {most}:")
         self._level += 1
@@ -832,19 +840,19 @@ class Compiled(Walk):
         alone = self._of(place, "step", fold.step, [self._init(place, kind), value])
         self._line(f"if H[{at} + NEWER] == 0:")
         self._level += 1
-        self._write("H", at, heap.STACKS, kind.accumulator, alone)
+        self._write("H", at, objects.STACKS, kind.accumulator, alone)
         self._level -= 1
         self._line("else:")
         self._level += 1
-        before = self._assign(self._read("H", at, heap.STACKS, kind.accumulator))
+        before = self._assign(self._read("H", at, objects.STACKS, kind.accumulator))
         joined = self._of(place, "combine", fold.combine, [before, alone])
-        self._write("H", at, heap.STACKS, kind.accumulator, joined)
+        self._write("H", at, objects.STACKS, kind.accumulator, joined)
         self._level -= 1
         slot = self._assign(f"{newer} + H[{at} + NEWER] * {one}")
         self._line(f"keep(H, J, {slot}, {one})")
         self._write("H", slot, 0, kind.value, value)
         self._line(f"H[{at} + NEWER] += 1")
-        total = self._assign(self._read("H", at, heap.STACKS, kind.accumulator))
+        total = self._assign(self._read("H", at, objects.STACKS, kind.accumulator))
         oldest = self._temporary()
         self._line(f"if H[{at} + OLDER] == H[{at} + DONE]:")
         self._line(f"{INDENT}{oldest} = {total}")
@@ -882,7 +890,8 @@ class Compiled(Walk):
         threads, table, _, stride = self.kinds_of_keys(place)
         inner = self.inner[place]
         keys = self._assign(f"allocate(H, {threads}, IDLE + {inner.total})")
-        self._line(f"H[{keys} + TABLE] = new_table(H, {table}, {heap.LEAST}, {stride})")
+        of_keys = self._assign(f"new_table(H, {table}, LEAST, {stride})")
+        self._line(f"H[{keys} + TABLE] = {of_keys}")
         self._line(f"H[{keys} + SERIAL] = -1")
         self._line(f"{inner.base} = {keys} + IDLE")
         inner.begin(self._level)
@@ -917,7 +926,8 @@ class Compiled(Walk):
             self._line(f"if H[H[{keys} + TABLE] + SHARED] != 0:")
             self._level += 1
             self._line(f"keep(H, J, {keys} + TABLE, 1)")
-            self._line(f"H[{keys} + TABLE] = owned(H, J, T, H[{keys} + TABLE], True)")
+            own = self._assign(f"owned(H, J, T, H[{keys} + TABLE], True)")
+            self._line(f"H[{keys} + TABLE] = {own}")
             self._level -= 1
         self._line(f"H[{keys} + SERIAL] = s")
         self._line(f"{table} = H[{keys} + TABLE]")
@@ -964,7 +974,8 @@ class Compiled(Walk):
         self._line(f"{at} = add_entry(H, J, {table}, {stride}, {words})")
         for offset, flags, bit in inner.record.handles():
             idle = f"H[{keys} + IDLE + {offset}]"
-            self._line(f"if H[{keys} + IDLE + {flags}] & {bit}: share(H, J, {idle})")
+            self._line(f"if H[{keys} + IDLE + {flags}] & {bit}:")
+            self._line(f"{INDENT}share(H, J, {idle})")
         word = self._temporary()
         self._line(f"for {word} in range({inner.told}):")
         self._line(f"{INDENT}H[{at} + {words} + {word}] = H[{keys} + IDLE + {word}]")
@@ -1002,14 +1013,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-KERNELS = {
-    name: getattr(heap, name)
-    for name in (
-        *("allocate", "keep", "room", "share", "owned", "new_table", "find", "with_room"),
-        *("add_entry", "add_number", "add_numbers", "best", "at_rank", "add_in_order"),
-        *("front_with", "collected", "indexed", "new_window"),
-        *("ring_with_room", "stacks_with_room", "mark", "marks"),
-        *("SCRATCH", "SHARED", "CAPACITY", "COUNT", "GONE", "ENTRIES", "SERIAL", "TABLE", "IDLE"),
-        *("IN_ORDER", "FIRST", "FILLED", "DONE", "OLDER", "NEWER", "LEAST"),
-    )
-}
+CONSTANTS = (
+    *("SCRATCH", "SHARED", "CAPACITY", "COUNT", "GONE", "ENTRIES", "SERIAL", "TABLE", "IDLE"),
+    *("IN_ORDER", "FIRST", "FILLED", "DONE", "OLDER", "NEWER", "LEAST"),
+)
+OF_HEAP = FUNCTIONS | {name: getattr(objects, name) for name in CONSTANTS}

@@ -1,4 +1,5 @@
-# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"
+# cython: infer_types=True
+# mypy: disable-error-code="no-any-return"
 """The heap of compiled machines: values that grow, as words of 64 bits in one array.
 
 What has a fixed size lies in a machine's records; tables, windows and the threads of keys are
@@ -11,37 +12,59 @@ array, and everything else is left behind (Cheney, A Nonrecursive List Compactin
 The heap's first words say where free words begin, how many more were asked for, and where it ends;
 `SCRATCH` is where keys lie that are looked up. The journal's, and those of results, say how much is
 used, how much more was asked for, and where they end. Machines pass pointers, which know no size.
+A result below 0 tells machines that there was no room, or that Python says what is wrong.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import cython
+from cython import longlong, p_longlong
 
-from elsinore.kernels import kernel
+from elsinore.quantitative.lowered import objects
+from elsinore.quantitative.lowered.objects import (
+    BUCKETS,
+    CAPACITY,
+    COUNT,
+    DONE,
+    DOUBLES,
+    END,
+    ENTRIES,
+    FILLED,
+    FIRST,
+    FREE,
+    GONE,
+    IN_ORDER,
+    KIND,
+    LISTED,
+    LOWER,
+    NEED,
+    NEWER,
+    NUMBER,
+    RANKS,
+    RING,
+    RINGS,
+    SHAPE,
+    SHARED,
+    SIZE,
+    TABLE,
+    TABLES,
+    TEXTS,
+    TOTAL,
+    UPPER,
+)
 
-Words = NDArray[np.int64]
-ONE = np.int64(1)  # a written 1 would have kernels compiled for itself
-FREE, NEED, END = 0, 1, 2  # of the heap, the journal, and results
-LISTED = 3  # where what is listed in a journal, or among results, begins
-SCRATCH, BEGIN = 8, 40  # of the heap
-KIND, SIZE, SHARED = 0, 1, 2  # of every object; shared: other objects refer to it
-CAPACITY, COUNT, GONE, ENTRIES = 3, 4, 5, 6  # of a table: an index of places, then entries
-SERIAL, TABLE, IDLE = 3, 4, 5  # of keys' threads: the last item, their table, the idle keys' record
-FIRST, FILLED, RING = 4, 5, 6  # of a ring: capacity, first, filled; accumulator, values
-DONE, OLDER, NEWER, STACKS = 4, 5, 6, 7  # of two stacks: older[done:], and how many are newer
-LOWER, UPPER, IN_ORDER = 4, 5, 6  # of numbers in order: how many are in either heap, then they
-NUMBER, TOTAL, BUCKETS = 3, 4, 5  # of a histogram of marks: then each level's first and number
-SHAPE = 8  # words that tell of a kind of objects
-RANKS = 7  # of the words of all kinds: where the places of texts begin
-WHOLE, DOUBLES, TEXTS = 0, 1, 2  # what keys are
-CELLS = 1 << 60  # more than places of cells have; its sign is the cell's
-TABLES, THREADS, RINGS, PLAIN = 0, 1, 2, 3  # shapes
-LEAST = 8  # entries or values that there is room for at first
+IS_COMPILED: bool = cython.compiled
+LEAST = cython.declare(cython.longlong, objects.LEAST)
+SCRATCH = cython.declare(cython.longlong, objects.SCRATCH)
+BEGIN = cython.declare(cython.longlong, objects.BEGIN)
+FACTOR = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)  # 2^64 by the golden ratio
+CELLS = cython.declare(cython.longlong, 1 << 60)  # more than cells have places; its sign is theirs
+GREATEST = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def allocate(heap: Words, kind: int, size: int) -> int:
+@cython.cfunc
+@cython.nogil
+def allocate(heap: p_longlong, kind: longlong, size: longlong) -> longlong:
     """Return the place of a new object, all 0."""
     at = heap[FREE]
     if at + size > heap[END]:
@@ -55,8 +78,9 @@ def allocate(heap: Words, kind: int, size: int) -> int:
     return at
 
 
-@kernel(borrows=True, linked=True)
-def keep(heap: Words, journal: Words, at: int, size: int) -> None:
+@cython.cfunc
+@cython.nogil
+def keep(heap: p_longlong, journal: p_longlong, at: longlong, size: longlong) -> longlong:
     """Write to the journal what some words are, before they are changed."""
     used = journal[0]
     if used + size + 2 > journal[END]:
@@ -67,23 +91,25 @@ def keep(heap: Words, journal: Words, at: int, size: int) -> None:
     journal[used + size] = at
     journal[used + size + 1] = size
     journal[0] = used + size + 2
+    return 0
 
 
-@kernel(borrows=True)
-def undo(heap: Words, journal: Words) -> None:
+def undo(heap: cython.longlong[::1], journal: cython.longlong[::1]) -> None:
     """Make all words what they were before the item."""
-    used = journal[0]
-    while used > LISTED:
-        size = journal[used - 1]
-        at = journal[used - 2]
-        used -= size + 2
-        for word in range(size):
-            heap[at + word] = journal[used + word]
-    journal[0] = LISTED
+    with cython.nogil:
+        used = journal[0]
+        while used > LISTED:
+            size = journal[used - 1]
+            at = journal[used - 2]
+            used -= size + 2
+            for word in range(size):
+                heap[at + word] = journal[used + word]
+        journal[0] = LISTED
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def room(results: Words, size: int) -> int:
+@cython.cfunc
+@cython.nogil
+def room(results: p_longlong, size: longlong) -> longlong:
     """Return the place for more words of results."""
     at = results[0]
     if at + size > results[END]:
@@ -93,17 +119,21 @@ def room(results: Words, size: int) -> int:
     return at
 
 
-@kernel(borrows=True, linked=True)
-def share(heap: Words, journal: Words, at: int) -> int:
+@cython.cfunc
+@cython.nogil
+def share(heap: p_longlong, journal: p_longlong, at: longlong) -> longlong:
     """Note that another object refers to one, which is copied then before it is changed."""
     if at != 0 and heap[at + SHARED] == 0:
-        keep(heap, journal, at + SHARED, ONE)
+        keep(heap, journal, at + SHARED, 1)
         heap[at + SHARED] = 1
     return at
 
 
-@kernel(borrows=True, linked=True)
-def owned(heap: Words, journal: Words, shapes: Words, at: int, shared: int) -> int:
+@cython.cfunc
+@cython.nogil
+def owned(
+    heap: p_longlong, journal: p_longlong, shapes: p_longlong, at: longlong, shared: longlong
+) -> longlong:
     """Return an object that may be changed: itself, or a copy where it is shared."""
     if at == 0 or (not shared and heap[at + SHARED] == 0):
         return at
@@ -113,64 +143,99 @@ def owned(heap: Words, journal: Words, shapes: Words, at: int, shared: int) -> i
         heap[copy + word] = heap[at + word]
     shape = heap[at + KIND] * SHAPE
     _share_all(heap, journal, shapes, copy, shapes[shape + 3], shapes[shape + 4])
-    start, number = _elements(heap, shapes, copy)
     if shapes[shape + 6]:
-        for entry in range(number):
+        start = _begin_of_elements(heap, shapes, copy)
+        for entry in range(_number_of_elements(heap, shapes, copy)):
             place = start + entry * shapes[shape + 1]
             _share_all(heap, journal, shapes, place, shapes[shape + 5], shapes[shape + 6])
     return copy
 
 
-@kernel(borrows=True, linked=True, rare=True)
+@cython.cfunc
+@cython.nogil
 def _share_all(
-    heap: Words, journal: Words, shapes: Words, at: int, begin: int, number: int
-) -> None:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    at: longlong,
+    begin: longlong,
+    number: longlong,
+) -> longlong:
     for one in range(begin, begin + 3 * number, 3):
         flags = shapes[one + 1]
         if flags < 0 or heap[at + flags] & shapes[one + 2]:
             share(heap, journal, heap[at + shapes[one]])
+    return 0
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def _elements(heap: Words, shapes: Words, at: int) -> tuple[int, int]:
-    """Return where an object's entries begin, and how many there are."""
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _begin_of_elements(heap: p_longlong, shapes: p_longlong, at: longlong) -> longlong:
+    """Return where an object's entries begin."""
     shape = heap[at + KIND] * SHAPE
     if shapes[shape] == TABLES:
-        return at + ENTRIES + heap[at + CAPACITY], heap[at + COUNT]
-    if shapes[shape] == RINGS:
-        return at + RING + shapes[shape + 2], heap[at + CAPACITY]
-    return at, 0
+        return at + ENTRIES + heap[at + CAPACITY]
+    return at + RING + shapes[shape + 2]
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _number_of_elements(heap: p_longlong, shapes: p_longlong, at: longlong) -> longlong:
+    """Return how many entries an object has."""
+    shape = shapes[heap[at + KIND] * SHAPE]
+    if shape == TABLES:
+        return heap[at + COUNT]
+    return heap[at + CAPACITY] if shape == RINGS else 0
 
 
 # --- room ---------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True)
 def compact(
-    records: Words, count: int, words: int, shapes: Words, heap: Words, fresh: Words
+    records: cython.longlong[::1],
+    count: longlong,
+    words: longlong,
+    shapes: cython.longlong[::1],
+    heap: cython.longlong[::1],
+    fresh: cython.longlong[::1],
 ) -> None:
     """Copy what records refer to into another heap, and let the records refer to the copies."""
-    for word in range(BEGIN):
-        fresh[word] = 0
-    fresh[FREE] = BEGIN
-    for record in range(count):
-        _move_all(heap, fresh, shapes, records, record * words, shapes[5], shapes[6])
-    at = BEGIN
-    while at < fresh[FREE]:
-        shape = fresh[at + KIND] * SHAPE
-        _move_all(heap, fresh, shapes, fresh, at, shapes[shape + 3], shapes[shape + 4])
-        if shapes[shape + 6]:
-            start, number = _elements(fresh, shapes, at)
-            for entry in range(number):
-                place = start + entry * shapes[shape + 1]
-                _move_all(heap, fresh, shapes, fresh, place, shapes[shape + 5], shapes[shape + 6])
-        at += fresh[at + SIZE]
+    old = cython.address(heap[0])
+    new = cython.address(fresh[0])
+    kinds = cython.address(shapes[0])
+    with cython.nogil:
+        for word in range(BEGIN):
+            fresh[word] = 0
+        fresh[FREE] = BEGIN
+        for record in range(count):
+            begin = record * words
+            _move_all(old, new, kinds, cython.address(records[0]), begin, shapes[5], shapes[6])
+        at: longlong = BEGIN
+        while at < fresh[FREE]:
+            shape = fresh[at + KIND] * SHAPE
+            _move_all(old, new, kinds, new, at, shapes[shape + 3], shapes[shape + 4])
+            if shapes[shape + 6]:
+                start = _begin_of_elements(new, kinds, at)
+                for entry in range(_number_of_elements(new, kinds, at)):
+                    begin = start + entry * shapes[shape + 1]
+                    _move_all(old, new, kinds, new, begin, shapes[shape + 5], shapes[shape + 6])
+            at += fresh[at + SIZE]
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
 def _move_all(
-    heap: Words, fresh: Words, shapes: Words, memory: Words, at: int, begin: int, number: int
-) -> None:
+    heap: p_longlong,
+    fresh: p_longlong,
+    shapes: p_longlong,
+    memory: p_longlong,
+    at: longlong,
+    begin: longlong,
+    number: longlong,
+) -> longlong:
     for one in range(begin, begin + 3 * number, 3):
         word = at + shapes[one]
         flags = shapes[one + 1]
@@ -188,34 +253,40 @@ def _move_all(
                 fresh[new + n] = heap[old + n]
             heap[old + KIND] = -new
         memory[word] = -heap[old + KIND]
+    return 0
 
 
 # --- tables -------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def new_table(heap: Words, kind: int, capacity: int, stride: int) -> int:
+@cython.cfunc
+@cython.nogil
+def new_table(heap: p_longlong, kind: longlong, capacity: longlong, stride: longlong) -> longlong:
     """Return an empty table with room for half as many entries as its index has places."""
     at = allocate(heap, kind, ENTRIES + capacity + capacity // 2 * stride)
     heap[at + CAPACITY] = capacity
     return at
 
 
-@kernel(borrows=True, linked=True)
-def _slot(heap: Words, at: int, words: int, capacity: int) -> int:
-    told = 0
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _slot(heap: p_longlong, at: longlong, words: longlong, capacity: longlong) -> longlong:
+    mixed: cython.ulonglong = 0
     for word in range(words):
-        told = (told + heap[at + word]) * -7046029254386353131  # 2^64 by the golden ratio
-        told ^= told >> 29
-    return told & (capacity - 1)
+        mixed = (mixed + cython.cast(cython.ulonglong, heap[at + word])) * FACTOR
+        mixed ^= mixed >> 29
+    return cython.cast(cython.longlong, mixed & cython.cast(cython.ulonglong, capacity - 1))
 
 
-@kernel(borrows=True, linked=True)
-def find(heap: Words, table: int, stride: int, words: int) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def find(heap: p_longlong, table: longlong, stride: longlong, words: longlong) -> longlong:
     """Return the place of the entry whose key lies in the scratch words, 0 where there is none."""
     capacity = heap[table + CAPACITY]
     start = table + ENTRIES + capacity
-    slot = _slot(heap, ONE * SCRATCH, words, capacity)
+    slot = _slot(heap, SCRATCH, words, capacity)
     while True:
         entry = heap[table + ENTRIES + slot]
         if entry == 0:
@@ -229,8 +300,10 @@ def find(heap: Words, table: int, stride: int, words: int) -> int:
         slot = (slot + 1) & (capacity - 1)
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _free_slot(heap: p_longlong, table: longlong, at: longlong, words: longlong) -> longlong:
     """Return the word of the index for the entry at a place, whose key is new."""
     capacity = heap[table + CAPACITY]
     slot = _slot(heap, at, words, capacity)
@@ -239,8 +312,17 @@ def _free_slot(heap: Words, table: int, at: int, words: int) -> int:
     return table + ENTRIES + slot
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def _copy_entries(heap: Words, table: int, new: int, stride: int, words: int, drops: int) -> None:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _copy_entries(
+    heap: p_longlong,
+    table: longlong,
+    new: longlong,
+    stride: longlong,
+    words: longlong,
+    drops: longlong,
+) -> longlong:
     """Copy a table's entries to an empty one; `drops`: without entries of the number 0."""
     start = table + ENTRIES + heap[table + CAPACITY]
     fresh = new + ENTRIES + heap[new + CAPACITY]
@@ -254,10 +336,14 @@ def _copy_entries(heap: Words, table: int, new: int, stride: int, words: int, dr
         number += 1
         heap[_free_slot(heap, new, at, words)] = number
     heap[new + COUNT] = number
+    return 0
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> int:
+@cython.cfunc
+@cython.nogil
+def with_room(
+    heap: p_longlong, table: longlong, stride: longlong, words: longlong, drops: longlong
+) -> longlong:
     """Return a table with room for one more entry; `drops`: without entries of the number 0."""
     capacity, count = heap[table + CAPACITY], heap[table + COUNT]
     if 2 * count < capacity:
@@ -269,10 +355,13 @@ def with_room(heap: Words, table: int, stride: int, words: int, drops: int) -> i
     return new
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def add_entry(heap: Words, journal: Words, table: int, stride: int, words: int) -> int:
+@cython.cfunc
+@cython.nogil
+def add_entry(
+    heap: p_longlong, journal: p_longlong, table: longlong, stride: longlong, words: longlong
+) -> longlong:
     """Add an entry of the key in the scratch words, for which there is room; return its place."""
-    keep(heap, journal, table + COUNT, ONE)
+    keep(heap, journal, table + COUNT, 1)
     heap[table + COUNT] += 1
     entry = heap[table + COUNT]
     at = table + ENTRIES + heap[table + CAPACITY] + (entry - 1) * stride
@@ -281,65 +370,72 @@ def add_entry(heap: Words, journal: Words, table: int, stride: int, words: int) 
     for word in range(words):
         heap[at + word] = heap[SCRATCH + word]
     place = _free_slot(heap, table, at, words)
-    keep(heap, journal, place, ONE)
+    keep(heap, journal, place, 1)
     heap[place] = entry
     return at
 
 
-@kernel(borrows=True)
-def placed_entry(heap: Words, journal: Words, table: int, stride: int, words: int) -> int:
+def placed_entry(
+    heap: cython.longlong[::1],
+    journal: cython.longlong[::1],
+    table: longlong,
+    stride: longlong,
+    words: longlong,
+) -> int:
     """Add an entry for Python, as `add_entry` does for machines."""
-    return add_entry(heap, journal, table, stride, words)
+    return add_entry(cython.address(heap[0]), cython.address(journal[0]), table, stride, words)
 
 
 # --- numbers of keys ----------------------------------------------------------------------------
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.nogil
 def add_number(
-    heap: Words,
-    journal: Words,
-    shapes: Words,
-    kind: int,
-    table: int,
-    shared: int,
-    words: int,
-    number: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    kind: longlong,
+    table: longlong,
+    shared: longlong,
+    words: longlong,
+    number: longlong,
+) -> longlong:
     """Return a table in which the number of the key in the scratch words has changed by some."""
     stride = words + 1
     if table == 0:
-        table = new_table(heap, kind, LEAST * ONE, stride)
+        table = new_table(heap, kind, LEAST, stride)
     else:
         table = owned(heap, journal, shapes, table, shared)
     at = find(heap, table, stride, words)
     if at == 0:
         if number < 0:
             raise OverflowError  # what Python says of it is told by Python
-        table = with_room(heap, table, stride, words, ONE)
+        table = with_room(heap, table, stride, words, 1)
         at = add_entry(heap, journal, table, stride, words)
-        keep(heap, journal, table + GONE, ONE)
+        keep(heap, journal, table + GONE, 1)
         heap[table + GONE] += 1
-    keep(heap, journal, at + words, ONE)
-    keep(heap, journal, table + GONE, ONE)
+    keep(heap, journal, at + words, 1)
+    keep(heap, journal, table + GONE, 1)
     heap[table + GONE] -= heap[at + words] == 0
     heap[at + words] += number
     heap[table + GONE] += heap[at + words] == 0
     return table
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.nogil
 def add_numbers(
-    heap: Words,
-    journal: Words,
-    shapes: Words,
-    kind: int,
-    table: int,
-    shared: int,
-    words: int,
-    other: int,
-    sign: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    kind: longlong,
+    table: longlong,
+    shared: longlong,
+    words: longlong,
+    other: longlong,
+    sign: longlong,
+) -> longlong:
     """Return a table with the numbers of another one added, or taken away (sign: 1 or -1)."""
     if other == 0:
         return table
@@ -351,12 +447,14 @@ def add_numbers(
                 heap[SCRATCH + word] = heap[at + word]
             number = sign * heap[at + words]
             table = add_number(heap, journal, shapes, kind, table, shared, words, number)
-            shared = 0 * ONE
+            shared = 0
     return table
 
 
-@kernel(borrows=True, linked=True)
-def _place_of_text(shapes: Words, number: int) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def _place_of_text(shapes: p_longlong, number: longlong) -> longlong:
     """Return the place of a text in the order of texts (see `Texts.ranks`)."""
     at = shapes[RANKS]
     few = shapes[at]
@@ -368,8 +466,10 @@ def _place_of_text(shapes: Words, number: int) -> int:
     return shapes[pair + 1]
 
 
-@kernel(borrows=True, linked=True)
-def best(heap: Words, shapes: Words, table: int, of: int) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def best(heap: p_longlong, shapes: p_longlong, table: longlong, of: longlong) -> longlong:
     """Return the entry with the greatest number, of several that of the least key; 0 for none.
 
     of: what keys are, `WHOLE`, `DOUBLES` or `TEXTS`.
@@ -387,8 +487,8 @@ def best(heap: Words, shapes: Words, table: int, of: int) -> int:
         elif heap[at + 1] == heap[found + 1]:
             one, two = heap[at], heap[found]
             if of == DOUBLES:  # the order of negative doubles' bits is theirs turned round
-                one ^= (one >> 63) & 0x7FFFFFFFFFFFFFFF
-                two ^= (two >> 63) & 0x7FFFFFFFFFFFFFFF
+                one ^= (one >> 63) & GREATEST
+                two ^= (two >> 63) & GREATEST
             elif of == TEXTS:
                 one = _place_of_text(shapes, one)
                 two = _place_of_text(shapes, two)
@@ -397,8 +497,10 @@ def best(heap: Words, shapes: Words, table: int, of: int) -> int:
     return found
 
 
-@kernel(borrows=True, linked=True)
-def at_rank(heap: Words, table: int, fraction: float) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def at_rank(heap: p_longlong, table: longlong, fraction: cython.double) -> longlong:
     """Return the entry at rank floor(fraction * (n - 1)) of n values counted by cells; 0 for none.
 
     A cell's two words, a sign and a place, are taken as one number in their order; the least with
@@ -409,7 +511,7 @@ def at_rank(heap: Words, table: int, fraction: float) -> int:
     start = table + ENTRIES + heap[table + CAPACITY]
     stop = start + 3 * heap[table + COUNT]
     total = 0
-    low = np.iinfo(np.int64).max
+    low = GREATEST
     high = -low
     for at in range(start, stop, 3):
         if heap[at + 2] != 0:
@@ -418,7 +520,7 @@ def at_rank(heap: Words, table: int, fraction: float) -> int:
             low, high = min(low, cell), max(high, cell)
     if total == 0:
         return 0
-    rank = int(fraction * (total - 1))
+    rank = cython.cast(cython.longlong, fraction * (total - 1))
     while low < high:
         middle = low + (high - low) // 2
         below = 0
@@ -435,18 +537,19 @@ def at_rank(heap: Words, table: int, fraction: float) -> int:
     return at
 
 
-@kernel(borrows=True, linked=True, rare=True)
+@cython.cfunc
+@cython.nogil
 def collected(
-    heap: Words,
-    journal: Words,
-    threads: int,
-    kind: int,
-    words: int,
-    told: int,
-    stride: int,
-    serial: int,
-    dynamic: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    threads: longlong,
+    kind: longlong,
+    words: longlong,
+    told: longlong,
+    stride: longlong,
+    serial: longlong,
+    dynamic: longlong,
+) -> longlong:
     """Return a table without an index of the values that keys have after an item.
 
     words: of a key; told: where in an entry the serial number of its last value is, before the
@@ -454,9 +557,10 @@ def collected(
     """
     table = heap[threads + TABLE]
     start = table + ENTRIES + heap[table + CAPACITY]
-    number = 0
+    number: longlong = 0
     for entry in range(heap[table + COUNT]):
-        number += heap[start + entry * stride + told] == serial
+        if heap[start + entry * stride + told] == serial:
+            number += 1
     value = stride - told - 1
     found = allocate(heap, kind, ENTRIES + number * (words + value))
     heap[found + COUNT] = number
@@ -475,20 +579,23 @@ def collected(
     return found
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def indexed(heap: Words, kind: int, table: int, stride: int, words: int) -> int:
+@cython.cfunc
+@cython.nogil
+def indexed(
+    heap: p_longlong, kind: longlong, table: longlong, stride: longlong, words: longlong
+) -> longlong:
     """Return a table with the entries of another one, and an index, for `find`."""
-    count = ONE * 0
+    count = 0
     if table != 0:
         count = heap[table + COUNT]
-    capacity = LEAST * ONE
+    capacity: longlong = LEAST
     while capacity // 2 <= count:
         capacity *= 2
     new = new_table(heap, kind, capacity, stride)
     if table != 0:
-        drops = ONE * 0
+        drops = 0
         if heap[table + CAPACITY] != 0 and words + 1 == stride:
-            drops = ONE  # a mapping of counts
+            drops = 1  # a mapping of counts
         _copy_entries(heap, table, new, stride, words, drops)
     return new
 
@@ -496,30 +603,37 @@ def indexed(heap: Words, kind: int, table: int, stride: int, words: int) -> int:
 # --- numbers in order ---------------------------------------------------------------------------
 
 
-@kernel(borrows=True, linked=True)
-def _put(heap: Words, journal: Words, at: int, word: int) -> None:
+@cython.cfunc
+@cython.nogil
+def _put(heap: p_longlong, journal: p_longlong, at: longlong, word: longlong) -> longlong:
     """Change a word that the journal tells of."""
-    keep(heap, journal, at, ONE)
+    keep(heap, journal, at, 1)
     heap[at] = word
+    return 0
 
 
-@kernel(borrows=True, linked=True)
-def _push(heap: Words, journal: Words, base: int, size: int, word: int) -> None:
+@cython.cfunc
+@cython.nogil
+def _push(
+    heap: p_longlong, journal: p_longlong, base: longlong, size: longlong, word: longlong
+) -> longlong:
     """Add a word to a binary heap of so many words, whose greatest is the first."""
     place = size
     while place > 0 and heap[base + (place - 1) // 2] < word:
         _put(heap, journal, base + place, heap[base + (place - 1) // 2])
         place = (place - 1) // 2
     _put(heap, journal, base + place, word)
+    return 0
 
 
-@kernel(borrows=True, linked=True)
-def _pop(heap: Words, journal: Words, base: int, size: int) -> int:
+@cython.cfunc
+@cython.nogil
+def _pop(heap: p_longlong, journal: p_longlong, base: longlong, size: longlong) -> longlong:
     """Take the greatest word out of a binary heap of so many; return it."""
     greatest = heap[base]
     size -= 1
     word = heap[base + size]
-    place = ONE * 0
+    place = 0
     while 2 * place + 1 < size:
         child = 2 * place + 1
         if child + 1 < size and heap[base + child + 1] > heap[base + child]:
@@ -532,24 +646,25 @@ def _pop(heap: Words, journal: Words, base: int, size: int) -> int:
     return greatest
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.nogil
 def add_in_order(
-    heap: Words,
-    journal: Words,
-    shapes: Words,
-    kind: int,
-    at: int,
-    shared: int,
-    fraction: float,
-    word: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    kind: longlong,
+    at: longlong,
+    shared: longlong,
+    fraction: cython.double,
+    word: longlong,
+) -> longlong:
     """Return a collection with one more word, the one at the fraction of them in front.
 
     Words up to that one lie in a binary heap, the greatest first, and those above it in another
     one, bitwise inverted: so an item costs the logarithm of how many there are.
     """
     if at == 0:
-        at = allocate(heap, kind, IN_ORDER + 2 * LEAST * ONE)
+        at = allocate(heap, kind, IN_ORDER + 2 * LEAST)
         heap[at + CAPACITY] = LEAST
     else:
         at = owned(heap, journal, shapes, at, shared)
@@ -564,7 +679,7 @@ def add_in_order(
         at, capacity = more, 2 * capacity
     lows = at + IN_ORDER
     highs = lows + capacity
-    most = int(fraction * (lower + upper)) + 1  # of the lower ones then
+    most = cython.cast(cython.longlong, fraction * (lower + upper)) + 1  # of the lower ones then
     if lower == 0 or word <= heap[lows]:
         _push(heap, journal, lows, lower, word)
         lower += 1
@@ -584,15 +699,17 @@ def add_in_order(
     return at
 
 
-@kernel(borrows=True, linked=True)
-def front_with(heap: Words, at: int, fraction: float, word: int) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def front_with(heap: p_longlong, at: longlong, fraction: cython.double, word: longlong) -> longlong:
     """Return the word in front of a collection with one more word, which is not put into it."""
     if at == 0:
         return word
     lower, upper = heap[at + LOWER], heap[at + UPPER]
     lows = at + IN_ORDER
     greatest = heap[lows]
-    most = int(fraction * (lower + upper)) + 1
+    most = cython.cast(cython.longlong, fraction * (lower + upper)) + 1
     if word > greatest:
         if most <= lower:
             return greatest
@@ -608,26 +725,30 @@ def front_with(heap: Words, at: int, fraction: float, word: int) -> int:
 # --- windows ------------------------------------------------------------------------------------
 
 
-@kernel(borrows=True, linked=True, rare=True)
-def new_window(heap: Words, kind: int, head: int, stride: int, most: int) -> int:
+@cython.cfunc
+@cython.nogil
+def new_window(
+    heap: p_longlong, kind: longlong, head: longlong, stride: longlong, most: longlong
+) -> longlong:
     """Return an empty window of at most so many values; stride: words for each."""
-    capacity = min(LEAST, most)
+    capacity: longlong = min(LEAST, most)
     at = allocate(heap, kind, head + capacity * stride)
     heap[at + CAPACITY] = capacity
     return at
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.nogil
 def ring_with_room(
-    heap: Words,
-    journal: Words,
-    shapes: Words,
-    at: int,
-    shared: int,
-    most: int,
-    head: int,
-    stride: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    at: longlong,
+    shared: longlong,
+    most: longlong,
+    head: longlong,
+    stride: longlong,
+) -> longlong:
     """Return a ring that may be changed, with room for one more value, or `most` values."""
     capacity = heap[at + CAPACITY]
     if heap[at + FILLED] < capacity or capacity == most:
@@ -647,18 +768,19 @@ def ring_with_room(
     return new
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.nogil
 def stacks_with_room(
-    heap: Words,
-    journal: Words,
-    shapes: Words,
-    at: int,
-    shared: int,
-    most: int,
-    head: int,
-    older: int,
-    newer: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    at: longlong,
+    shared: longlong,
+    most: longlong,
+    head: longlong,
+    older: longlong,
+    newer: longlong,
+) -> longlong:
     """Return stacks that may be changed, with room for one more value, or `most` values.
 
     older, newer: words of an entry of each.
@@ -676,20 +798,21 @@ def stacks_with_room(
     return new
 
 
-@kernel(borrows=True, linked=True)
+@cython.cfunc
+@cython.nogil
 def mark(
-    heap: Words,
-    journal: Words,
-    shapes: Words,
-    kind: int,
-    at: int,
-    shared: int,
-    marked: int,
-    size: int,
-    ones: int,
-    others: int,
-    levels: int,
-) -> int:
+    heap: p_longlong,
+    journal: p_longlong,
+    shapes: p_longlong,
+    kind: longlong,
+    at: longlong,
+    shared: longlong,
+    marked: longlong,
+    size: longlong,
+    ones: longlong,
+    others: longlong,
+    levels: longlong,
+) -> longlong:
     """Return a histogram of marks that has got one more, or none (see `ExponentialHistogram`).
 
     A level holds the places of the last events of buckets of 1, 2, 4, ... events, in a ring with
@@ -700,7 +823,7 @@ def mark(
         at = allocate(heap, kind, BUCKETS + levels * (each + 2))
     else:
         at = owned(heap, journal, shapes, at, shared)
-    keep(heap, journal, at + NUMBER, 2 * ONE)
+    keep(heap, journal, at + NUMBER, 2)
     heap[at + NUMBER] += 1
     number = heap[at + NUMBER]
     top = levels - 1
@@ -709,7 +832,7 @@ def mark(
     rings = at + BUCKETS + 2 * levels
     level = at + BUCKETS + 2 * top
     if heap[level + 1] and heap[rings + top * each + heap[level]] <= number - size:
-        keep(heap, journal, level, 2 * ONE)
+        keep(heap, journal, level, 2)
         heap[at + TOTAL] -= 1 << top
         heap[level] = (heap[level] + 1) % each
         heap[level + 1] -= 1
@@ -719,9 +842,9 @@ def mark(
     place = number
     for step in range(levels):
         level = at + BUCKETS + 2 * step
-        keep(heap, journal, level, 2 * ONE)
+        keep(heap, journal, level, 2)
         last = rings + step * each + (heap[level] + heap[level + 1]) % each
-        keep(heap, journal, last, ONE)
+        keep(heap, journal, last, 1)
         heap[last] = place
         heap[level + 1] += 1
         if heap[level + 1] <= (ones if step == 0 else others):
@@ -732,8 +855,10 @@ def mark(
     return at
 
 
-@kernel(borrows=True, linked=True)
-def marks(heap: Words, at: int, levels: int) -> int:
+@cython.cfunc
+@cython.exceptval(check=False)
+@cython.nogil
+def marks(heap: p_longlong, at: longlong, levels: longlong) -> longlong:
     """Return how many marks a histogram tells of."""
     top = levels - 1
     while top > 0 and heap[at + BUCKETS + 2 * top + 1] == 0:
@@ -741,3 +866,40 @@ def marks(heap: Words, at: int, levels: int) -> int:
     if heap[at + BUCKETS + 2 * top + 1] == 0:
         return 0
     return heap[at + TOTAL] - (1 << top) // 2
+
+
+# --- for machines -------------------------------------------------------------------------------
+
+
+def addresses() -> dict[str, tuple[int, str]]:
+    """Return where functions are that machines call, and their parameters.
+
+    Those are `p` for pointers to words, `i` for whole numbers, `d` for doubles.
+    """
+    return {
+        "allocate": (cython.cast(cython.size_t, cython.address(allocate)), "pii"),
+        "keep": (cython.cast(cython.size_t, cython.address(keep)), "ppii"),
+        "room": (cython.cast(cython.size_t, cython.address(room)), "pi"),
+        "share": (cython.cast(cython.size_t, cython.address(share)), "ppi"),
+        "owned": (cython.cast(cython.size_t, cython.address(owned)), "pppii"),
+        "new_table": (cython.cast(cython.size_t, cython.address(new_table)), "piii"),
+        "find": (cython.cast(cython.size_t, cython.address(find)), "piii"),
+        "with_room": (cython.cast(cython.size_t, cython.address(with_room)), "piiii"),
+        "add_entry": (cython.cast(cython.size_t, cython.address(add_entry)), "ppiii"),
+        "add_number": (cython.cast(cython.size_t, cython.address(add_number)), "pppiiiii"),
+        "add_numbers": (cython.cast(cython.size_t, cython.address(add_numbers)), "pppiiiiii"),
+        "best": (cython.cast(cython.size_t, cython.address(best)), "ppii"),
+        "at_rank": (cython.cast(cython.size_t, cython.address(at_rank)), "pid"),
+        "add_in_order": (cython.cast(cython.size_t, cython.address(add_in_order)), "pppiiidi"),
+        "front_with": (cython.cast(cython.size_t, cython.address(front_with)), "pidi"),
+        "collected": (cython.cast(cython.size_t, cython.address(collected)), "ppiiiiiii"),
+        "indexed": (cython.cast(cython.size_t, cython.address(indexed)), "piiii"),
+        "new_window": (cython.cast(cython.size_t, cython.address(new_window)), "piiii"),
+        "ring_with_room": (cython.cast(cython.size_t, cython.address(ring_with_room)), "pppiiiii"),
+        "stacks_with_room": (
+            cython.cast(cython.size_t, cython.address(stacks_with_room)),
+            "pppiiiiii",
+        ),
+        "mark": (cython.cast(cython.size_t, cython.address(mark)), "pppiiiiiiii"),
+        "marks": (cython.cast(cython.size_t, cython.address(marks)), "pii"),
+    }

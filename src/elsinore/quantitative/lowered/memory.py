@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from elsinore.quantitative.lowered import heap
+from elsinore.quantitative.lowered import heap, objects
 from elsinore.quantitative.lowered.emit import FRESH
 from elsinore.quantitative.lowered.program import IDLE_BITS, Lowered, Words
 from elsinore.quantitative.lowered.states import Heaped, States
@@ -38,7 +38,7 @@ class Memory:
         self._shapes, self._ranked = machine.shapes, -1  # and the order of so many texts
         self._records = self._fresh(1)  # the last one is where the machine keeps one it changes
         self._heap: Words = np.zeros(ROOM, np.int64)
-        self._heap[heap.FREE] = heap.BEGIN
+        self._heap[objects.FREE] = objects.BEGIN
         self._journal: Words = np.zeros(ROOM >> 4, np.int64)
         self._entries: Words = np.zeros(ROOM >> 2, np.int64)
         self._serial = 0
@@ -52,13 +52,13 @@ class Memory:
     @property
     def nbytes(self) -> int:
         """How many bytes the states take."""
-        return self._records.nbytes + int(self._heap[heap.FREE]) * 8
+        return self._records.nbytes + int(self._heap[objects.FREE]) * 8
 
     @property
     def live(self) -> int:
         """How many words of the heap streams refer to; room is made of the others."""
         self._make_room(0)
-        return int(self._heap[heap.FREE]) - heap.BEGIN
+        return int(self._heap[objects.FREE]) - objects.BEGIN
 
     def grow(self, count: int) -> None:
         """Make room for streams with codes below `count`."""
@@ -113,7 +113,7 @@ class Memory:
 
     def copy(self) -> tuple[Any, ...]:
         """Return the states, to go back to."""
-        used = int(self._heap[heap.FREE])
+        used = int(self._heap[objects.FREE])
         return self._records.copy(), self._heap[:used].copy(), self.taken.copy()
 
     def go_back(self, copy: tuple[Any, ...]) -> None:
@@ -144,7 +144,7 @@ class Memory:
             stop = min(begin + LARGE, len(bits))
             outputs = np.empty((stop - begin) * machine.words, np.int64)
             after = np.empty(stop - begin, np.int64)
-            self._entries[heap.FREE] = heap.LISTED
+            self._entries[objects.FREE] = objects.LISTED
             progress[SERIAL] = self._serial  # another one for an item that is taken again
             self._serial += len(bits)
             stopped = self._run(outputs, after, progress, bits, codes, begin, stop, arrays)
@@ -165,7 +165,7 @@ class Memory:
         if self.machine.machine.context.orders_texts and self._ranked != len(self.texts):
             self._ranked = len(self.texts)
             self._shapes = np.concatenate([self.machine.shapes, self.texts.ranks()])
-            self._shapes[heap.RANKS] = len(self.machine.shapes)
+            self._shapes[objects.RANKS] = len(self.machine.shapes)
 
     def _run(
         self,
@@ -179,7 +179,7 @@ class Memory:
         arrays: Sequence[Any],
     ) -> int | None:
         for words in (self._heap, self._journal, self._entries):
-            words[heap.END] = len(words)
+            words[objects.END] = len(words)
         memory = self._records, self._heap, self._journal, self._shapes, outputs, self._entries
         progress[STOPPED], progress[TAKEN] = begin, 0
         progress[SPARE] = len(self._records) - self._words
@@ -193,8 +193,8 @@ class Memory:
             self._records[record : record + self._words] = self._records[-self._words :]
             if self.machine.has_objects:
                 heap.undo(self._heap, self._journal)
-                self._heap[heap.FREE] = progress[FREE]
-                self._entries[heap.FREE] = progress[RESULTS]
+                self._heap[objects.FREE] = progress[FREE]
+                self._entries[objects.FREE] = progress[RESULTS]
             return at
         return None
 
@@ -203,7 +203,7 @@ class Memory:
 
         again: room was made for this item already, which needs more than it could say.
         """
-        needed = int(self._heap[heap.NEED])
+        needed = int(self._heap[objects.NEED])
         if needed:
             self._make_room(max(needed, len(self._heap)) if again else needed)
         elif self._journal[1]:
@@ -220,7 +220,7 @@ class Memory:
         shapes, old = self.machine.shapes, self._heap
         fresh: Words = np.empty(len(old), np.int64)
         heap.compact(self._records, self.count, self._words, shapes, old, fresh)
-        used = int(fresh[heap.FREE])
+        used = int(fresh[objects.FREE])
         if 2 * (used + needed) > len(fresh):
             larger: Words = np.empty(3 * (used + needed), np.int64)
             larger[:used] = fresh[:used]

@@ -22,7 +22,7 @@ from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
-from elsinore.quantitative.lowered.emit import FRESH, KERNELS, Compiled, Context, constants
+from elsinore.quantitative.lowered.emit import FRESH, OF_HEAP, Compiled, Context, constants
 from elsinore.quantitative.lowered.functions import (
     FILE,
     HOME,
@@ -34,7 +34,7 @@ from elsinore.quantitative.lowered.functions import (
     jitted,
     texts_of,
 )
-from elsinore.quantitative.lowered.heap import LISTED
+from elsinore.quantitative.lowered.objects import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
@@ -377,7 +377,7 @@ def _source(
     """
     context = machine.context
     names = context.names
-    names |= {"__name__": HOME, **HELPERS, **KERNELS}
+    names |= {"__name__": HOME, **HELPERS, **OF_HEAP}
     item, of_item = _item(context, columns, nullable)
     few = bits.kind is np.uint8
     arrays = [(name, NOT_WORDS.get(name, "words_at")) for name in ARRAYS_GIVEN[:-1]]

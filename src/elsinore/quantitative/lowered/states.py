@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from elsinore.kernels import enter
 from elsinore.quantitative.approximate import ExponentialHistogram
-from elsinore.quantitative.lowered import heap as h
+from elsinore.quantitative.lowered import heap as of_machines
+from elsinore.quantitative.lowered import objects as h
 from elsinore.quantitative.lowered.emit import GREATEST_WORD, Compiled
 from elsinore.quantitative.lowered.texts import Text, Texts
 from elsinore.quantitative.lowered.words import (
@@ -28,8 +28,6 @@ from elsinore.quantitative.machine.evaluate import Keys
 from elsinore.quantitative.machine.walk import State
 from elsinore.quantitative.nodes import Window
 from elsinore.quantitative.versions import Bag, Counts
-
-ADDING = 4e-5  # seconds that an entry takes in plain Python
 
 
 @dataclass(slots=True)
@@ -70,8 +68,7 @@ class Heaped:
         journal = np.zeros(64, np.int64)
         journal[h.FREE], journal[h.END] = h.LISTED, len(journal)
         self.heap[h.SCRATCH : h.SCRATCH + len(key)] = key
-        parts = self.heap, journal, table, stride, len(key)
-        return int(enter(h.placed_entry, ADDING, *parts))
+        return of_machines.placed_entry(self.heap, journal, table, stride, len(key))
 
 
 class States:
