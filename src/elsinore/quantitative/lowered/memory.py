@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from elsinore.quantitative.lowered import heap, objects
-from elsinore.quantitative.lowered.emit import FRESH
 from elsinore.quantitative.lowered.program import IDLE_BITS, Lowered, Words
+from elsinore.quantitative.lowered.shapes import FRESH
 from elsinore.quantitative.lowered.states import Heaped, States
 from elsinore.quantitative.lowered.texts import Texts
 from elsinore.quantitative.machine.walk import State

@@ -21,8 +21,9 @@ from elsinore.model.garbage import without_garbage_collection
 from elsinore.quantitative.approximate import CellAt
 from elsinore.quantitative.buffers import is_text, present, stored
 from elsinore.quantitative.folds import Counting
+from elsinore.quantitative.lowered.code import Context
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
-from elsinore.quantitative.lowered.emit import FRESH, OF_HEAP, Compiled, Context, constants
+from elsinore.quantitative.lowered.emit import OF_HEAP, Compiled, constants
 from elsinore.quantitative.lowered.functions import (
     FILE,
     HOME,
@@ -36,6 +37,7 @@ from elsinore.quantitative.lowered.functions import (
 )
 from elsinore.quantitative.lowered.objects import LISTED
 from elsinore.quantitative.lowered.records import can_be_field, record_class
+from elsinore.quantitative.lowered.shapes import FRESH
 from elsinore.quantitative.lowered.texts import TEXT, Texts
 from elsinore.quantitative.lowered.words import HELPERS, Dynamic, Ordered, read, size
 from elsinore.quantitative.machine.evaluate import Program

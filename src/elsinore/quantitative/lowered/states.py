@@ -12,7 +12,8 @@ from numba import types
 from elsinore.quantitative.approximate import ExponentialHistogram
 from elsinore.quantitative.lowered import heap as of_machines
 from elsinore.quantitative.lowered import objects as h
-from elsinore.quantitative.lowered.emit import GREATEST_WORD, Compiled
+from elsinore.quantitative.lowered.code_of_tables import GREATEST_WORD
+from elsinore.quantitative.lowered.emit import Compiled
 from elsinore.quantitative.lowered.texts import Text, Texts
 from elsinore.quantitative.lowered.words import (
     Marks,
