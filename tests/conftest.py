@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from support.topics import Topics
 
 
-# Tests have few events each, and are to test what many events are worked on by: compiled kernels.
-# Of processes that tests start, too; plain Python has tests of its own.
-os.environ.setdefault("ELSINORE_COMPILE", "1")
-
 # Spark's JVM, in this process and those that tests start, runs for seconds: the optimizing compiler
 # would take a third of its processor time, and gain nothing. `make test` archives Spark's classes,
 # which halves the time to start; where the archive is missing or does not apply, it is ignored.

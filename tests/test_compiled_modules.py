@@ -103,7 +103,7 @@ def test_what_modules_share_is_declared_by_the_modules_alone(working_copy: Path)
     package = working_copy / "src" / "elsinore"
     shutil.copy(Path(elsinore.__file__).parent / "structs.py", package)
     (package / "kinds.py").write_text(
-        "from enum import IntEnum\n\nFIRST, LAST = range(2)\n\n\n"
+        "from enum import IntEnum\n\nFIRST, LAST = range(2)\nTHIRD, FOURTH = range(3, 5)\n\n\n"
         "class Kind(IntEnum):\n    EVEN = 20\n"
     )
     future = "from __future__ import annotations\n"
@@ -122,21 +122,22 @@ def test_what_modules_share_is_declared_by_the_modules_alone(working_copy: Path)
     (package / "second.py").write_text(
         f"{future}from math import sqrt\nimport cython\n"
         "from elsinore.first import NODE, Nodes, root\n"
-        "from elsinore.kinds import LAST, Kind\n\n\n"
+        "from elsinore.kinds import FOURTH, LAST, Kind\n\n\n"
         "def answer(nodes: Nodes) -> cython.double:\n    with cython.nogil:\n"
-        "        value: cython.double = root(nodes.nodes[0].count) + sqrt(4.0) + Kind.EVEN + LAST\n"
+        "        value: cython.double = root(nodes.nodes[0].count) + sqrt(4.0) + Kind.EVEN + LAST"
+        " + FOURTH\n"
         "    return value\n"
     )
     program = (
         "import sys, elsinore.second as s; from elsinore.first import NODE, Nodes\n"
         "from elsinore.structs import empty\nprint(s.answer(Nodes(empty(NODE, 1))), s.NODE is NODE)"
     )
-    assert run_python(program, working_copy).stdout == "23.5 True\n"
-    assert run_python(program, working_copy, ELSINORE_PURE="1").stdout == "23.5 True\n"
+    assert run_python(program, working_copy).stdout == "27.5 True\n"
+    assert run_python(program, working_copy, ELSINORE_PURE="1").stdout == "27.5 True\n"
 
     source = package / "first.py"
     source.write_text(source.read_text().replace("value: cython.double", "value: cython.float"))
-    assert run_python(program, working_copy).stdout == "23.5 True\n"  # both are compiled again
+    assert run_python(program, working_copy).stdout == "27.5 True\n"  # both are compiled again
 
 
 def test_small_tests_pass_where_nothing_is_compiled() -> None:

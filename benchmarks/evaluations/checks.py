@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.evaluations.arrays import Registers, Rules, Values
 from benchmarks.evaluations.interpret import value_of
+from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.rows import first_at
-from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
 
 # Places in the header of `tables` (`benchmarks.evaluations.tables.Header`).

@@ -53,6 +53,7 @@ from benchmarks.evaluations.checks import (
     are_neighbours,
     is_match,
 )
+from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.main_counters import (
     AT_ONCE,
     CANDIDATES,
@@ -66,7 +67,6 @@ from benchmarks.evaluations.main_run import OUT, SAFE, MainRun, take_all
 from benchmarks.evaluations.reach import ALIVE, LAST_BIT, NEXT_AT, ROW, TAKES, WHEN
 from benchmarks.evaluations.registers import clear_registers, give_out, select
 from benchmarks.evaluations.windows import events_of_key, leave_key, next_window
-from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
 
 ADDED, NEXT_ONE = 0, 1  # what is next for the last event of a path

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from benchmarks.evaluations.arrays import Registers, Rules, Values
+from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.whole_arithmetic import computed, scaled, summed, with_sign
-from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
 
 WHOLES_AT = 6  # the place in the header of `tables` of where integer constants are

@@ -7,24 +7,20 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.evaluations import checks as se
-from benchmarks.evaluations import reach as re
 from benchmarks.evaluations import registers as sl
 from benchmarks.evaluations.arrays import Given, Registers
 from benchmarks.evaluations.interpret import STACK
 from benchmarks.evaluations.reach import EVENT_COLUMNS
 from benchmarks.evaluations.tables import Header, Tables
 from benchmarks.evaluations.tabulate import build_tables
-from elsinore.matches import keyed as ky
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.engine.pattern import PatternSearch
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
-from elsinore.matches.query import ANY_NUMBER, QuerySearch
+from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
 from elsinore.matches.work import Work
 
-PLAIN_STEPS = 2_000  # events selected from one beginning before plain Python is given up
-EVENT_SECONDS = 2e-5  # what an event takes in plain Python
 STEPS = 64  # events that a match may have at first
 ROOM = 1 << 15  # matches returned at a time, at first
 
@@ -63,8 +59,6 @@ class KernelSearch(QuerySearch):
         elif status == se.FULL:
             if widen:
                 self.room.widen()
-        elif status == se.TOO_LONG and progress[se.BUDGET] == PLAIN_STEPS:
-            progress[se.BUDGET] = ANY_NUMBER
         elif status == se.TOO_LONG:
             raise self.too_long()
         elif status == se.BROKEN:
@@ -150,22 +144,11 @@ class Room:
         self.paths = np.zeros((2 * len(self.paths), 2), dtype=np.int32)
 
 
-def patience(tables: Tables, keys: Ints) -> float:
-    """Return about how many seconds a search takes in plain Python, if it finds next to nothing."""
-    lengths = keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]
-    looks = 1.0
-    if tables.integers[Header.STRATEGY] == re.ANY:
-        looks += int(lengths.max(initial=0)) / 100  # back from each event to those after it
-        looks += int(tables.integers[Header.STATES]) ** 2 / 50  # and at which states follow which
-    return EVENT_SECONDS * looks * int(lengths.sum())
-
-
 def begin_work(work: Work, progress: Ints) -> None:
     """Ready `progress` for a call: it ends when too much was tried, or to look for Ctrl-C."""
     left = max(work.allowed - work.tried, 0)
     progress[se.STEPS], progress[se.PAUSE_AT] = 0, min(se.PAUSE_STEPS, left)
-    if progress[se.BUDGET] != PLAIN_STEPS:
-        progress[se.BUDGET] = left
+    progress[se.BUDGET] = left
 
 
 def end_work(work: Work, progress: Ints) -> bool:

@@ -36,10 +36,10 @@ from benchmarks.evaluations.checks import (
     all_hold,
 )
 from benchmarks.evaluations.interpret import STACK, value_of
+from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.main_counters import EARLY, EDGES, LOOKED, RUNS, STORED
 from benchmarks.evaluations.reach import LAST_BIT, MASK, ROW, TAKES, WHEN, reach
 from benchmarks.evaluations.registers import copy_registers, select
-from elsinore.kernels import kernel
 from elsinore.matches.arrays import Bytes, Ints
 
 STAYS_TRUE, STAYS_FALSE = 1, 2  # bits of `flags`

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,12 +10,11 @@ from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import main_counters as co
 from benchmarks.evaluations.arrays import Rules, values_of
 from benchmarks.evaluations.construct import scan_main_runs
-from benchmarks.evaluations.kernel_search import PLAIN_STEPS, begin_work, end_work, patience
+from benchmarks.evaluations.kernel_search import begin_work, end_work
 from benchmarks.evaluations.main_run import SINCE, STAYS_TRUE, MainRun
 from benchmarks.evaluations.marked import MarkedSearch, Marks
 from benchmarks.evaluations.reach import EVENT_COLUMNS
 from elsinore.errors import InputError
-from elsinore.kernels import enter, is_compiled
 from elsinore.matches.arrays import Bytes, Ints
 from elsinore.matches.conditions import Condition
 from elsinore.matches.filters import early_filters
@@ -61,19 +59,17 @@ class PostponedSearch(MarkedSearch):
         progress = self.begun(window, limit)
         progress[co.EARLY] = flags.any()
         progress[se.GUARD] = ANY_NUMBER if limit < ANY_NUMBER else GUARD
-        progress[se.BUDGET] = ANY_NUMBER if is_compiled(scan_main_runs) else PLAIN_STEPS
+        progress[se.BUDGET] = ANY_NUMBER
         self.work.allow(new_events(keys))
-        seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
             progress[co.AT_ONCE] = room.found.shape[1]
             begin_work(self.work, progress)
             rules = Rules(self.tables.constants, negatives, room.stack, self.whole_stack)
-            enter(
-                scan_main_runs, seconds, self.tables.integers, rules, values_of(operands), keys,
+            scan_main_runs(
+                self.tables.integers, rules, values_of(operands), keys,
                 room.events, progress, self.main_run(flags), room.path, room.registers, room.given,
             )  # fmt: skip
-            seconds = math.inf  # what takes so long is compiled
             is_too_long = end_work(self.work, progress)
             status, found = self._taken(progress)
             if found is not None:

@@ -7,7 +7,7 @@ set may have more in it than is true, never less.
 
 from __future__ import annotations
 
-from elsinore.kernels import kernel
+from benchmarks.evaluations.kernels import kernel
 from elsinore.matches.arrays import Ints
 
 STRATEGY, CLASS_AT = (

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.evaluations.arrays import Given, Registers, Rules, Values
 from benchmarks.evaluations.foreign import call_at
-from elsinore.kernels import kernel
+from benchmarks.evaluations.kernels import kernel
 from elsinore.matches.arrays import Doubles, Ints, Shorts
 
 EVENTS, NUMBERS = 1, 2  # places in the header of `tables` (`benchmarks.evaluations.tables.Header`)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elsinore.kernels import kernel
+from benchmarks.evaluations.kernels import kernel
 from elsinore.matches.arrays import Ints
 from elsinore.model import window
 

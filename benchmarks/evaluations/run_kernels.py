@@ -81,6 +81,7 @@ from benchmarks.evaluations.counters import (
     ZSTREAM,
 )
 from benchmarks.evaluations.interpret import STACK
+from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.main_counters import (
     AT_ONCE,
     CANDIDATES,
@@ -129,7 +130,6 @@ from benchmarks.evaluations.windows import (
     leave_key,
     next_window,
 )
-from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints, Shorts
 from elsinore.matches.keyed import END_ROW, PASSED, REACHED
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,13 +13,12 @@ from benchmarks.evaluations import main_counters as co
 from benchmarks.evaluations import run_kernels as ru
 from benchmarks.evaluations.arrays import Registers, Rules, values_of
 from benchmarks.evaluations.interpret import STACK
-from benchmarks.evaluations.kernel_search import PLAIN_STEPS, begin_work, end_work, patience
+from benchmarks.evaluations.kernel_search import begin_work, end_work
 from benchmarks.evaluations.marked import MarkedSearch, Marks
 from benchmarks.evaluations.possible import why_only_by_the_engine
 from benchmarks.evaluations.tables import Header
 from benchmarks.evaluations.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
 from elsinore.errors import InputError
-from elsinore.kernels import enter, is_compiled
 from elsinore.matches.arrays import Doubles, Ints
 from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
@@ -60,18 +58,16 @@ class RunSearch(MarkedSearch):
         room.for_rows(longest(keys))
         progress = self._begun(window, limit)
         self.work.allow(new_events(keys))
-        seconds = patience(self.tables, keys)
         marks: Marks = {}
         while True:
             progress[rc.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
             begin_work(self.work, progress)
             rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
-            enter(
-                ru.scan_runs, seconds, self.tables.integers, rules, values_of(operands), keys,
+            ru.scan_runs(
+                self.tables.integers, rules, values_of(operands), keys,
                 room.events, progress, ru.Runs(runs.runs, runs.buffer), room.path,
                 Registers(runs.held, runs.numbers), room.given,
             )  # fmt: skip
-            seconds = math.inf  # what takes so long is compiled
             is_too_long = end_work(self.work, progress)
             status, found = self._taken(progress)
             if found is not None:
@@ -96,7 +92,7 @@ class RunSearch(MarkedSearch):
     def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
         progress = self.begun(window, limit)
         progress[rc.NEXT_EVENT] = -1
-        progress[se.BUDGET] = ANY_NUMBER if is_compiled(ru.scan_runs) else PLAIN_STEPS
+        progress[se.BUDGET] = ANY_NUMBER
         # matches of a window that begins with them are not counted apart: runs have a bound
         by_match = window[0] >= 0 and window[1] == 0
         progress[se.GUARD] = ANY_NUMBER if by_match or limit < ANY_NUMBER else GUARD

@@ -10,7 +10,7 @@ a run finds its events by following versions back. Both lie in one array, in col
 from __future__ import annotations
 
 from benchmarks.evaluations.interpret import STACK
-from elsinore.kernels import kernel
+from benchmarks.evaluations.kernels import kernel
 from elsinore.matches.arrays import Ints
 
 # Columns of `buffer`: of entries, their event and state; of pointers (versions), their entry and

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from elsinore.kernels import kernel
+from benchmarks.evaluations.kernels import kernel
 from elsinore.matches.arrays import Ints
 
 OVERFLOWED = 33  # the place in the header of `tables`

@@ -32,9 +32,9 @@ from benchmarks.evaluations.checks import (
     WITHIN,
 )
 from benchmarks.evaluations.checks import COUNTED as GIVEN
+from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.reach import ALIVE, NEXT_AT, ROW, gather
 from benchmarks.evaluations.rows import first_at, first_window
-from elsinore.kernels import kernel
 from elsinore.matches.arrays import Ints
 from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 

@@ -35,7 +35,6 @@ from benchmarks.papers.sase import (
     limited,
     stream,
 )
-from elsinore.kernels import compiling
 from elsinore.workload import Workload
 
 SYSTEMS = {
@@ -375,7 +374,6 @@ def remarks(rows: Sequence[Mapping[str, Any]], budget: float) -> list[str]:
 def _warm_up() -> None:
     """Run all systems once over a few events, for their kernels to be compiled."""
     table = stream(2_000, {"A": 0.02, "B": 0.1, "C": 0.02})
-    with compiling():
-        for curve in (CURVES[0], CURVES[2]):
-            for system in SYSTEMS:
-                runner(system, curve.where.format(x=0.0), 50, table)()
+    for curve in (CURVES[0], CURVES[2]):
+        for system in SYSTEMS:
+            runner(system, curve.where.format(x=0.0), 50, table)()

@@ -38,7 +38,6 @@ from benchmarks.papers.sase import (
     stream,
 )
 from benchmarks.papers.sase_phases import breakdown, timed
-from elsinore.kernels import compiling
 from elsinore.workload import Workload
 
 INTERVAL = 10  # possible times of an event, as in the paper
@@ -436,10 +435,9 @@ def _warm_up() -> None:
     """Run everything once over a few events, for its kernels to be compiled."""
     few, exact = uncertain(600), stream(600, SHARES)
     plain_nfa.matches(exact.slice(0, 60), "ABC", "B", WITHIN)
-    with compiling():
-        by_recurrence(few, 25, UNCERTAIN, "")()
-        by_recurrence(few, 25, COLLAPSED, "")()
-        naive(few, 25)()
-        for evaluation in EXACT.values():
-            exactly(kleene(25), exact, evaluation)()
-            exactly(sequence(3), stream(600, {"A1": 0.1, "A2": 0.1, "A3": 0.1}), evaluation)()
+    by_recurrence(few, 25, UNCERTAIN, "")()
+    by_recurrence(few, 25, COLLAPSED, "")()
+    naive(few, 25)()
+    for evaluation in EXACT.values():
+        exactly(kleene(25), exact, evaluation)()
+        exactly(sequence(3), stream(600, {"A1": 0.1, "A2": 0.1, "A3": 0.1}), evaluation)()

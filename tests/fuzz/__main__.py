@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("ELSINORE_COMPILE", "1")  # compiled kernels are what is to be tested
-
 import argparse
 import sys
 import time

@@ -1,7 +1,6 @@
 """What was compiled is there for the next process, and harm to it is no harm to a run."""
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -12,21 +11,29 @@ import numpy as np
 import pytest
 from numba.core.registry import cpu_target
 
-import elsinore
-from elsinore.kernels import (
-    FOLDER_VARIABLE,
-    cache,
-    folder_path,
-    kernel,
-    notice,
-    shelf,
-    undocumented,
-)
-from elsinore.kernels.notice import Notice
+from elsinore.kernels import FOLDER_VARIABLE, cache, compiled, folder_path, shelf, undocumented
 from elsinore.kernels.shelf import Shelf
-from elsinore.quantitative.lowered.heap import LISTED, undo
 
-SOURCES = Path(elsinore.__file__).parents[1]
+
+def raised(numbers: np.ndarray) -> None:
+    for row in range(len(numbers)):
+        numbers[row] += 1
+
+
+raised.__module__ = "elsinore.kernels.source"  # what is compiled is kept for the package alone
+QUERY = """
+import pyarrow as pa
+import elsinore.quantitative as qre
+from elsinore.kernels import SHELF
+
+def value(item):
+    return item.v + 1.0
+
+query = qre.iterate1(qre.atom(qre.any, value), qre.sum())
+table = pa.table({"v": [2.0, 3.0]})
+print(query.run(table, compiled=True)["value"].to_pylist(), end=" ")
+print(len(SHELF.compiled) > 0, len(SHELF.loaded) > 0)
+"""
 
 
 @pytest.fixture
@@ -42,11 +49,9 @@ def run(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> "R
 
     def run() -> tuple[int, int, list[str]]:
         monkeypatch.setattr(cache, "SHELF", shelf := Shelf())
-        monkeypatch.setattr(notice, "NOTICE", Notice())
         caplog.clear()
-        fresh, journal = kernel(undo.py_func), np.array([LISTED])  # type: ignore[attr-defined]
-        fresh(np.zeros(9, np.int64), journal)
-        assert journal.tolist() == [LISTED]
+        compiled(raised)(numbers := np.zeros(2, np.int64))
+        assert numbers.tolist() == [1, 1]
         return len(shelf.compiled), len(shelf.loaded), caplog.messages.copy()
 
     return run
@@ -150,52 +155,31 @@ def test_what_nobody_has_read_for_long_is_removed(folder: Path, run: Run) -> Non
     assert kept.exists()
 
 
-def test_processes_that_start_at_once_leave_one_file(folder: Path, run: Run) -> None:
-    program = (
-        "import numpy as np\n"
-        "from elsinore.quantitative.lowered.heap import LISTED, undo\n"
-        "undo(np.zeros(9, np.int64), journal := np.array([LISTED]))\n"
-        "print(journal[0] == LISTED)"
-    )
+def test_processes_that_start_at_once_leave_what_the_next_one_loads(folder: Path) -> None:
     started = [
-        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", QUERY], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
     said = [process.communicate()[0] for process in started]
-    assert said == ["True\n"] * 3
-    assert len(list(folder.glob("*.kernel"))) == 1
-    assert run() == (0, 1, [])
+    assert {line.partition("]")[0] for line in said} == {"[3.0, 7.0"}
+    assert not list(folder.glob(".new-*"))
+    assert subprocess.check_output([sys.executable, "-c", QUERY], text=True).endswith(
+        "False True\n"
+    )
 
 
-def test_another_checkout_compiles_nothing_until_what_a_kernel_calls_changes(
+def test_code_of_users_is_compiled_again_where_it_changes_and_not_where_it_moves(
     tmp_path: Path, folder: Path
 ) -> None:
-    program = """
-import numpy as np
-from elsinore.kernels import SHELF
-from elsinore.quantitative.lowered.heap import LISTED, undo
-undo(np.zeros(9, np.int64), journal := np.array([LISTED]))
-assert journal.tolist() == [LISTED]
-print(sum(name.endswith(".undo") for name in SHELF.compiled), len(SHELF.loaded))
-"""
-    copy = tmp_path / "copy"
+    def run(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        done = subprocess.run([sys.executable, path], stdout=subprocess.PIPE, text=True, check=True)
+        return done.stdout
 
-    def run(sources: Path) -> str:
-        environment = os.environ | {"PYTHONPATH": str(sources)}
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True
-        )
-        return done.stdout.decode()
-
-    shutil.copytree(
-        SOURCES / "elsinore", copy / "elsinore", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    assert run(SOURCES) == "1 0\n"
-    source = copy / "elsinore" / "quantitative" / "lowered" / "heap.py"
-    source.write_text("# another comment\n" + source.read_text())
-    assert run(copy) == "0 1\n"
-    source.write_text(source.read_text().replace("used > LISTED", "LISTED < used"))
-    assert run(copy) == "1 0\n"
+    assert run("one.py", QUERY) == "[3.0, 7.0] True False\n"
+    assert run("another.py", "# a comment\n" + QUERY) == "[3.0, 7.0] False True\n"
+    assert run("one.py", QUERY.replace("+ 1.0", "+ 2.0")).startswith("[4.0, 9.0] True")
 
 
 def test_the_folder_is_the_named_one_else_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,33 +209,3 @@ def test_numba_is_loaded_as_a_whole_only_where_a_kernel_needs_more_than_there_is
     undocumented.get_ready(cpu_target.target_context, ["what_there_is_not"])
     undocumented.get_ready(cpu_target.target_context, None)
     assert len(refreshed) == 2
-
-
-@kernel
-def _called(number: int) -> int:
-    return number + 1
-
-
-@kernel
-def _short(number: int) -> int:
-    return _called(number)
-
-
-@kernel
-def _long(number: int) -> int:
-    for _ in range(number):
-        number = _short(_called(number)) * _called(number) - _short(number) * _short(number + 2)
-        number = _called(_short(number)) * _short(number) - _called(number) * _called(number + 2)
-    return number
-
-
-def test_one_line_tells_how_long_all_takes(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(notice, "NOTICE", Notice())
-    monkeypatch.setattr(notice, "_SECONDS_PER_BYTE", 3.0 / notice.size_of(_short, set()))
-    for each in (_short, _called, _long, _called, _short):  # as the compiler comes to them
-        notice.begin_notice(each, "/cache")
-    seconds = 3.0 + notice.seconds_of(_long)
-    assert seconds > 10
-    assert caplog.messages == [Notice().sentence(seconds, "/cache")]

@@ -1,4 +1,4 @@
-"""Kernels compile, and run as plain Python."""
+"""Functions compile, and run as plain Python."""
 
 import copy
 import os
@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
 from pyspark import cloudpickle
 
-from elsinore.kernels import COMPILE_VARIABLE, is_kernel, kernel, uncompiled
+from elsinore.kernels import COMPILE_VARIABLE, compiled, is_kernel
+from support.uncompiled import uncompiled
 
 
-@kernel
+@compiled
 def collatz(number: int) -> int:
     """Return how many steps lead to 1, by a kernel that calls itself."""
     if number == 1:
@@ -22,12 +22,14 @@ def collatz(number: int) -> int:
     return 1 + collatz(number // 2 if number % 2 == 0 else 3 * number + 1)
 
 
-@kernel(inline=True)
 def square(number: int) -> int:
     return number * number
 
 
-@kernel
+square = compiled(square, inline=True)
+
+
+@compiled
 def squares(numbers: np.ndarray, times: int = 2) -> None:
     for row in range(len(numbers)):
         for _ in range(times):
@@ -44,11 +46,11 @@ def test_a_kernel_is_compiled_and_so_is_one_that_is_inlined() -> None:
 
 def test_compiled_whole_numbers_wrap_and_uncompiled_ones_do_not() -> None:
     assert not is_kernel(uncompiled(squares))
-    compiled, python = np.array([3]), np.array([3], dtype=object)
-    squares(compiled, 10)
+    of_words, python = np.array([3]), np.array([3], dtype=object)
+    squares(of_words, 10)
     uncompiled(squares)(python, 10)
     assert python[0] == 3**1024
-    assert int(compiled[0]) == (3**1024) % 2**64 - (2**64 if (3**1024) % 2**64 >= 2**63 else 0)
+    assert int(of_words[0]) == (3**1024) % 2**64 - (2**64 if (3**1024) % 2**64 >= 2**63 else 0)
 
 
 def test_a_kernel_that_calls_itself_runs_uncompiled() -> None:
@@ -57,34 +59,8 @@ def test_a_kernel_that_calls_itself_runs_uncompiled() -> None:
     assert not is_kernel(python.__globals__["collatz"])  # type: ignore[attr-defined]
 
 
-def test_kernels_in_the_functions_around_one_run_uncompiled_too() -> None:
-    step = kernel(lambda number: number * 3)
-
-    @kernel
-    def twice(number: int) -> int:
-        return step(step(number))
-
-    python = uncompiled(twice)
-    assert python(2**80) == 9 * 2**80
-    assert python.__closure__ is not None  # type: ignore[attr-defined]
-    assert not is_kernel(python.__closure__[0].cell_contents)  # type: ignore[attr-defined]
-
-
-def test_a_kernel_that_borrows_makes_no_arrays() -> None:
-    def total(count: int) -> int:
-        return int(np.ones(count, dtype=np.int64).sum())
-
-    assert kernel(total)(3) == 3
-    with pytest.raises(TypingError, match="No implementation of function"):
-        kernel(borrows=True)(total)(3)
-
-
-def test_what_is_no_kernel_stays_as_it_is() -> None:
-    assert uncompiled(len) is len
-
-
 @pytest.mark.parametrize(
-    ("given", "compiled"),
+    ("given", "is_compiled"),
     [
         ({COMPILE_VARIABLE: "0"}, "False"),
         ({COMPILE_VARIABLE: "1"}, "True"),
@@ -92,28 +68,28 @@ def test_what_is_no_kernel_stays_as_it_is() -> None:
         ({"NUMBA_DISABLE_JIT": "1"}, "False"),
     ],
 )
-def test_the_environment_turns_compilation_off(given: dict[str, str], compiled: str) -> None:
+def test_the_environment_turns_compilation_off(given: dict[str, str], is_compiled: str) -> None:
     environment = {name: text for name, text in os.environ.items() if name != COMPILE_VARIABLE}
     environment |= given
     program = (
-        "from elsinore.kernels import is_kernel, kernel\n"
-        "add = kernel(lambda left, right: left + right)\n"
+        "from elsinore.kernels import compiled, is_kernel\n"
+        "add = compiled(lambda left, right: left + right)\n"
         "print(is_kernel(add), add(2, 3))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == [compiled, "5"]
+    assert done.stdout.split() == [is_compiled, "5"]
 
 
 def test_a_kernel_may_be_made_where_there_is_no_module() -> None:
-    names: dict[str, object] = {"kernel": kernel}
-    exec(compile("@kernel\ndef more(n):\n    return n + 1", "a notebook", "exec"), names)
+    names: dict[str, object] = {"compiled": compiled}
+    exec(compile("@compiled\ndef more(n):\n    return n + 1", "a notebook", "exec"), names)
     assert names["more"](1) == 2  # type: ignore[operator]
 
 
 def test_a_kernel_is_pickled_by_its_name_and_a_local_one_by_value() -> None:
-    @kernel
+    @compiled
     def doubled(number: int) -> int:
         return 2 * number
 

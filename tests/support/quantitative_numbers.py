@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 import elsinore.quantitative as qre
 from elsinore.errors import QuerySemanticError
-from elsinore.kernels import uncompiled
 from elsinore.quantitative.lowered import Lowered, Memory, heap
 from elsinore.quantitative.regex import Predicate
 from elsinore.quantitative.runnable import Query
+from support.uncompiled import uncompiled
 
 A, B, S = (qre.event(name) for name in "abs")
 KINDS = "abs"

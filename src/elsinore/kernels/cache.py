@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
-
-from numba import typeof
 
 from elsinore.cache_folder import folder_path
 from elsinore.kernels.content import content_key
 from elsinore.kernels.decorator import Kernel
-from elsinore.kernels.notice import begin_notice
 from elsinore.kernels.shelf import SHELF, SUFFIX
 
 LOG = logging.getLogger("elsinore.kernels")
@@ -51,7 +47,6 @@ class KernelCache:
         code = self._load(name, target)
         if code is None:
             SHELF.compiled.append(self._name)
-            begin_notice(self._kernel, SHELF.place())
         return code
 
     def save_overload(self, signature: Any, code: Any) -> None:
@@ -60,11 +55,6 @@ class KernelCache:
         if payload is not None:
             content = _MAGIC + hashlib.sha256(payload).digest() + payload
             SHELF.write(self._file(signature), content)
-
-    def size(self, arguments: Sequence[Any]) -> int:
-        """Return the bytes of what is kept for arguments of such types; 0: nothing is."""
-        types = tuple(map(typeof, arguments))
-        return SHELF.size(self._file(types))
 
     def enable(self) -> None:
         """Use the cache."""

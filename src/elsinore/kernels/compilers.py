@@ -8,18 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.errors import NumbaError, TypingError
-from numba.core.typed_passes import NopythonTypeInference
 
-from elsinore.kernels.borrowing import RULE, CheckBorrowing, CheckResult
 from elsinore.kernels.decorator import Kernel
-from elsinore.kernels.inference import CheckNames
 from elsinore.kernels.means import shortcuts
-from elsinore.kernels.source import BORROWS
 
 SELDOM = 1000  # collections of objects that are not so old between two of all
-# Numba's words where a kernel that borrows allocates, or returns an array that it was not given
-REFUSALS = "NRT required", "Only accept returning of array"
 
 
 @contextmanager
@@ -45,14 +38,7 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
     def compile_extra(self, function: Any) -> Any:
         """Compile a function."""
         with seldom_collecting():
-            try:
-                return super().compile_extra(function)
-            except NumbaError as error:
-                message = str(error)
-                if getattr(function, BORROWS, False) and any(map(message.__contains__, REFUSALS)):
-                    why = f"{function.__qualname__} makes, keeps or returns an array. {RULE}."
-                    raise TypingError(f"{why}\n{message}") from error
-                raise
+            return super().compile_extra(function)
 
     def define_pipelines(self) -> list[Any]:
         """Return the compiler's passes, ours among them."""
@@ -67,12 +53,7 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
         return [passes]
 
     def add_passes(self, passes: Any) -> None:
-        """Add the passes of kernels to those of all."""
-        passes.add_pass_after(CheckBorrowing, NopythonTypeInference)
-        if not self.is_linked:
-            passes.add_pass_after(CheckResult, NopythonTypeInference)
-        elif self.has_one_type:
-            passes.add_pass_after(CheckNames, NopythonTypeInference)
+        """Add passes to those of all functions: here none."""
 
 
 class LinkedCompiler(KernelCompiler):

@@ -25,12 +25,12 @@ from numba.extending import is_jitted
 from elsinore.kernels.compilers import pipeline_of
 from elsinore.kernels.decorator import Kernel, is_kernel
 from elsinore.kernels.means import shortcuts
-from elsinore.kernels.source import BORROWS, PACKAGE, RARE, global_names
+from elsinore.kernels.source import BORROWS, PACKAGE, global_names
 
 FORM = 1  # of what is kept: to be raised where its files, or these keys, take another form
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 WRAPPERS = {"no_cfunc_wrapper"}  # options for what stands beside a kernel's code
-COMPILER = "compilers.py", "inference.py", "undocumented.py"  # what changes Numba's
+COMPILER = "compilers.py", "undocumented.py"  # what changes Numba's
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 
 
@@ -83,7 +83,8 @@ def _of_kernel(kernel: Any, seen: dict[int, int]) -> Iterator[str]:
     options = {n: v for n, v in kernel.targetoptions.items() if n not in WRAPPERS}
     yield f"kernel {function.__module__}.{function.__qualname__}"
     yield repr(sorted((name, repr(value)) for name, value in options.items()))
-    yield from (name for name in (RARE, BORROWS) if getattr(function, name, False))
+    if getattr(function, BORROWS, False):
+        yield BORROWS
     yield from _of_value(_pipeline(kernel), seen)
     yield from _of_function(function, seen)
 

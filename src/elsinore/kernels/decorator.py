@@ -13,16 +13,16 @@ from functools import cache, partial, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock
-from typing import Any, ParamSpec, TypeGuard, TypeVar, overload
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
-from elsinore.kernels.source import BORROWS, RARE
+from elsinore.kernels.source import BORROWS
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# "0": kernels run as plain Python, for debugging, coverage; "1": whatever is entered is compiled
+# "0": kernels run as plain Python, for debugging and coverage
 COMPILE_VARIABLE = "ELSINORE_COMPILE"
-DOCUMENTED = "documented"  # a third value: they compile by documented means of Numba alone
+DOCUMENTED = "documented"  # another value: they compile by documented means of Numba alone
 COMPILER = "elsinore.kernels.dispatchers"  # the module that imports the compiler
 _MAKING = RLock()  # of dispatchers, whichever thread asks
 
@@ -90,70 +90,6 @@ class Kernel:
         return self.dispatcher.compile(signature)
 
 
-@overload
-def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
-@overload
-def kernel(
-    *,
-    inline: bool = False,
-    borrows: bool = False,
-    linked: bool = False,
-    rare: bool = False,
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def kernel(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    inline: bool = False,
-    borrows: bool = False,
-    linked: bool = False,
-    rare: bool = False,
-) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
-    """Compile a function on its first call for each signature; what was compiled is kept.
-
-    A kernel takes numbers, arrays, records and tuples of them, calls kernels, and lets other
-    threads run meanwhile. Kernels it calls are named by themselves (`from ... import add`, not
-    `module.add`), for `uncompiled` to find. Where numbers are Python's for the type checker and the
-    machine's for the compiler, a file of kernels begins with the line
-    `# mypy: disable-error-code="no-any-return, arg-type, assignment, return-value"`.
-
-    inline: copy the body into its callers before types are worked out, as the compiler's
-    back end may do by itself for small functions. It makes every caller dearer to compile: ask for
-    it where a measurement does.
-
-    borrows: count no references to arrays. Counting takes a locked instruction for each array of
-    each call, most of the time of a kernel that calls others for each event. A kernel that borrows
-    makes, keeps and returns no arrays, which the compiler checks (see `borrowing`); its arrays are
-    kept alive by whoever calls from Python.
-
-    linked: nobody but kernels calls it, so it becomes machine code as a part of these alone (see
-    `undocumented`), and compiles in half the time. Called from Python it runs as plain Python.
-
-    rare: a linked kernel that is called seldom, or not by most that have it: its code is small, and
-    no copy of it stands in its callers. Loops that copy a few words are else most of the machine
-    code there is to make.
-
-    Without Numba, or with ELSINORE_COMPILE=0 in the environment, nothing is compiled.
-
-    >>> import numpy as np
-    >>> @kernel
-    ... def total(numbers):
-    ...     result = 0
-    ...     for number in numbers:
-    ...         result += number
-    ...     return result
-    >>> total(np.arange(5))
-    10
-    """
-
-    def declared(body: Callable[P, R]) -> Callable[P, R]:
-        if rare:
-            setattr(body, RARE, True)
-        return compiled(body, inline=inline, borrows=borrows, linked=linked)
-
-    return declared if function is None else declared(function)
-
-
 def compiled(
     body: Callable[P, R],
     *,
@@ -162,9 +98,23 @@ def compiled(
     linked: bool = False,
     pipeline: type | None = None,
 ) -> Callable[P, R]:
-    """Return a function compiled as `kernel` does, by the compiler's passes of a `pipeline`.
+    """Return a function compiled on its first call for each signature; other threads may run.
 
-    Those of a `linked` kernel include `LINKED`.
+    inline: copy the body into its callers before types are worked out. borrows: count no references
+    to arrays: it makes, keeps and returns none, and its caller keeps those that it is given.
+    linked: only compiled code calls it, so it becomes machine code as a part of its callers (see
+    `undocumented`); called from Python it runs as plain Python. pipeline: the compiler's passes.
+
+    Without Numba, or with ELSINORE_COMPILE=0 in the environment, nothing is compiled.
+
+    >>> import numpy as np
+    >>> def total(numbers):
+    ...     result = 0
+    ...     for number in numbers:
+    ...         result += number
+    ...     return result
+    >>> compiled(total)(np.arange(5))
+    10
     """
     if is_off():
         return body
@@ -196,7 +146,7 @@ def numba_is_installed() -> bool:
 def is_kernel(value: object) -> TypeGuard[Kernel]:
     """Return whether a value is a compiled function.
 
-    >>> is_kernel(kernel(lambda number: number + 1)), is_kernel(len)
+    >>> is_kernel(compiled(lambda number: number + 1)), is_kernel(len)
     (True, False)
     """
     return isinstance(value, Kernel)

@@ -28,13 +28,6 @@ def dispatcher_of(kernel: Kernel) -> Any:
     return dispatcher
 
 
-def kept_size(kernel: Kernel, args: tuple[Any, ...]) -> int:
-    """Return the bytes of a kernel's code for such arguments that is kept; 0: none is."""
-    undocumented = shortcuts()
-    cache = None if undocumented is None else undocumented.kept_by(kernel.dispatcher)
-    return cache.size(args) if isinstance(cache, KernelCache) else 0
-
-
 @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
 def _type_of(kernel: Kernel, _context: Any) -> types.Type:
     """Let kernels be called by kernels."""

@@ -41,13 +41,6 @@ class Shelf:
     told: set[str] = field(default_factory=set)
     swept: set[Path] = field(default_factory=set)
 
-    def size(self, name: str) -> int:
-        """Return how many bytes are kept under a name; 0: nothing is."""
-        folder = self._folder()
-        with suppress(OSError):
-            return 0 if folder is None else (folder / name).stat().st_size
-        return 0
-
     def read(self, name: str) -> bytes | None:
         """Return what is kept under a name in the user's folder."""
         folder = self._folder()
@@ -76,11 +69,6 @@ class Shelf:
         if folder not in self.swept:
             self.swept.add(folder)
             remove_unused(folder)
-
-    def place(self) -> str | None:
-        """Return the folder that what is compiled goes into, as text; None where none can."""
-        folder = self._folder()
-        return None if folder is None else str(folder)
 
     def _folder(self) -> Path | None:
         """Return the user's own folder; None, with a sentence, where it cannot be trusted."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import CodeType
 
 PACKAGE = __name__.partition(".")[0]
-# of a function: that it is called seldom, so that small code is best; that it counts no references
-RARE, BORROWS = "_is_rare", "_borrows"
+BORROWS = "_borrows"  # of a function: that it counts no references to arrays
 
 
 def global_names(code: CodeType) -> set[str]:

@@ -10,7 +10,6 @@ the processor with all of it, and 31 s with none; each by itself saves what is t
   the flags `no_compile` and `no_cpython_wrapper`, the result's `_replace`, `insert_user_function`,
   and `_dynfunc.make_function` for what Numba knows code by: a library that is neither optimized nor
   made machine code by itself. `passes` of a pass manager, to put it in.
-- Rare kernels, 1 s: `get_function` of a library, for attributes of LLVM's.
 - What operators make of numbers, asked once, 2 s: the typing context's `resolve_function_type` and
   `typing_key`.
 - Names of one type each, 1 s: the flag `enable_ssa`.
@@ -49,8 +48,6 @@ from numba.core.ir_utils import build_definitions
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
-
-from elsinore.kernels.source import RARE
 
 TESTED = ("0.68",)  # releases of Numba
 KIND = "linked"  # what is kept is the code that callers link
@@ -106,10 +103,6 @@ class LinkedLowering(NativeLowering):  # type: ignore[misc]
         library.enable_object_caching()
         super().run_pass(state)
         result = state["cr"]
-        if getattr(state.func_id.func, RARE, False):
-            function = library.get_function(result.fndesc.mangled_name)
-            for attribute in ("noinline", "optsize"):
-                function.add_function_attribute(attribute)
         entry = _entry(result.fndesc, result.env, library)
         state.targetctx.insert_user_function(entry, result.fndesc, [library])
         state.reload_init.extend(library._reload_init)
@@ -248,11 +241,6 @@ def define_anew(function: Any) -> None:
 def keep(dispatcher: Any, cache: Any) -> None:
     """Have a dispatcher ask a cache for code, as `enable_caching` does with Numba's own."""
     dispatcher._cache = cache
-
-
-def kept_by(dispatcher: Any) -> Any:
-    """Return the cache that a dispatcher asks."""
-    return dispatcher._cache
 
 
 def pipeline_of(dispatcher: Any) -> type:

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from elsinore.arrow import no_table, to_numpy, whole
-from elsinore.kernels.read_only import read_only
 from elsinore.local.events import Events
 from elsinore.local.shares import shares_of
 from elsinore.local.threads import outputs_of, run_in_threads, threads_for
@@ -287,7 +286,7 @@ def prepare(
             f"order{n}": _order(name, table) for n, name in enumerate(options.order_by)
         }
         rows = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
-        types, times = types.take(rows), read_only(times[to_numpy(rows)])
+        types, times = types.take(rows), times[to_numpy(rows)]
     ordered = bool(options.order_by) or order == DISTINCT
     return Stream(table, rows, times, types, kind, ordered), rejected
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.kernels.read_only import read_only
 from elsinore.runtime.ranges import by_ranges
 
 Codes = NDArray[np.int32]
@@ -38,7 +37,6 @@ class Numbering:
         >>> Numbering.from_codes(np.array([3, 1, 2], np.int32), 4).make(1, 3)
         array([1, 2], dtype=int32)
         """
-        codes = read_only(codes)
         return cls(len(codes), size, lambda begin, end: codes[begin:end])
 
     @classmethod

@@ -18,4 +18,8 @@ def _external(name: str, address: int, parameters: str) -> types.ExternalFunctio
     return types.ExternalFunction(symbol, types.int64(*(KINDS[kind] for kind in parameters)))
 
 
-FUNCTIONS = {name: _external(name, *about) for name, about in heap.addresses().items()}
+FUNCTIONS = (  # none where modules run uncompiled, for a debugger
+    {name: _external(name, *about) for name, about in heap.addresses().items()}
+    if heap.IS_COMPILED
+    else {}
+)

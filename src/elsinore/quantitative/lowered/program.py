@@ -24,6 +24,7 @@ from elsinore.quantitative.folds import Counting
 from elsinore.quantitative.lowered.code import Context
 from elsinore.quantitative.lowered.columns import as_arrow, out_size
 from elsinore.quantitative.lowered.emit import OF_HEAP, Compiled, constants
+from elsinore.quantitative.lowered.externals import FUNCTIONS
 from elsinore.quantitative.lowered.functions import (
     FILE,
     HOME,
@@ -325,6 +326,8 @@ def _machine(
     """
     if shortcuts() is None:
         raise CannotCompile("compiled code needs more of Numba than its documented means")
+    if not FUNCTIONS:
+        raise CannotCompile("Elsinore's own modules run uncompiled (ELSINORE_PURE)")
     bits = program.bits
     if len(bits.told) > MOST_TOLD:
         raise CannotCompile(f"{len(bits.told)} predicates do not fit an integer's bits")

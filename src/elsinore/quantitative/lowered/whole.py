@@ -348,6 +348,5 @@ class CheckingCompiler(KernelCompiler):
     is_linked = True
 
     def add_passes(self, passes: Any) -> None:
-        """Add the passes of kernels, and the one above."""
+        """Add the pass above."""
         passes.add_pass_after(CheckNumbers, IRProcessing)
-        super().add_passes(passes)

@@ -16,24 +16,8 @@ R = TypeVar("R")
 def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
     """Return a kernel as plain Python, with every kernel it calls as plain Python too.
 
-    Over arrays of dtype object the numbers are Python's own: whole numbers of any size, fractions.
     What is no kernel is returned as it is. Kernels are found among the global names a kernel reads
     and the names of the functions around it. Each call makes the copy anew: keep it.
-
-    >>> import numpy as np
-    >>> from elsinore.kernels import kernel
-    >>> @kernel
-    ... def double(number):
-    ...     return number + number
-    >>> @kernel
-    ... def doubled(numbers, times):
-    ...     for row in range(len(numbers)):
-    ...         for _ in range(times):
-    ...             numbers[row] = double(numbers[row])
-    >>> numbers = np.array([1, 3], dtype=object)
-    >>> uncompiled(doubled)(numbers, 100)
-    >>> numbers[1] == 3 * 2**100
-    True
     """
     python: Callable[P, R] = _as_python(function, {})
     return python
