@@ -28,7 +28,7 @@ from elsinore.operators.ranks import from_ranks
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Aggregation, FieldKind, Outcome, ResultColumn
 from elsinore.plan.epochs import turn_of, turns_of
-from elsinore.trends.values.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.values import FOREVER, Codes, Doubles, Ints
 from elsinore.trends.values.lengths import (
     LIMIT,
     exact_length_averages,

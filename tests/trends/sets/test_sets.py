@@ -31,7 +31,7 @@ from elsinore.runtime.classify import classify, type_numbers
 from elsinore.trends.kind import spec_of
 from elsinore.trends.sets import SetEvents, SetsEvaluator, SetTotal
 from elsinore.trends.sets.states import reads_ranges
-from elsinore.trends.values.arrays import FOREVER, NEVER
+from elsinore.trends.values import FOREVER, NEVER
 from oracles.reference import ReferenceEvent, reference, root
 from support.guarded_cases import drawn_tests
 from support.trends import table_of

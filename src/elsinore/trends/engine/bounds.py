@@ -42,7 +42,7 @@ from elsinore.trends.engine.values import (
     plain_type,
     values_of,
 )
-from elsinore.trends.values.arrays import Ints
+from elsinore.trends.values import Ints
 
 LEAST, GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _LEAST_FINITE, _GREATEST_FINITE = (

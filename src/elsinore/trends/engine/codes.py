@@ -10,7 +10,7 @@ from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
 from elsinore.expressions.lengths import ticks
 from elsinore.operators.ranks import to_ranks
-from elsinore.trends.values.arrays import Doubles
+from elsinore.trends.values import Doubles
 
 NANOSECONDS = {"us": 1_000, "ns": 1}  # in a tick, by unit
 

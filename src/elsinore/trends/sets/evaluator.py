@@ -28,7 +28,7 @@ from elsinore.trends.sets import search
 from elsinore.trends.sets.runs import Automaton
 from elsinore.trends.sets.states import States, reads_ranges, summed_unit
 from elsinore.trends.sets.sums import Values
-from elsinore.trends.values.arrays import FOREVER, NEVER, Ints
+from elsinore.trends.values import FOREVER, NEVER, Ints
 
 _DIGITS = 15  # so many digits of a decimal a double tells apart
 

@@ -23,7 +23,7 @@ from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.partials import merge, totals_fields
 from elsinore.trends.sets.evaluator import SetsEvaluator, SetTotal, set_events
 from elsinore.trends.statistics import SAVED_BY, TrendStatistics
-from elsinore.trends.values.arrays import FOREVER, NEVER
+from elsinore.trends.values import FOREVER, NEVER
 from elsinore.trends.values.columns import out_of_order, slots_of, with_slots
 from elsinore.trends.values.spread import from_means
 

@@ -16,7 +16,7 @@ from elsinore.model.expression import Expression
 from elsinore.numeric.exact import Number, simple
 from elsinore.plan.aggregates import FieldKind
 from elsinore.plan.between import PREVIOUS
-from elsinore.trends.values.arrays import FOREVER
+from elsinore.trends.values import FOREVER
 from elsinore.trends.values.columns import EDGE
 
 NONE = int(FOREVER)  # the least of no ranks

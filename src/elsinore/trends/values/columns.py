@@ -17,7 +17,7 @@ from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import SPREAD, Addend, FieldKind
 from elsinore.plan.epochs import turns_of
 from elsinore.plan.trends import once_per_unit
-from elsinore.trends.values.arrays import FOREVER
+from elsinore.trends.values import FOREVER
 from elsinore.trends.values.shifts import Rows, Shifts
 
 EDGE = {  # the ranks that read as none: inverted ones are compared for the greatest

@@ -18,7 +18,7 @@ from elsinore.errors import InputError
 from elsinore.expressions import integers, lengths
 from elsinore.model.expression import Operator
 from elsinore.numeric.exact import Number
-from elsinore.trends.values.arrays import Doubles
+from elsinore.trends.values import Doubles
 
 EXACT_SUM = 2.0**53  # ticks below which sums of doubles are exact
 LIMIT = 2**63  # ticks that do not fit in a length of time

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from elsinore.model.window import Window
 from elsinore.plan import TrendUnit
 from elsinore.plan.epochs import epoch_of, epochs_at, turns_of, windows_in
-from elsinore.trends.values.arrays import FOREVER, Codes, Doubles, Ints
+from elsinore.trends.values import FOREVER, Codes, Doubles, Ints
 
 MEDIAN_OF = 2**14  # values of which medians are found at once, at least...
 FEW = 7  # ... of so many values each

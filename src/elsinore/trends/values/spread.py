@@ -28,7 +28,7 @@ from elsinore.numeric.exact import Number
 from elsinore.plan import TrendUnit
 from elsinore.plan.aggregates import Outcome, Spread
 from elsinore.plan.epochs import turn_of
-from elsinore.trends.values.arrays import Codes, Doubles, Ints
+from elsinore.trends.values import Codes, Doubles, Ints
 
 Extended = tuple[Doubles, Codes]  # mantissas and exponents, see `elsinore.numeric`
 _ROOT_BITS = 2**7  # so many bits of a root are worked out before it is rounded
