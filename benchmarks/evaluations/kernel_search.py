@@ -13,9 +13,8 @@ from benchmarks.evaluations.interpret import STACK
 from benchmarks.evaluations.reach import EVENT_COLUMNS
 from benchmarks.evaluations.tables import Header, Tables
 from benchmarks.evaluations.tabulate import build_tables
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Doubles, Ints, MatchBatch
 from elsinore.matches.engine.pattern import PatternSearch
-from elsinore.matches.found import Found
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import QuerySearch
 from elsinore.matches.template import MatchTemplate
@@ -38,7 +37,7 @@ class KernelSearch(QuerySearch):
         """The working arrays."""
         return Room(self.tables)
 
-    def _taken(self, progress: Ints) -> tuple[int, Found | None]:
+    def _taken(self, progress: Ints) -> tuple[int, MatchBatch | None]:
         """Return a kernel's status and its matches, and reset `progress` for the next piece.
 
         The matches are views of the working arrays: the next call overwrites them.
@@ -68,10 +67,10 @@ class KernelSearch(QuerySearch):
         else:
             raise self.too_many(int(progress[se.COUNTED]))
 
-    def _given(self, count: int, filled: int) -> Found:
+    def _given(self, count: int, filled: int) -> MatchBatch:
         """Return views of the `count` matches in the working arrays, each match once."""
         room = self.room
-        return self._listed(room.found[:, :count], room.counted, room.paths, filled)
+        return self.batch_of(room.found[:, :count], room.counted, room.paths, filled)
 
 
 class _TablesPattern(PatternSearch):

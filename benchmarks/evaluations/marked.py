@@ -7,11 +7,10 @@ import numpy as np
 from benchmarks.evaluations import checks as se
 from benchmarks.evaluations import main_counters as co
 from benchmarks.evaluations.kernel_search import KernelSearch
+from benchmarks.evaluations.statistics import QueryStatistics
 from benchmarks.evaluations.windows import FIRST_CALL
-from elsinore.matches.arrays import Ints
-from elsinore.matches.found import Found
+from elsinore.matches.arrays import Ints, MatchBatch
 from elsinore.matches.operands import Layout
-from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 
 Marks = dict[int, set[tuple[int, bytes]]]
@@ -35,14 +34,14 @@ class MarkedSearch(KernelSearch):
         super().__init__(template, layout)
         self.statistics = statistics
 
-    def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
+    def begun(self, limit: int) -> Ints:
         """Return `progress` before the first key."""
         progress = np.zeros(self.entries, dtype=np.int64)
         progress[[se.WINDOW, se.BEGIN]] = FIRST_CALL
         progress[[se.EVENTS, se.DEPTH, se.WAYS_TO]] = -1
         progress[se.LIMIT] = limit
         progress[se.WITH_PATHS] = self.wants_paths
-        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = window
+        progress[[se.WITHIN, se.SLIDE, se.ORIGIN]] = self.window
         progress[co.GO] = self.go
         return progress
 
@@ -55,11 +54,7 @@ class MarkedSearch(KernelSearch):
         statistics.predicates += int(progress[co.LOOKED])
         statistics.candidates += int(progress[co.CANDIDATES])
 
-    def _once(self, found: Found) -> Found:
-        """Return all matches: those of other pieces matter too (`unmarked`)."""
-        return found
-
-    def unmarked(self, found: Found, rows: Ints, marks: Marks) -> Found:
+    def unmarked(self, found: MatchBatch, rows: Ints, marks: Marks) -> MatchBatch:
         """Return the matches that are not marked yet, and mark them.
 
         Equal ones have one row in `rows`, and come right after one another: marks of others go.

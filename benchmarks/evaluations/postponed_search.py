@@ -14,15 +14,15 @@ from benchmarks.evaluations.kernel_search import begin_work, end_work
 from benchmarks.evaluations.main_run import SINCE, STAYS_TRUE, MainRun
 from benchmarks.evaluations.marked import MarkedSearch, Marks
 from benchmarks.evaluations.reach import EVENT_COLUMNS
+from benchmarks.evaluations.statistics import QueryStatistics
+from benchmarks.evaluations.windows import columns_of
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bytes, Ints
+from elsinore.matches.arrays import Bytes, Ints, Keys, MatchBatch
 from elsinore.matches.conditions import Condition
-from elsinore.matches.filters import early_filters
-from elsinore.matches.found import Found
+from elsinore.matches.consistency import early_filters
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
 from elsinore.matches.registers import slot_of
-from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import attributes
 
@@ -48,15 +48,13 @@ class PostponedSearch(MarkedSearch):
         self.labels: Bytes = np.zeros((0, len(template.edges)), dtype=np.uint8)
         self.whole_stack = np.zeros(SINCE + len(template.states), dtype=np.int64)
 
-    def matches(
-        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
-    ) -> Iterator[Found]:
+    def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`)."""
-        negatives = self.pattern.latest_rows(operands, keys, window[0])
+        negatives = self.pattern.latest_rows(operands, keys, self.window.within)
         room = self.room
         room.for_rows(longest(keys))
         flags = self.ready(operands, longest(keys))
-        progress = self.begun(window, limit)
+        progress = self.begun(limit)
         progress[co.EARLY] = flags.any()
         progress[se.GUARD] = ANY_NUMBER if limit < ANY_NUMBER else GUARD
         progress[se.BUDGET] = ANY_NUMBER
@@ -65,9 +63,10 @@ class PostponedSearch(MarkedSearch):
         while True:
             progress[co.AT_ONCE] = room.found.shape[1]
             begin_work(self.work, progress)
+            columns = columns_of(keys)
             rules = Rules(self.tables.constants, negatives, room.stack, self.whole_stack)
             scan_main_runs(
-                self.tables.integers, rules, values_of(operands), keys,
+                self.tables.integers, rules, values_of(operands), columns,
                 room.events, progress, self.main_run(flags), room.path, room.registers, room.given,
             )  # fmt: skip
             is_too_long = end_work(self.work, progress)
@@ -81,9 +80,9 @@ class PostponedSearch(MarkedSearch):
                 raise self.too_long()
             self._make_way(status, progress, widen=found is None)
 
-    def begun(self, window: tuple[int, int, int], limit: int) -> Ints:
+    def begun(self, limit: int) -> Ints:
         """Return `progress` before the first key."""
-        progress = super().begun(window, limit)
+        progress = super().begun(limit)
         progress[co.MEMBERS], progress[co.EDGES] = -1, len(self.template.edges)
         return progress
 

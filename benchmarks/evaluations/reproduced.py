@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.evaluations.marked import MarkedSearch
+from benchmarks.evaluations.statistics import EvaluationStatistics, QueryStatistics
 from elsinore.matches.kind import Matches
 from elsinore.matches.operands import Layout
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.query import QuerySearch
-from elsinore.matches.searches import listed_matches
-from elsinore.matches.spec import plan_matches
-from elsinore.matches.statistics import QueryStatistics
+from elsinore.matches.searches import ListSearch
+from elsinore.matches.spec import plan_matches, spec_of
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.query import Query
 from elsinore.operators import Operator, OperatorOptions
@@ -42,18 +42,32 @@ class ReproducedMatches(Matches):
 
     def operator(self, unit: Unit, options: OperatorOptions) -> Operator:
         """Return a new operator that finds matches by the evaluation."""
-        return MatchOperator(unit, options, self._listing)
+        statistics = self._statistics(unit)
+        operator = MatchOperator(unit, options, self._listing(statistics))
+        operator.statistics = statistics
+        return operator
+
+    def statistics(self) -> EvaluationStatistics:
+        """Return the statistics of an operator that has done nothing yet."""
+        return EvaluationStatistics()
 
     def load(self, unit: Unit, blob: bytes) -> Operator:
         """Return the operator from the bytes that `save` returned."""
-        return MatchOperator.load(unit, blob, self._listing)
+        statistics = self._statistics(unit)
+        operator = MatchOperator.load(unit, blob, self._listing(statistics))
+        operator.statistics = statistics
+        return operator
 
-    def _listing(
-        self,
-        template: MatchTemplate,
-        layout: Layout,
-        statistics: QueryStatistics,
-    ) -> QuerySearch:
-        if self.why_not(template) is not None:
-            return listed_matches(template, layout, statistics)
-        return self._search(template, layout, statistics)
+    def _statistics(self, unit: Unit) -> EvaluationStatistics:
+        queries = tuple(QueryStatistics(t.query.name) for t in spec_of(unit).templates)
+        return EvaluationStatistics(queries=queries, open_windows=(0,) * len(queries))
+
+    def _listing(self, statistics: EvaluationStatistics) -> ListSearch:
+        by_name = {query.name: query for query in statistics.queries}
+
+        def search(template: MatchTemplate, layout: Layout) -> QuerySearch:
+            if self.why_not(template) is not None:
+                return QuerySearch(template, layout)
+            return self._search(template, layout, by_name[template.query.name])
+
+        return search

@@ -124,14 +124,16 @@ from benchmarks.evaluations.versions import (
 )
 from benchmarks.evaluations.windows import (
     DEFERRED,
+    END_ROW,
     FIRST_CALL,
     NO_WINDOW,
+    PASSED,
+    REACHED,
     events_of_key,
     leave_key,
     next_window,
 )
 from elsinore.matches.arrays import Ints, Shorts
-from elsinore.matches.keyed import END_ROW, PASSED, REACHED
 
 NO_RUNS, NO_BUFFER = 20, 21  # progress[STATUS]: there is no room for more runs, or for their events
 

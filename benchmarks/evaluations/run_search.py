@@ -16,14 +16,14 @@ from benchmarks.evaluations.interpret import STACK
 from benchmarks.evaluations.kernel_search import begin_work, end_work
 from benchmarks.evaluations.marked import MarkedSearch, Marks
 from benchmarks.evaluations.possible import why_only_by_the_engine
+from benchmarks.evaluations.statistics import QueryStatistics
 from benchmarks.evaluations.tables import Header
 from benchmarks.evaluations.versions import BUFFER_COLUMNS, FREE, RUN_COLUMNS
+from benchmarks.evaluations.windows import columns_of
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Doubles, Ints
-from elsinore.matches.found import Found
+from elsinore.matches.arrays import Doubles, Ints, Keys, MatchBatch
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, GUARD, longest, new_events
-from elsinore.matches.statistics import QueryStatistics
 from elsinore.matches.template import MatchTemplate
 
 MOST_RUNS = 1 << 22  # at once: about half a gigabyte
@@ -46,25 +46,24 @@ class RunSearch(MarkedSearch):
         super().__init__(template, layout, statistics)
         self._runs = _Runs(self.tables.integers)
 
-    def matches(
-        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
-    ) -> Iterator[Found]:
+    def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches among the rows of `keys`, in pieces (see `QuerySearch.matches`).
 
         Raises InputError where more than `MOST_RUNS` are open at once.
         """
-        negatives = self.pattern.latest_rows(operands, keys, window[0])
+        negatives = self.pattern.latest_rows(operands, keys, self.window.within)
         room, runs = self.room, self._runs
         room.for_rows(longest(keys))
-        progress = self._begun(window, limit)
+        progress = self._begun(limit)
         self.work.allow(new_events(keys))
         marks: Marks = {}
         while True:
             progress[rc.ROOM], progress[co.AT_ONCE] = runs.rows, room.found.shape[1]
             begin_work(self.work, progress)
+            columns = columns_of(keys)
             rules = Rules(self.tables.constants, negatives, room.stack, runs.whole_stack)
             ru.scan_runs(
-                self.tables.integers, rules, values_of(operands), keys,
+                self.tables.integers, rules, values_of(operands), columns,
                 room.events, progress, ru.Runs(runs.runs, runs.buffer), room.path,
                 Registers(runs.held, runs.numbers), room.given,
             )  # fmt: skip
@@ -89,12 +88,12 @@ class RunSearch(MarkedSearch):
             else:
                 self._make_way(status, progress, widen=found is None)
 
-    def _begun(self, window: tuple[int, int, int], limit: int) -> Ints:
-        progress = self.begun(window, limit)
+    def _begun(self, limit: int) -> Ints:
+        progress = self.begun(limit)
         progress[rc.NEXT_EVENT] = -1
         progress[se.BUDGET] = ANY_NUMBER
         # matches of a window that begins with them are not counted apart: runs have a bound
-        by_match = window[0] >= 0 and window[1] == 0
+        by_match = self.window.within >= 0 and self.window.slide == 0
         progress[se.GUARD] = ANY_NUMBER if by_match or limit < ANY_NUMBER else GUARD
         progress[rc.ZSTREAM] = self.is_zstream
         return progress

@@ -11,6 +11,8 @@ is new; where its end is a NOT, when its window has passed.
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks.evaluations.checks import (
     ALL_ROWS,
     BEGIN,
@@ -35,12 +37,19 @@ from benchmarks.evaluations.checks import COUNTED as GIVEN
 from benchmarks.evaluations.kernels import kernel
 from benchmarks.evaluations.reach import ALIVE, NEXT_AT, ROW, gather
 from benchmarks.evaluations.rows import first_at, first_window
-from elsinore.matches.arrays import Ints
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
+from elsinore.matches.arrays import EVER, Ints, Keys
 
 DEFERRED = 4  # a place in the header of `tables`
 NO_WINDOW = -1  # in progress[WITHIN]: the whole stream is one window
 FIRST_CALL = -(2**62)  # in progress[WINDOW], progress[BEGIN]: at a key's beginning
+
+# columns of the rows of keys
+FIRST_ROW, END_ROW, NEW_ROW, PASSED, REACHED = range(5)
+
+
+def columns_of(keys: Keys) -> Ints:
+    """Return the fields of keys as columns of integers."""
+    return np.asarray(keys).view(np.int64).reshape(len(keys), -1)
 
 
 @kernel(borrows=True, linked=True)
@@ -96,7 +105,7 @@ def next_window(
     if progress[WITHIN] != NO_WINDOW:
         return next_from_event(tables, integers, keys, events, count, progress)
     key = progress[SEGMENT]
-    if not is_first or (tables[DEFERRED] == 1 and keys[key, REACHED] != FOREVER):
+    if not is_first or (tables[DEFERRED] == 1 and keys[key, REACHED] != EVER):
         return False
     progress[BEGIN], progress[UNTO], progress[LAST] = 0, count - 1, count - 1
     progress[LOWEST], progress[HIGHEST], progress[WINDOW] = 0, keys[key, END_ROW] - 1, 0

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from benchmarks.evaluations import EVALUATIONS, run_by, run_search
 from benchmarks.evaluations.reproduced import ReproducedMatches
+from benchmarks.evaluations.statistics import QueryStatistics
 from hypothesis import HealthCheck, assume, given, settings
 
 from elsinore.errors import ElsinoreError, InputError
 from elsinore.matches import work
 from elsinore.matches.engine import pattern
 from elsinore.matches.spec import spec_of
-from elsinore.matches.statistics import QueryStatistics
 from elsinore.operators import kind_for
 from elsinore.workload import Workload
 from oracles.matches import Happening, TooMany, brute_force

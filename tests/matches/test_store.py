@@ -12,7 +12,6 @@ from elsinore.errors import InputError
 from elsinore.matches import store
 from elsinore.matches.classes import EventClasses
 from elsinore.matches.engine.codes import MOMENT, TIME
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW
 from elsinore.matches.operands import RESERVED, Layout
 from elsinore.matches.operator import MatchOperator
 from elsinore.matches.store import Store
@@ -40,7 +39,7 @@ def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
         patch.setattr(store, "FEW", few)
         patch.setattr(ranked, "FEW", 1)
         patch.setattr(ranked, "STEP", 2)
-        kept = Store(layout, {"s": "value:s"}, one_slot=False, ordered=True)
+        kept = Store(layout, one_slot=False, ordered=True)
         for batch in batches:
             rows = []
             for key, text in batch:
@@ -54,13 +53,13 @@ def test_a_store_has_the_last_rows_of_each_key(batches, few, span) -> None:
                 expected.setdefault(key, []).append((at, text))
             taken = kept.take(touched, old)
             columns = taken.operands.wholes
-            listed = kept.pieces.take("value:s", taken.numbers).to_pylist()
+            listed = kept.arrived.take("value:s", taken.numbers).to_pylist()
             for key, one in zip(touched.tolist(), taken.keys, strict=True):
-                span_of_key = slice(int(one[FIRST_ROW]), int(one[END_ROW]))
+                span_of_key = slice(int(one.first_row), int(one.end_row))
                 assert columns[TIME, span_of_key].tolist() == [at for at, _ in expected[key]]
                 assert listed[span_of_key] == [text for _, text in expected[key]]
                 assert (np.diff(columns[MOMENT, span_of_key]) == 1).all()
-                assert one[NEW_ROW] - one[FIRST_ROW] == old[touched.tolist().index(key)]
+                assert one.new_row - one.first_row == old[touched.tolist().index(key)]
             codes = dict(zip(columns[row].tolist(), listed, strict=True))
             assert [codes[code] for code in sorted(codes)] == sorted(set(listed))
             kept.release(touched, np.full(len(touched), time - span))

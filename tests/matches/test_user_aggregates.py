@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 import elsinore as el
 from elsinore.cli.app import app
-from elsinore.matches.aggregates import UserAggregate
-from elsinore.matches.built_in import BUILT_IN, FORMULAS
+from elsinore.matches.aggregates import BUILT_IN, FORMULAS, UserAggregate
 from elsinore.matches.stepping import ASK_PYTHON, FOREIGN, STEPPED, Stepper, _cause
 from support.matches import Middle, Spread, Weighted
 
@@ -76,7 +75,7 @@ def test_variances_are_compiled_without_numba(name: str, monkeypatch: pytest.Mon
     text = f"RETURN b[].v AS v, {name}(b[].v) AS r PATTERN B+ b STRATEGY CONTIGUOUS"
     (table,) = el.Workload.parse(text).run(events).values()
     assert table.num_rows == 28
-    plain = UserAggregate(name, BUILT_IN[name]).given
+    plain = UserAggregate(name, BUILT_IN[name]).methods
     for row in table.to_pylist():
         state = plain.init()
         for value in row["v"]:

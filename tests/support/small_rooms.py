@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.evaluations import kernel_search, run_search
 
-from elsinore.matches import store, uncertain
+from elsinore.matches import classes, store, uncertain
 from elsinore.matches.engine import pattern
 from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
@@ -20,6 +20,7 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
     patch.setattr(uncertain, "PAUSE_POINTS", drawn.number(1, 9))
     patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
+    patch.setattr(classes, "MOST_CODES", drawn.one([0, classes.MOST_CODES]))
     patch.setattr(store, "FEW", drawn.number(0, 4))
     patch.setattr(ranked, "FEW", drawn.number(0, 2))
     patch.setattr(ranked, "STEP", 1)

@@ -1,4 +1,4 @@
-"""Aggregates that users define: classes of Python with `init`, `step` and `value`.
+"""Aggregates of one match that are classes: those of users, and those that are built in.
 
     class Spread:
         monotone = "increasing"  # optional: the value never shrinks as events are added
@@ -8,21 +8,125 @@
         def value(self, state): return state[1] - state[0]    # a number, a truth value or None
 
 `step` returns a new state and leaves the old one as it is. It is not called for nulls; over no
-values at all the aggregate is null. What is given may be an object too, such as `Quantile(0.9)`.
+values at all the aggregate is null. Users may give an object instead of a class: `Quantile(0.9)`.
+
+Built-in aggregates are written in the same way. A new one takes its class here, its name in
+`elsinore.model.expression` and the types of its arguments in `elsinore.model.types`. `counts` says
+that it only compares values (of any type), and that its result is a whole number, 0 for no values.
+The engine computes `FORMULAS` in compiled code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect
 from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import Any
 
 from elsinore.errors import QuerySemanticError, choices_text, did_you_mean
-from elsinore.matches.built_in import BUILT_IN
 from elsinore.model.expression import AGGREGATES, SCALARS, Call, walk
 from elsinore.model.query import Query
+
+
+class CountDistinct:
+    """The number of different values."""
+
+    monotone = "increasing"
+    counts = True
+
+    def init(self) -> frozenset[float]:
+        """Return no values."""
+        return frozenset()
+
+    def step(self, state: frozenset[float], value: float) -> frozenset[float]:
+        """Return the values with one more."""
+        return state if value in state else state | {value}
+
+    def value(self, state: frozenset[float]) -> int:
+        """Return how many there are."""
+        return len(state)
+
+
+class Median:
+    """The value in the middle; of an even number of values, the mean of the two in the middle."""
+
+    def init(self) -> tuple[float, ...]:
+        """Return no values."""
+        return ()
+
+    def step(self, state: tuple[float, ...], value: float) -> tuple[float, ...]:
+        """Return the values in order, with one more."""
+        at = bisect(state, value)
+        return (*state[:at], value, *state[at:])
+
+    def value(self, state: tuple[float, ...]) -> float:
+        """Return the median."""
+        middle = len(state) // 2
+        if len(state) % 2:
+            return state[middle]
+        return state[middle - 1] + (state[middle] - state[middle - 1]) / 2
+
+
+class VarPop:
+    """The variance of a population (Welford's recurrence: count, mean, sum of squares)."""
+
+    def init(self) -> tuple[float, float, float]:
+        """Return no values."""
+        return (0.0, 0.0, 0.0)
+
+    def step(self, state: tuple[float, float, float], value: float) -> tuple[float, float, float]:
+        """Return the moments with one more value."""
+        count = state[0] + 1.0
+        distance = value - state[1]
+        mean = state[1] + distance / count
+        return (count, mean, state[2] + distance * (value - mean))
+
+    def value(self, state: tuple[float, float, float]) -> float | None:
+        """Return the mean square of the distances from the mean."""
+        return state[2] / state[0]
+
+
+class StddevPop(VarPop):
+    """The standard deviation of a population."""
+
+    def value(self, state: tuple[float, float, float]) -> float | None:
+        """Return the root of the variance."""
+        return float((state[2] / state[0]) ** 0.5)
+
+
+class Variance(VarPop):
+    """The variance of a sample, null for fewer than two values."""
+
+    def value(self, state: tuple[float, float, float]) -> float | None:
+        """Return the sum of squares divided by the number of values less one."""
+        if state[0] < 2.0:
+            return None
+        return state[2] / (state[0] - 1.0)
+
+
+class Stddev(VarPop):
+    """The standard deviation of a sample, null for fewer than two values."""
+
+    def value(self, state: tuple[float, float, float]) -> float | None:
+        """Return the root of the variance."""
+        if state[0] < 2.0:
+            return None
+        return float((state[2] / (state[0] - 1.0)) ** 0.5)
+
+
+BUILT_IN: Mapping[str, object] = {
+    "COUNT_DISTINCT": CountDistinct,
+    "MEDIAN": Median,
+    "STDDEV": Stddev,
+    "STDDEV_POP": StddevPop,
+    "VARIANCE": Variance,
+    "VAR_POP": VarPop,
+}
+# By `elsinore.matches.engine.registers.step_variance`, with the same operations in the same order.
+FORMULAS = frozenset({"STDDEV", "STDDEV_POP", "VARIANCE", "VAR_POP"})
+
 
 PROTOCOL = ("init", "step", "value")
 MONOTONE = ("increasing", "decreasing")
@@ -31,42 +135,41 @@ MONOTONE = ("increasing", "decreasing")
 class UserAggregate:
     """An aggregate that a user defines, under its name in queries (in upper case).
 
-    `given` is the object whose methods are called; `initial` the state of no events as numbers,
-    None where it is anything else. `counts`: see `elsinore.matches.built_in`. Aggregates are equal
-    where name and code are.
+    `methods` is the object whose methods are called; `initial` the state of no events as numbers,
+    None if it is anything else. Aggregates are equal if name and code are.
     """
 
-    __slots__ = ("counts", "digest", "given", "initial", "is_single", "monotone", "name")
+    __slots__ = ("counts", "digest", "initial", "is_single", "methods", "monotone", "name")
 
     def __init__(self, name: str, given: object) -> None:
-        """Look at what was given; QuerySemanticError where it is no aggregate."""
+        """Check the methods; QuerySemanticError if it is not an aggregate."""
         self.name = name.upper()
         if self.name in AGGREGATES | SCALARS and BUILT_IN.get(self.name) is not given:
             raise QuerySemanticError(f"'{name}' is a function already: give it another name.")
-        self.given: Any = given
+        self.methods: Any = given
         try:
             if isinstance(given, type):
-                self.given = given()
+                self.methods = given()
         except Exception as error:
             raise QuerySemanticError(
                 f"The aggregate '{name}' cannot be made: {type(error).__name__}: {error}. Its "
                 "class takes no arguments; give an object of it where it has some."
             ) from error
-        lacking = [m for m in PROTOCOL if not callable(getattr(self.given, m, None))]
+        lacking = [m for m in PROTOCOL if not callable(getattr(self.methods, m, None))]
         if lacking:
             raise QuerySemanticError(
                 f"The aggregate '{name}' has no {' and no '.join(lacking)}. It has init(), "
                 "step(state, value) and value(state)."
             )
-        self.counts: bool = bool(getattr(self.given, "counts", False))
-        self.monotone: str | None = getattr(self.given, "monotone", None)
+        self.counts: bool = bool(getattr(self.methods, "counts", False))
+        self.monotone: str | None = getattr(self.methods, "monotone", None)
         if self.monotone is not None and self.monotone not in MONOTONE:
             raise QuerySemanticError(
                 f"monotone of the aggregate '{name}' is {self.monotone!r}: it is 'increasing', "
                 "'decreasing' or left out."
             )
         try:
-            state: object = self.given.init()
+            state: object = self.methods.init()
         except Exception as error:
             raise QuerySemanticError(
                 f"init of the aggregate '{name}' failed: {type(error).__name__}: {error}"
@@ -75,7 +178,7 @@ class UserAggregate:
         parts = state if isinstance(state, tuple) else (state,)
         numbers = bool(parts) and all(isinstance(p, int | float) for p in parts)
         self.initial = tuple(float(part) for part in parts) if numbers else None
-        self.digest = _digest(self.given)
+        self.digest = _digest(self.methods)
 
     @property
     def empty(self) -> float:
@@ -103,9 +206,9 @@ Aggregates = Mapping[str, UserAggregate]
 def user_aggregates(
     given: Mapping[str, object], queries: Iterable[Query]
 ) -> dict[str, UserAggregate]:
-    """Return the aggregates that queries name, by their names there, and those that are built in.
+    """Return the aggregates that queries name, by name: those of users and built-in ones.
 
-    Raises QuerySemanticError for what is none, where a query names it.
+    Raises QuerySemanticError if a query names an object that is not an aggregate.
     """
     named = {
         node.name: query
@@ -127,7 +230,7 @@ def user_aggregates(
 
 
 def no_function(name: str, aggregates: Aggregates) -> str:
-    """Say that there is no such function, and how one is given."""
+    """Return the error text for an unknown function, with the remedy."""
     names = sorted(AGGREGATES | SCALARS | set(aggregates))
     return (
         f"There is no function '{name}'.{did_you_mean(name, names)} Functions: "
@@ -137,7 +240,7 @@ def no_function(name: str, aggregates: Aggregates) -> str:
 
 
 def _digest(given: object) -> str:
-    """Return what tells aggregates of one name apart: their code, and what an object holds."""
+    """Return a digest of an aggregate's code and attributes."""
     digest = hashlib.sha256()
     for method in PROTOCOL:
         function = getattr(given, method)

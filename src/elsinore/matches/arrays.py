@@ -1,6 +1,15 @@
-"""Arrays as the type checker sees them."""
+"""Arrays that searches take and return: the rows of events, key by key, and matches.
+
+`keys` [key] says where the rows of a key begin and end, which row is its first new one, and until
+which times its events were (`passed`) and are (`reached`) complete: no event at or before them will
+come. No match begins before `next_row`, and none ends by time `quiet`, if a query selects matches.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,3 +19,54 @@ Shorts = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
+Keys = np.recarray[Any, Any]  # of `elsinore.matches.engine.tables.KEY`
+
+
+NEVER, EVER = -(2**63), 2**63 - 1  # EVER: reached by keys that are over
+NO_WINDOW = -1  # WITHIN of queries without a window
+
+
+@dataclass(frozen=True, slots=True)
+class MatchBatch:
+    """Matches: first and last rows, windows and registers; `paths` are their events, if requested.
+
+    `events` [match, register] are rows, below 0 if there is none; `numbers` [match, register].
+    `known`: registers that hold the first row (0) or the last (1), which `events` may lack. The
+    path of match n is rows `starts[n]` to `starts[n + 1]` of `paths`: event row and state. The
+    arrays are valid until the next batch is requested.
+    """
+
+    first: Ints
+    last: Ints
+    window: Ints
+    events: Ints
+    numbers: Doubles
+    starts: Ints
+    paths: NDArray[np.int32]
+    known: Mapping[int, int] = field(default_factory=dict)
+
+    def event(self, place: int) -> Ints:
+        """Return the event in a register of each match."""
+        if place in self.known:
+            return self.last if self.known[place] else self.first
+        return self.events[:, place]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def copy(self) -> MatchBatch:
+        """Return a copy of the matches: the search overwrites its arrays."""
+        return MatchBatch(
+            self.first.copy(), self.last.copy(), self.window.copy(), self.events.copy("K"),
+            self.numbers.copy("K"), self.starts, self.paths.copy(), self.known,
+        )  # fmt: skip
+
+    def take(self, numbers: Ints) -> MatchBatch:
+        """Return some of the matches, by their numbers."""
+        lengths = np.diff(self.starts)[numbers]
+        rows = np.repeat(self.starts[:-1][numbers] - np.cumsum(lengths) + lengths, lengths)
+        paths = self.paths[rows + np.arange(len(rows))] if len(self.paths) else self.paths
+        return MatchBatch(
+            self.first[numbers], self.last[numbers], self.window[numbers], self.events[numbers],
+            self.numbers[numbers], np.concatenate([[0], np.cumsum(lengths)]), paths, self.known,
+        )  # fmt: skip

@@ -13,20 +13,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from elsinore.matches import keyed as ky
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import NO_WINDOW, Ints, Keys, MatchBatch
+from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import CLASS, MOMENT, TIME
-from elsinore.matches.found import Found
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import QuerySearch
+from elsinore.matches.template import WindowSpan
 from elsinore.model.window import first_window
+from elsinore.structs import empty
 
 MOST_ROWS = 1 << 18  # of windows searched at a time, unless one has more
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The rows `begin` to `end` of one window, and the times (PASSED, REACHED) that make it due.
+    """The rows `begin` to `end` of a window, and the times `passed` and `reached` that make it due.
 
     `last` is the time of the last event of its matches, None where that does not matter.
     """
@@ -46,57 +47,54 @@ class WindowSearch:
         self.template = search.template
         self.pattern = search.pattern
 
-    def matches(
-        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
-    ) -> Iterator[Found]:
+    def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches whose windows have passed by now, in pieces (see `QuerySearch`)."""
-        if window[0] == ky.NO_WINDOW:  # a key is the one window that it has
-            yield from self._search.matches(operands, keys, window=window, limit=limit)
+        if self.template.window.within == NO_WINDOW:  # a key is the one window that it has
+            yield from self._search.matches(operands, keys, limit)
             return
-        for windows in _in_pieces(self._windows(operands, keys, window)):
+        for windows in _in_pieces(self._windows(operands, keys)):
             sizes = np.array([one.end - one.begin for one in windows])
             ends = np.cumsum(sizes)
             rows = np.concatenate([np.arange(one.begin, one.end) for one in windows])
             of_window = np.repeat(np.arange(len(windows)), sizes)
-            own_keys = np.zeros((len(windows), ky.KEY_COLUMNS), dtype=np.int64)
-            own_keys[:, ky.FIRST_ROW] = own_keys[:, ky.NEW_ROW] = ends - sizes
-            own_keys[:, ky.END_ROW] = ends
-            own_keys[:, ky.PASSED] = [one.passed for one in windows]
-            own_keys[:, ky.REACHED] = [one.reached for one in windows]
+            own_keys = empty(tb.KEY, len(windows))
+            own_keys.first_row = own_keys.new_row = ends - sizes
+            own_keys.end_row = ends
+            own_keys.passed = [one.passed for one in windows]
+            own_keys.reached = [one.reached for one in windows]
             wholes = operands.wholes[:, rows]
             wholes[MOMENT] -= wholes[MOMENT][ends - sizes][of_window]
             own = replace(operands, doubles=operands.doubles[:, rows], wholes=wholes)
-            for piece in self._search.matches(own, own_keys, window=window, limit=limit):
+            for piece in self._search.matches(own, own_keys, limit):
                 kept = self._with_last(piece, wholes[TIME], of_window, windows)
                 if len(kept):
                     yield _placed(kept, rows)
 
     def _with_last(
-        self, found: Found, times: Ints, of_window: Ints, windows: list[_Window]
-    ) -> Found:
+        self, found: MatchBatch, times: Ints, of_window: Ints, windows: list[_Window]
+    ) -> MatchBatch:
         """Return the matches that end when the matches of their window are to end."""
         if windows[0].last is None:
             return found
         wanted = np.array([one.last for one in windows])[of_window[found.last]]
         return found.take(np.flatnonzero(times[found.last] == wanted))
 
-    def _windows(
-        self, operands: Operands, keys: Ints, window: tuple[int, int, int]
-    ) -> Iterator[_Window]:
+    def _windows(self, operands: Operands, keys: Keys) -> Iterator[_Window]:
         """Yield the windows that have passed by now and had not before."""
+        window = self.template.window
         within, slide, _ = window
         for key in keys:
-            times = operands.wholes[TIME, key[ky.FIRST_ROW] : key[ky.END_ROW]]
-            passed, reached = int(key[ky.PASSED]), int(key[ky.REACHED])
+            times = operands.wholes[TIME, key.first_row : key.end_row]
+            passed, reached = int(key.passed), int(key.reached)
             if slide > 0:
-                yield from _sliding(times, int(key[ky.FIRST_ROW]), passed, reached, window)
+                yield from _sliding(times, int(key.first_row), passed, reached, window)
                 continue
-            classes = operands.wholes[CLASS, key[ky.FIRST_ROW] : key[ky.END_ROW]]
+            classes = operands.wholes[CLASS, key.first_row : key.end_row]
             begins = np.unique(times[self.pattern.may_begin(classes)])
             ends = np.unique(times[self.pattern.may_end(classes)])
             over = begins + within
             for first in begins[(passed <= over) & (over < reached)].tolist():
-                yield from self._relative(times, int(key[ky.FIRST_ROW]), first, ends, within)
+                yield from self._relative(times, int(key.first_row), first, ends, within)
 
     def _relative(
         self, times: Ints, row: int, first: int, ends: Ints, within: int
@@ -117,7 +115,7 @@ class WindowSearch:
 
 
 def _sliding(
-    times: Ints, row: int, passed: int, reached: int, window: tuple[int, int, int]
+    times: Ints, row: int, passed: int, reached: int, window: WindowSpan
 ) -> Iterator[_Window]:
     """Yield the due windows that SLIDE lays out over a key's times, which begin at `row`."""
     within, slide, origin = window
@@ -148,7 +146,7 @@ def _in_pieces(windows: Iterator[_Window]) -> Iterator[list[_Window]]:
         yield piece
 
 
-def _placed(found: Found, rows: Ints) -> Found:
+def _placed(found: MatchBatch, rows: Ints) -> MatchBatch:
     """Return matches with the rows that their rows stand for."""
     paths = found.paths.copy()
     if len(paths):

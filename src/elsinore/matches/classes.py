@@ -12,6 +12,9 @@ from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import Expression
 from elsinore.plan.classes import Classes
 
+MOST_CODES = 1 << 20  # that numbers are looked up for in a table; for more, by hashing
+NO_CLASS, UNSEEN = -1, -2  # in place of a number
+
 
 class EventClasses:
     """The classes of the events so far, numbered from 0 as they occur.
@@ -21,18 +24,31 @@ class EventClasses:
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
-        self._numbers: dict[int, int] = {}
         self.meanings: list[tuple[str, frozenset[Expression]]] = []
+        self._numbers: dict[int, int] = {}
+        self._table: Ints | None = None  # [code], the last one of no class
+        if classes.size <= MOST_CODES:
+            self._table = np.full(classes.size + 1, UNSEEN)
+            self._table[-1] = NO_CLASS
 
     def numbers(self, codes: Ints) -> Ints:
-        """Return the numbers of the classes of events, -1 for codes below 0."""
+        """Return the numbers of the classes of events, NO_CLASS for codes below 0."""
+        codes = np.maximum(codes, NO_CLASS)
+        if self._table is not None:
+            table_numbers = self._table[codes]
+            is_unseen = table_numbers == UNSEEN
+            if is_unseen.any():
+                for code in np.unique(codes[is_unseen]).tolist():
+                    self._table[code] = self._number(code)
+                table_numbers = self._table[codes]
+            return table_numbers
         encoded = to_arrow(codes).dictionary_encode()
         numbers = [self._number(code) for code in encoded.dictionary.to_pylist()]
         return np.take(np.array(numbers, np.int64), to_numpy(encoded.indices))
 
     def _number(self, code: int) -> int:
         if code < 0:
-            return -1
+            return NO_CLASS
         if code not in self._numbers:
             self._numbers[code] = len(self.meanings)
             self.meanings.append(self._classes.decode(code))

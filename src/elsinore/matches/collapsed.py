@@ -4,112 +4,89 @@ A row has for each variable the set of events that it may be bound to in the mat
 one event under SKIP TILL ANY MATCH. The matches are those choices from the sets, in the order of
 the pattern, that satisfy the conditions.
 
-Matches are not enumerated. If all conditions are about single events, the set of a state is a range
-of the events that fit it: from the first by which the state is reached to the last after which a
-match can be completed. Both are computed for all rows at once, state by state. With conditions
-between events or NOT, the events on paths are listed row by row (`elsinore.matches.engine.sets`).
+Matches are not enumerated. If all conditions are about single events, sets are ranges of events
+(`elsinore.matches.collapsed_ranges`). With conditions between events or NOT, the events on paths
+are listed row by row (`elsinore.matches.engine.sets`).
+
+Under SKIP TILL NEXT MATCH and CONTIGUOUS an event may be skipped or not depending on other events;
+if times are uncertain, a match counts depending on its confidence. Then the sets of a row have the
+events of the matches that begin with its first event, and these matches are searched.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch
+from elsinore.matches.collapsed_ranges import RangeSets, StateEvents, range_sets
 from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, WINDOW
+from elsinore.matches.engine.due import COLUMNS, list_windows
 from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets
 from elsinore.matches.engine.sets import step_sets
-from elsinore.matches.found import Found
+from elsinore.matches.negated import NegatedSearch
 from elsinore.matches.operands import NULL_CODE, Layout, Operands
-from elsinore.matches.reach import NO_NEGATIVES, Reach, cut, due_rows, in_pieces
+from elsinore.matches.query import ANY_NUMBER, LISTED, QuerySearch
 from elsinore.matches.registers import Register, RegisterKind, register_places
-from elsinore.matches.returns import ColumnKind
-from elsinore.matches.template import START, MatchTemplate
+from elsinore.matches.template import START, MatchTemplate, WindowSpan
+from elsinore.matches.uncertain import UncertainSearch
 
-EVER = np.iinfo(np.int64).max
-LISTS = {ColumnKind.LIST, ColumnKind.EVENTS}
-
-
-@dataclass(frozen=True, slots=True)
-class _Sets:
-    """The sets of some rows: that of a state is `events[low : high]` of all that fit it."""
-
-    rows: Ints  # as in `elsinore.matches.engine.due`
-    state: int  # the state that the first event is in
-    events: list[Ints]  # [state]: all events that fit it, then one that does not exist
-    until: list[Ints]  # [state]: -1, then all events that fit it
-    low: list[Ints]  # [state][row]
-    high: list[Ints]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def begins(self) -> Ints:
-        """Each row's first event."""
-        return self.rows[:, BEGINS]
+ROWS = 1 << 15  # rows returned at a time
+LISTED_EVENTS = 1 << 20  # events in the windows of rows whose sets are listed at a time
+NO_NEGATIVES = np.zeros((0, 0), np.int64)
+Listed = tuple[Ints, Ints, Ints]  # row, event and state of the events of sets, row by row
 
 
 class CollapsedSearch:
     """The search of one query in collapsed form, as `QuerySearch` is for matches."""
 
-    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+    def __init__(
+        self, template: MatchTemplate, layout: Layout, pattern: PatternSearch | None = None
+    ) -> None:
         self.template = template
-        self.pattern = PatternSearch(template, layout)
+        self.pattern = pattern or PatternSearch(template, layout)
         self._layout = layout
         self._needs_paths = needs_paths(template)
         variables = [state.variable for state in template.states]
+        self.variables = np.array([variables.index(name) for name in variables], np.int64)
         self._is_simple = len(set(variables)) == len(variables)  # a state for each variable
-        self._lists = self._needs_paths or any(column.kind in LISTS for column in template.columns)
-        self._mixes = any(
-            column.kind in LISTS and len(column.variables) > 1 for column in template.columns
-        )
+        listed = [column for column in template.columns if column.kind in LISTED]
+        self._lists = self._needs_paths or bool(listed)
+        self._mixes = any(len(column.variables) > 1 for column in listed)
 
     def matches(
         self,
         operands: Operands,
-        keys: Ints,
-        *,
-        window: tuple[int, int, int],
+        keys: Keys,
         limit: int,  # noqa: ARG002 - the caller's
-    ) -> Iterator[Found]:
-        """Yield the rows whose windows have passed by now, in pieces.
-
-        See `elsinore.matches.query.QuerySearch`.
-        """
+    ) -> Iterator[MatchBatch]:
+        """Yield the rows whose windows have passed by now, in batches."""
         wholes = operands.wholes
         fits = self.pattern.states.by_state(wholes[CLASS])
         starts = [edge.target for edge in self.template.edges if edge.source == START]
-        rows = due_rows(keys, wholes, window, np.any(fits[starts], axis=0))
+        rows = due_rows(keys, wholes, self.template.window, np.any(fits[starts], axis=0))
         if len(rows) == 0:
             return
         if self._needs_paths:
-            sets_of_rows = RowSets(self.pattern, operands, keys, window)
+            row_sets = RowSets(self.pattern, operands, keys, self.template.window)
             for some in in_pieces(rows):
-                yield from self._of_paths(some, fits, operands, sets_of_rows)
+                yield from self._of_paths(some, fits, operands, row_sets)
             return
-        reach = Reach(operands, keys, fits)
+        fitting = StateEvents(operands, keys, fits)
         for state in starts:
             begun = rows[fits[state][rows[:, BEGINS]]]
             for some in in_pieces(begun) if self._lists else cut(begun):
-                sets = self._sets(reach, state, some)
+                sets = range_sets(self.template, fitting, state, some)
                 if len(sets):
-                    yield self._given(sets, operands)
+                    yield self._of_ranges(sets, operands)
 
     def _of_paths(
-        self,
-        rows: Ints,
-        fits: NDArray[np.bool_],
-        operands: Operands,
-        sets: RowSets,
-    ) -> Iterator[Found]:
+        self, rows: Ints, fits: Bools, operands: Operands, sets: RowSets
+    ) -> Iterator[MatchBatch]:
         """Yield rows whose sets are the events on paths, one for each variable they begin with."""
         begins: dict[str, list[int]] = {}
         for edge in self.template.edges:
@@ -121,59 +98,41 @@ class CollapsedSearch:
             triples = np.concatenate(
                 [sets.listed(begun, known_conditions(self.template, s), s) for s in states]
             )
-            listed = tuple(np.ascontiguousarray(triples[:, column]) for column in range(3))
-            kept, listed_rows = np.unique(listed[0], return_inverse=True)
+            of_rows, events, of_states = (np.ascontiguousarray(triples[:, n]) for n in range(3))
+            kept, numbers = np.unique(of_rows, return_inverse=True)
             if len(kept):
-                listed = self._each_once(listed_rows, listed[1], listed[2])
-                yield self._found(begun[kept], listed, operands)
+                listed = self._each_once(numbers, events, of_states)
+                yield self.row_batch(begun[kept], listed, operands)
 
-    def _sets(self, reach: Reach, state: int, rows: Ints) -> _Sets:
-        """Return the rows of all matches that begin with events in `state`, and their sets."""
-        begins, ends = rows[:, BEGINS], rows[:, ENDS]
-        moves = [(e.source, e.target) for e in self.template.edges if e.source != START]
-        states = len(self.template.states)
-        passes = 1 if all(source <= target for source, target in moves) else states
-        first = [np.full(len(begins), reach.count) for _ in range(states)]
-        for _, (source, target) in itertools.product(range(passes), moves):
-            if source == target != state:
-                continue  # what follows is later
-            before = begins if source == state else first[source]
-            nearest = reach.first(target, reach.after[before])
-            first[target] = np.minimum(
-                first[target], np.where(nearest > ends, reach.count, nearest)
-            )
-        last = [np.full(len(begins), -1) for _ in range(states)]
-        for end in self.template.ends:
-            last[end.state] = reach.last(end.state, ends)
-        for _, (source, target) in itertools.product(range(passes), reversed(moves)):
-            if source != target:
-                nearest = reach.last(source, reach.before[last[target]])
-                last[source] = np.maximum(last[source], nearest)
-        kept = last[state] >= begins
-        low = [reach.place(s, row[kept]) for s, row in enumerate(first)]
-        high = [reach.place(s, row[kept] + 1) for s, row in enumerate(last)]
-        high = [np.maximum(lowest, highest) for lowest, highest in zip(low, high, strict=True)]
-        return _Sets(rows[kept], state, reach.events, reach.until, low, high)
-
-    # --- results
-
-    def _given(self, sets: _Sets, operands: Operands) -> Found:
+    def _of_ranges(self, sets: RangeSets, operands: Operands) -> MatchBatch:
         """Return rows whose sets are ranges; events are listed only if they are needed."""
-        direct = {RegisterKind.FIRST, RegisterKind.LATEST} | (
-            {RegisterKind.COUNT} if self._is_simple else set()
-        )
-        registers = self.template.registers
-        if self._lists or any(register.kind not in direct for register in registers):
-            return self._found(sets.rows, self._listed(sets), operands, sets)
-        return self._found(sets.rows, None, operands, sets)
+        direct = {RegisterKind.FIRST, RegisterKind.LATEST}
+        if self._is_simple:
+            direct.add(RegisterKind.COUNT)
+        if self._lists or any(r.kind not in direct for r in self.template.registers):
+            return self.row_batch(sets.rows, self._each_once(*sets.listed()), operands, sets)
+        return self.row_batch(sets.rows, None, operands, sets)
 
-    def _found(
+    def _each_once(self, rows: Ints, events: Ints, states: Ints) -> Listed:
+        """Return listed events by row and time, each event once for a variable."""
+        if self._is_simple and not self._mixes:
+            return rows, events, states
+        variable = self.variables[states]
+        order = np.lexsort((variable, events, rows))
+        rows, events, states, variable = (a[order] for a in (rows, events, states, variable))
+        again = np.zeros(len(rows), dtype=np.bool_)
+        again[1:] = (np.diff(rows) == 0) & (np.diff(events) == 0) & (np.diff(variable) == 0)
+        return rows[~again], events[~again], states[~again]
+
+    # --- registers
+
+    def row_batch(
         self,
         rows: Ints,
-        listed: tuple[Ints, Ints, Ints] | None,
+        listed: Listed | None,
         operands: Operands,
-        sets: _Sets | None = None,
-    ) -> Found:
+        sets: RangeSets | None = None,
+    ) -> MatchBatch:
         """Return rows with their registers, and the events of their sets as paths."""
         count = len(rows)
         events = np.full((count, self.pattern.event_registers), -1, dtype=np.int64)
@@ -181,81 +140,43 @@ class CollapsedSearch:
         registers = self.template.registers
         for register, place in zip(registers, register_places(registers), strict=True):
             states = self._states_of(register.variables)
-            column = None if sets is None else self._direct(register.kind, sets, states)
-            if column is None:
+            if sets is not None and register.kind is RegisterKind.FIRST:
+                column: Any = sets.first(states)
+            elif sets is not None and register.kind is RegisterKind.LATEST:
+                column = sets.latest(states)
+            elif sets is not None and register.kind is RegisterKind.COUNT and self._is_simple:
+                column = sets.size(states)
+            else:
                 assert listed is not None
                 column = self._register(register, place, states, listed, count, operands)
             (events if register.kind.holds_event else numbers)[:, place] = column
         starts = np.zeros(count + 1, dtype=np.int64)
         paths = np.zeros((0, 2), dtype=np.int32)
         if sets is not None:
-            last = _latest(sets, range(len(self.template.states)))
+            last = sets.latest(range(len(self.template.states)))
         if listed is not None:
-            of, taken, in_state = listed
-            starts[1:] = np.cumsum(np.bincount(of, minlength=count))
-            paths = np.stack([taken, in_state], axis=1).astype(np.int32)
+            of_rows, of_events, of_states = listed
+            starts[1:] = np.cumsum(np.bincount(of_rows, minlength=count))
+            paths = np.stack([of_events, of_states], axis=1).astype(np.int32)
             if sets is None:
-                last = np.maximum.reduceat(taken, starts[:-1])
-        return Found(rows[:, BEGINS], last, rows[:, WINDOW], events, numbers, starts, paths)
-
-    def _direct(self, kind: RegisterKind, sets: _Sets, states: list[int]) -> Any:
-        """Return an aggregate that is computed from ranges, None for others."""
-        if kind is RegisterKind.FIRST:
-            return _first(sets, states)
-        if kind is RegisterKind.LATEST:
-            return _latest(sets, states)
-        if kind is RegisterKind.COUNT and self._is_simple:
-            return sum(sets.high[s] - sets.low[s] + int(s == sets.state) for s in states)
-        return None
+                last = np.maximum.reduceat(of_events, starts[:-1])
+        return MatchBatch(rows[:, BEGINS], last, rows[:, WINDOW], events, numbers, starts, paths)
 
     def _states_of(self, variables: tuple[str, ...]) -> list[int]:
         return [n for n, s in enumerate(self.template.states) if s.variable in variables]
-
-    def _listed(self, sets: _Sets) -> tuple[Ints, Ints, Ints]:
-        """Return row, event and state of all events of the sets, row by row."""
-        count = len(sets)
-        lengths = [high - low for low, high in zip(sets.low, sets.high, strict=True)]
-        starts = np.cumsum(1 + sum(lengths)) - 1 - sum(lengths)  # the first event comes first
-        total = count + int(sum(length.sum() for length in lengths))
-        rows, events, states = (np.empty(total, dtype=np.int64) for _ in range(3))
-        rows[starts], events[starts], states[starts] = np.arange(count), sets.begins, sets.state
-        starts = starts + 1
-        for state, length in enumerate(lengths):
-            inside = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
-            places = np.repeat(starts, length) + inside
-            rows[places] = np.repeat(np.arange(count), length)
-            events[places] = sets.events[state][np.repeat(sets.low[state], length) + inside]
-            states[places] = state
-            starts = starts + length
-        return self._each_once(rows, events, states)
-
-    def _each_once(self, rows: Ints, events: Ints, states: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return listed events by row and time, each event once for a variable."""
-        if self._is_simple and not self._mixes:
-            return rows, events, states
-        names = list(dict.fromkeys(state.variable for state in self.template.states))
-        variable = np.array([names.index(s.variable) for s in self.template.states])[states]
-        order = np.lexsort((variable, events, rows))
-        rows, events, states, variable = (a[order] for a in (rows, events, states, variable))
-        again = np.zeros(len(rows), dtype=np.bool_)
-        again[1:] = (np.diff(rows) == 0) & (np.diff(events) == 0) & (np.diff(variable) == 0)
-        return rows[~again], events[~again], states[~again]
 
     def _register(
         self,
         register: Register,
         place: int,
         states: list[int],
-        listed: tuple[Ints, Ints, Ints],
+        listed: Listed,
         count: int,
         operands: Operands,
     ) -> Any:
         """Return an aggregate of each row's set, as a register has it."""
-        rows, events, in_state = listed
-        wanted = np.zeros(len(self.template.states), dtype=np.bool_)
-        wanted[states] = True
-        wanted_events = wanted[in_state]
-        rows, events = rows[wanted_events], events[wanted_events]
+        is_read = np.isin(listed[2], states)
+        rows, events = listed[0][is_read], listed[1][is_read]
         if register.kind is RegisterKind.COUNT:
             return np.bincount(rows, minlength=count)
         if register.kind in {RegisterKind.FIRST, RegisterKind.LATEST}:
@@ -302,36 +223,104 @@ class CollapsedSearch:
         order = np.lexsort((events, rows))
         search = self.pattern
         values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS)
-        step_sets(
-            search.program,
-            values,
-            search.new_match(),
-            states[0],
-            place,
-            rows[order],
-            events[order],
-            results,
-        )
+        match = search.new_match()
+        ordered = rows[order], events[order]
+        step_sets(search.program, values, match, states[0], place, *ordered, results)
         search.check_failure()
         return results
 
 
-def _first(sets: _Sets, states: list[int]) -> Ints:
-    """Return the first event of the sets of some states, -1 of empty ones."""
-    first = np.full(len(sets), EVER)
-    for state in states:
-        if state == sets.state:
-            return sets.begins
-        some = sets.high[state] > sets.low[state]
-        first = np.minimum(first, np.where(some, sets.events[state][sets.low[state]], EVER))
-    return np.where(first == EVER, -1, first)
+class CollectedSearch:
+    """The rows of one query in collapsed form, collected from its matches."""
+
+    def __init__(self, template: MatchTemplate, layout: Layout) -> None:
+        kind = QuerySearch
+        if template.uncertain is not None:
+            kind = NegatedSearch if template.is_unsure else UncertainSearch
+        self._matches = kind(template, layout)
+        self._matches.wants_paths = True
+        self.template = template
+        self.pattern = self._matches.pattern
+        self._rows = CollapsedSearch(template, layout, self.pattern)
+
+    def matches(
+        self,
+        operands: Operands,
+        keys: Keys,
+        limit: int,  # noqa: ARG002 - of rows, the caller's
+    ) -> Iterator[MatchBatch]:
+        """Yield the rows whose windows have passed by now, in batches."""
+        batches = self._matches.matches(operands, keys, ANY_NUMBER)
+        collected = [self._collected(batch) for batch in batches]
+        if not collected:
+            return
+        columns, _ = _distinct(np.concatenate(collected, axis=1), 5)
+        _, begins = _distinct(columns, 3)
+        edges = np.append(begins, columns.shape[1])
+        for start in range(0, len(begins), ROWS):
+            some = edges[start : start + ROWS + 1]
+            first, _, window, event, _, state = columns[:, some[0] : some[-1]]
+            rows = np.zeros((len(some) - 1, COLUMNS), dtype=np.int64)
+            rows[:, BEGINS] = first[some[:-1] - some[0]]
+            rows[:, WINDOW] = window[some[:-1] - some[0]]
+            of_rows = np.repeat(np.arange(len(rows)), np.diff(some))
+            yield self._rows.row_batch(rows, (of_rows, event, state), operands)
+
+    def _collected(self, matches: MatchBatch) -> Ints:
+        """Return the events of the rows of some matches, each event once for a variable.
+
+        The result's rows: first event, its variable and window, which identify a row in collapsed
+        form; event, its variable and state.
+        """
+        of_match = np.repeat(np.arange(len(matches)), np.diff(matches.starts))
+        state = matches.paths[:, 1].astype(np.int64)
+        variable = self._rows.variables[state]
+        begins_with = variable[matches.starts[:-1]]
+        of_row = [matches.first[of_match], begins_with[of_match], matches.window[of_match]]
+        return _distinct(np.stack([*of_row, matches.paths[:, 0], variable, state]), 5)[0]
 
 
-def _latest(sets: _Sets, states: Any) -> Ints:
-    latest = np.full(len(sets), -1)
-    for state in states:
-        if state == sets.state:
-            latest = np.maximum(latest, sets.begins)
-        some = sets.high[state] > sets.low[state]
-        latest = np.maximum(latest, np.where(some, sets.until[state][sets.high[state]], -1))
-    return latest
+def _distinct(columns: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return columns sorted, each once by its first `count` rows, and their places."""
+    columns = columns[:, np.lexsort(columns[::-1])]
+    is_new = np.ones(columns.shape[1], dtype=np.bool_)
+    is_new[1:] = np.any(np.diff(columns[:count], axis=1) != 0, axis=0)
+    places = np.flatnonzero(is_new)
+    return columns[:, places], places
+
+
+# --- rows that are due
+
+
+def due_rows(keys: Keys, wholes: Ints, window: WindowSpan, fits: Bools) -> Ints:
+    """Return the rows whose windows have passed by now, in order of their first events.
+
+    `fits` are the events that may begin a row. Columns are those of `elsinore.matches.engine.due`.
+    """
+    empty = np.zeros((0, 0))
+    values = tb.Values(empty, np.ascontiguousarray(wholes), NO_NEGATIVES, NO_BUCKETS)
+    mask = fits.astype(np.uint8)
+    rows = np.empty((int(np.count_nonzero(fits)), COLUMNS), dtype=np.int64)
+    count = list_windows(values, tb.Window(keys, *window), mask, rows)
+    if count > len(rows):
+        rows = np.empty((count, COLUMNS), dtype=np.int64)
+        list_windows(values, tb.Window(keys, *window), mask, rows)
+    return rows[:count]
+
+
+def cut(rows: Ints) -> Iterator[Ints]:
+    """Yield rows in pieces of a bounded number."""
+    for start in range(0, len(rows), ROWS):
+        yield rows[start : start + ROWS]
+
+
+def in_pieces(rows: Ints) -> Iterator[Ints]:
+    """Yield rows in pieces whose windows have a bounded number of events, of one row at least."""
+    sizes = np.cumsum(rows[:, ENDS] - rows[:, BEGINS] + 1)
+    start = 0
+    while start < len(rows):
+        before = sizes[start - 1] if start else 0
+        end = int(np.searchsorted(sizes, before + LISTED_EVENTS, side="right"))
+        end = min(max(end, start + 1), start + ROWS)
+        yield rows[start:end]
+        start = end

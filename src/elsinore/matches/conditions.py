@@ -1,11 +1,11 @@
-"""Conditions of a match query: at which event of a match each of them is looked at, and on what.
+"""Conditions of a match query: at which event each of them is evaluated, and what it reads.
 
 - A condition on one event is *local*: events are classified by it before they come here.
-- A condition that reads `b[b.LEN]` or `b[]` is looked at when the match is complete.
-- Any other condition is looked at when an event is selected for one of its variables: that event
+- A condition that reads `b[b.LEN]` or `b[]` is evaluated when the match is complete.
+- Any other condition is evaluated when an event is selected for one of its variables: that event
   is the current one (`b[i]`, or `b` alone), other variables stand for their latest event, `b[1]`
   for the first, `b[i-1]` for the neighbour before, `b[1..i-1]` for all before, and `b[i-3..i-1]`
-  for up to three before. A condition that reads earlier events is about no event that has none.
+  for up to three before. A condition that reads earlier events does not apply if there are none.
 - A condition that reads a variable which the match does not bind does not apply. Only `COUNT(a[])`
   needs no event: it is 0.
 - A condition on two variables and nothing else means what it means for trends: where the earlier
@@ -18,14 +18,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from elsinore.errors import QuerySemanticError, UnsupportedError
-from elsinore.matches.aggregates import Aggregates, no_function
+from elsinore.errors import QuerySemanticError
+from elsinore.matches.aggregates import Aggregates
 from elsinore.matches.registers import (
     RegisterKind,
     Registers,
     Slot,
     aggregate_of,
-    over,
     slot_attribute,
     slot_of,
 )
@@ -35,7 +34,6 @@ from elsinore.model.check import variables_named
 from elsinore.model.expression import (
     AGGREGATES,
     Attribute,
-    Binary,
     Call,
     Expression,
     Reference,
@@ -58,10 +56,10 @@ INDEXED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition ready to be looked at: its leaves are slots.
+    """A condition ready to be evaluated: its leaves are slots.
 
-    It is about an event, or a match, only where the registers `bound` hold an event before it,
-    `bound_finally` at the end, and those in `unbound` hold none before it; else it holds.
+    It applies to an event, or a match, only if the registers `bound` hold an event before it,
+    `bound_finally` at the end, and those in `unbound` hold none before it; else it is true.
     """
 
     expression: Expression
@@ -82,8 +80,8 @@ class Condition:
         return moments <= {Moment.CURRENT, Moment.PREVIOUS} and not (self.bound or self.unbound)
 
 
-class _NotAboutIt(Exception):  # noqa: N818 - not an error
-    """A condition is not about this event."""
+class _DoesNotApplyError(Exception):
+    """A condition does not apply to an event."""
 
 
 class Conditions:
@@ -94,8 +92,6 @@ class Conditions:
         query: Query,
         whole: pt.Pattern,
         pairs: frozenset[tuple[str, str]],
-        *,
-        is_negative: bool,
         aggregates: Aggregates | None = None,
     ) -> None:
         """Take the query's conditions that are about `whole`; `pairs` are possible neighbours."""
@@ -103,20 +99,15 @@ class Conditions:
         self._query = query
         self._whole = whole
         self._pairs = pairs
-        self._own = {event.variable for event in pt.positive_events(whole)}
+        self._variables = {event.variable for event in pt.positive_events(whole)}
         self._kleene = pt.kleene_variables(whole)
         self._conditions: dict[Condition, int] = {}
-        self._read: set[int] = set()
-        self._mine: list[Expression] = []
-        for predicate in query.where:
-            if is_local(predicate):
-                continue
-            if self._is_mine(predicate):
-                if is_negative:
-                    self._refuse_prefix_under_not(predicate)
-                self._mine.append(predicate)
-        for predicate in self._mine:
-            self._refuse_unreadable(predicate)
+        self._applied: set[Expression] = set()
+        self.predicates = tuple(
+            predicate
+            for predicate in query.where
+            if not is_local(predicate) and self._is_of_pattern(predicate)
+        )
 
     @property
     def all(self) -> tuple[Condition, ...]:
@@ -126,45 +117,36 @@ class Conditions:
     def of_edge(self, before: str | None, later: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the conditions of an event bound to `later` after one bound to `before`.
 
-        First those that are looked at when it is selected, then those when the match is complete.
+        First those that are evaluated when it is selected, then those when the match is complete.
         """
         checks: dict[int, None] = {}
         late: dict[int, None] = {}
-        for number, predicate in enumerate(self._mine):
+        for predicate in self.predicates:
             if self._is_of_match(predicate):
                 continue
+            numbers = late if self._is_late(predicate) else checks
             for condition in self._of_event(predicate, before, later):
-                self._read.add(number)
-                place = self._conditions.setdefault(condition, len(self._conditions))
-                (late if self._is_late(predicate) else checks)[place] = None
+                self._applied.add(predicate)
+                numbers[self.number_of(condition)] = None
         return tuple(checks), tuple(late)
-
-    def number_of(self, condition: Condition) -> int:
-        """Return the number of a condition; a new one if there is none like it."""
-        return self._conditions.setdefault(condition, len(self._conditions))
 
     def of_match(self) -> tuple[int, ...]:
         """Return the conditions on the whole match."""
-        numbers: dict[int, None] = {}
-        for number, predicate in enumerate(self._mine):
-            if self._is_of_match(predicate):
-                resolved = _Resolved(self, predicate, None, None)
-                condition = resolved.condition()
-                self._read.add(number)
-                numbers[self._conditions.setdefault(condition, len(self._conditions))] = None
-        return tuple(numbers)
+        predicates = [p for p in self.predicates if self._is_of_match(p)]
+        self._applied.update(predicates)
+        resolved = [_Resolved(self, predicate, None, None).condition() for predicate in predicates]
+        return tuple(dict.fromkeys(self.number_of(condition) for condition in resolved))
 
-    def refuse_unread(self) -> None:
-        """Refuse conditions that no event is looked at for.
+    def number_of(self, condition: Condition) -> int:
+        """Return the number of a condition; a new one if there is no equal one."""
+        return self._conditions.setdefault(condition, len(self._conditions))
 
-        Raises QuerySemanticError: what is not looked at would be left out in silence.
-        """
-        for number, predicate in enumerate(self._mine):
-            if number in self._read:
+    def refuse_unapplied(self) -> None:
+        """Raise QuerySemanticError for conditions that apply to no event of a match."""
+        for predicate in self.predicates:
+            if predicate in self._applied:
                 continue
-            names = list(
-                dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
-            )
+            names = list(dict.fromkeys(leaf.variable for leaf in ex.attributes(predicate)))
             raise QuerySemanticError(
                 f"No event of a match is one that this condition is about: {' and '.join(names)} "
                 "do not come after one another as it asks. Compare an event with earlier ones of "
@@ -173,82 +155,18 @@ class Conditions:
                 query=self._query.name,
             )
 
-    # --- which conditions are whose -------------------------------------------------------------
+    # --- variables
 
     def variables(self, name: str) -> tuple[str, ...]:
         """Return the variables of this pattern that a name stands for."""
-        return tuple(v for v in variables_named(self._query.pattern, name) if v in self._own)
+        return tuple(v for v in variables_named(self._query.pattern, name) if v in self._variables)
 
-    def _is_mine(self, predicate: Expression) -> bool:
+    def _is_of_pattern(self, predicate: Expression) -> bool:
         """Return whether all of a condition's variables are of this pattern.
 
-        Those that are of two relate a NOT to the match (`elsinore.matches.relations`).
+        Those that are of two patterns relate a NOT to the match (`elsinore.matches.relations`).
         """
-        names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
-        return all(self.variables(name) for name in names)
-
-    def _refuse_prefix_under_not(self, predicate: Expression) -> None:
-        for attribute in ex.attributes(predicate):
-            if attribute.reference in LATE | INDEXED - {Reference.CURRENT, Reference.PREVIOUS}:
-                raise QuerySemanticError(
-                    f"'{attribute.variable}' stands under NOT: conditions there are about one "
-                    "event or neighbours, not about aggregates of what was selected so far.",
-                    span=attribute.span or place_of(predicate),
-                    query=self._query.name,
-                )
-
-    def _refuse_unreadable(self, predicate: Expression) -> None:
-        read = ex.attributes(predicate)
-        aggregated: set[int] = set()
-        for node in ex.walk(predicate):
-            if isinstance(node, ex.Like):
-                raise UnsupportedError(
-                    "WHERE: LIKE in a condition between events is not supported yet. Write it as a "
-                    "condition of its own, joined to the others by AND.",
-                    span=node.span or place_of(predicate),
-                    query=self._query.name,
-                )
-            if not isinstance(node, Call) or node.name in ex.BETWEEN_EVENTS:
-                continue
-            if not self.is_aggregate(node.name):
-                raise QuerySemanticError(
-                    no_function(node.name, self.registers.aggregates),
-                    span=node.span,
-                    query=self._query.name,
-                )
-            events_or_why = over(node)
-            if isinstance(events_or_why, str):
-                raise QuerySemanticError(events_or_why, span=node.span, query=self._query.name)
-            aggregated.update(id(leaf) for leaf in ex.attributes(node))
-        for attribute in read:
-            ranged = attribute.reference in RANGES
-            if ranged and id(attribute) not in aggregated:
-                raise QuerySemanticError(
-                    f"'{attribute.variable}{attribute.index}' stands for several events: "
-                    "say what of them is compared, as in MAX(b[].x).",
-                    span=attribute.span,
-                    query=self._query.name,
-                )
-        for attribute in read:
-            if attribute.reference not in INDEXED:
-                continue
-            for beside in read:
-                if beside.reference in LATE or beside.variable == attribute.variable:
-                    continue
-                later = self.variables(beside.variable)
-                if all(
-                    goes_back(self._whole, v, w)
-                    for v in later
-                    for w in self.variables(attribute.variable)
-                ):
-                    raise QuerySemanticError(
-                        f"'{beside.variable}' is not bound yet when {attribute.variable}[i] is "
-                        "taken: it comes later in the pattern. Compare it with "
-                        f"{attribute.variable}[{attribute.variable}.LEN], or with an aggregate "
-                        f"such as MAX({attribute.variable}[].x).",
-                        span=beside.span or place_of(predicate),
-                        query=self._query.name,
-                    )
+        return all(self.variables(leaf.variable) for leaf in ex.attributes(predicate))
 
     def _is_late(self, predicate: Expression) -> bool:
         return any(attribute.reference in LATE for attribute in ex.attributes(predicate))
@@ -259,14 +177,12 @@ class Conditions:
 
     def _iterating(self, predicate: Expression) -> list[str]:
         """Return the names that stand for each event of a repeated variable in turn."""
-        return list(
-            dict.fromkeys(
-                attribute.variable
-                for attribute in ex.attributes(predicate)
-                if attribute.reference in INDEXED
-                or (attribute.reference is Reference.PLAIN and self.is_kleene(attribute.variable))
-            )
-        )
+        return [
+            leaf.variable
+            for leaf in ex.attributes(predicate)
+            if leaf.reference in INDEXED
+            or (leaf.reference is Reference.PLAIN and self.is_kleene(leaf.variable))
+        ]
 
     def is_aggregate(self, name: str) -> bool:
         """Return whether a function is an aggregate, of the language or of the user."""
@@ -281,7 +197,7 @@ class Conditions:
         """Return whether every match has an event of one of some variables."""
         return pt.always_binds(self._whole, frozenset(variables))
 
-    # --- resolving ------------------------------------------------------------------------------
+    # --- resolving
 
     def _of_event(self, predicate: Expression, before: str | None, later: str) -> list[Condition]:
         read = ex.attributes(predicate)
@@ -293,7 +209,7 @@ class Conditions:
             return []
         try:
             return [_Resolved(self, predicate, before, later).condition()]
-        except _NotAboutIt:
+        except _DoesNotApplyError:
             return []
 
     def _of_two(
@@ -333,6 +249,14 @@ class Conditions:
         """Return whether some of the variables may come before `later` in one round."""
         return any(not goes_back(self._whole, variable, later) for variable in variables)
 
+    def is_always_later(self, name: str, other: str) -> bool:
+        """Return whether the events of a name come after those of another one in each round."""
+        return all(
+            goes_back(self._whole, v, w)
+            for v in self.variables(name)
+            for w in self.variables(other)
+        )
+
 
 class _Resolved:
     """One condition, resolved for an event bound to `later` after one bound to `before`.
@@ -343,7 +267,7 @@ class _Resolved:
     def __init__(
         self, owner: Conditions, predicate: Expression, before: str | None, later: str | None
     ) -> None:
-        self._owner = owner
+        self._variableser = owner
         self._predicate = predicate
         self._before = before
         self._later = later
@@ -353,7 +277,7 @@ class _Resolved:
         self._finally: set[int] = set()
 
     def condition(self) -> Condition:
-        """Return the condition; raises _NotAboutIt where it is not about such an event."""
+        """Return the condition; raises _DoesNotApplyError if it does not apply to such an event."""
         expression = self._resolve(self._predicate)
         return Condition(
             expression,
@@ -367,25 +291,13 @@ class _Resolved:
         match node:
             case Attribute():
                 return slot_attribute(self._slot(node))
-            case Call(name) if self._owner.is_aggregate(name):
+            case Call(name) if self._variableser.is_aggregate(name):
                 return self._aggregate(node)
-            case ex.Not(operand):
-                return ex.Not(self._resolve(operand))
-            case ex.Negative(operand):
-                return ex.Negative(self._resolve(operand))
-            case ex.IsNull(operand):
-                return ex.IsNull(self._resolve(operand))
-            case ex.InList(operand, choices):
-                return ex.InList(self._resolve(operand), choices)
-            case Binary(operator, left, right):
-                return Binary(operator, self._resolve(left), self._resolve(right))
-            case Call(name, arguments):
-                return Call(name, tuple(self._resolve(argument) for argument in arguments))
             case _:
-                return node
+                return ex.with_children(node, tuple(map(self._resolve, ex.children(node))))
 
     def _slot(self, leaf: Attribute) -> Slot:
-        owner, later, name = self._owner, self._later, leaf.name
+        owner, later, name = self._variableser, self._later, leaf.name
         variables = owner.variables(leaf.variable)
         number = owner.registers.number
         match leaf.reference:
@@ -399,7 +311,7 @@ class _Resolved:
                 return Slot(Moment.FINAL, register, name)
             case Reference.BACK:
                 if later not in variables or self._before not in variables:
-                    raise _NotAboutIt
+                    raise _DoesNotApplyError
                 register = owner.registers.at(leaf, variables)
                 self._bound.add(register)
                 return Slot(Moment.BEFORE, register, name)
@@ -414,7 +326,7 @@ class _Resolved:
                 return self._before_slot(register, variables, name)
             case Reference.PREVIOUS:
                 if later not in variables or self._before not in variables:
-                    raise _NotAboutIt
+                    raise _DoesNotApplyError
                 return Slot(Moment.PREVIOUS, attribute=name)
             case _:
                 if later in variables:
@@ -424,15 +336,15 @@ class _Resolved:
                     self._finally.add(register)
                     return Slot(Moment.FINAL, register, name)
                 if later is None or not owner.is_earlier(variables, later):
-                    raise _NotAboutIt
+                    raise _DoesNotApplyError
                 if self._before in variables:
                     return Slot(Moment.PREVIOUS, attribute=name)
                 register = number(RegisterKind.LATEST, variables)
                 return self._before_slot(register, variables, name)
 
     def _before_slot(self, register: int, variables: tuple[str, ...], name: str | None) -> Slot:
-        if self._later is None or not self._owner.is_earlier(variables, self._later):
-            raise _NotAboutIt
+        if self._later is None or not self._variableser.is_earlier(variables, self._later):
+            raise _DoesNotApplyError
         self._bound.add(register)
         return Slot(Moment.BEFORE, register, name)
 
@@ -445,17 +357,17 @@ class _Resolved:
 
     def _aggregate(self, call: Call) -> Expression:
         leaf = ex.attributes(call)[0]  # all of them are of one variable (`over`)
-        variables = self._owner.variables(leaf.variable)
+        variables = self._variableser.variables(leaf.variable)
         if leaf.reference is Reference.ALL:
             moment = Moment.FINAL
-            if call.name not in ex.COUNTS and not self._owner.always_binds(variables):
-                self._finally.add(self._owner.registers.number(RegisterKind.FIRST, variables))
+            if call.name not in ex.COUNTS and not self._variableser.always_binds(variables):
+                self._finally.add(self._variableser.registers.number(RegisterKind.FIRST, variables))
         else:  # EARLIER, RECENT: it is about events that have one of these
             if self._later not in variables:
-                raise _NotAboutIt
+                raise _DoesNotApplyError
             moment = Moment.BEFORE
             if leaf.nearest > 1:
-                self._bound.add(self._owner.registers.back(leaf.nearest, variables))
+                self._bound.add(self._variableser.registers.back(leaf.nearest, variables))
             else:
-                self._bound.add(self._owner.registers.number(RegisterKind.FIRST, variables))
-        return aggregate_of(self._owner.registers, call, variables, moment)
+                self._bound.add(self._variableser.registers.number(RegisterKind.FIRST, variables))
+        return aggregate_of(self._variableser.registers, call, variables, moment)

@@ -7,8 +7,7 @@ from typing import Any
 
 from elsinore.language import render
 from elsinore.matches.collapsible import postponed
-from elsinore.matches.consistency import consistency
-from elsinore.matches.looked_up import lookup_of
+from elsinore.matches.consistency import consistency, lookup_of
 from elsinore.matches.registers import COMPUTED, Register, RegisterKind
 from elsinore.matches.returns import is_windowed
 from elsinore.matches.template import MatchTemplate

@@ -11,11 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from elsinore.arrow import to_arrow, to_numpy, whole
-from elsinore.matches.columns import column_type
 from elsinore.matches.explain import template_facts, template_lines, window_warnings
+from elsinore.matches.result_columns import column_type
 from elsinore.matches.returns import group_column, is_windowed
-from elsinore.matches.spec import plan_matches, spec_of
-from elsinore.matches.statistics import MatchStatistics
+from elsinore.matches.spec import MatchStatistics, plan_matches, spec_of
 from elsinore.model.clock import LARGEST
 from elsinore.model.kinds import Kind as QueryKind
 from elsinore.model.pattern import is_single
@@ -111,7 +110,7 @@ class Matches(Kind):
         groups: Sequence[pa.Array],
         types: Mapping[str, pa.DataType],
     ) -> pa.Table:
-        """Return a query's result from its matches, in the order that they come in."""
+        """Return a query's result from its matches, in their order."""
         template = spec_of(unit).templates[query]
         form = self.result(unit, query, [column.type for column in groups], types)
         by_name = dict(zip(unit.group_by, groups, strict=True))
@@ -140,22 +139,22 @@ class Matches(Kind):
     def open_windows(
         self, unit: Unit, last_time: int, statistics: OperatorStatistics | None
     ) -> Sequence[int | None]:
-        """Return how many windows of each query are open; each first event of a run has its own.
+        """Return how many windows of each query are open; each first event of a match has its own.
 
         With SLIDE or without WITHIN, windows depend on time alone.
         """
-        counted = statistics.queries if isinstance(statistics, MatchStatistics) else ()
+        counted = statistics.open_windows if isinstance(statistics, MatchStatistics) else ()
         numbers: list[int | None] = []
         for place, template in enumerate(spec_of(unit).templates):
             window = template.query.window
             if window is None or is_windowed(template.query):
                 numbers.append(windows_at(window, last_time))
             else:
-                numbers.append(counted[place].open_windows if counted else None)
+                numbers.append(counted[place] if counted else None)
         return numbers
 
     def adds_up(self, unit: Unit) -> bool:
-        """Return False: each match is a row of the result by itself."""
+        """Return False: each match is a row of the result."""
         return False
 
     def streams(self, unit: Unit) -> Sequence[tuple[int, str]]:

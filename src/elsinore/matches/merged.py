@@ -1,9 +1,8 @@
-"""Queries each match of which has one continuation, merged for `elsinore.matches.engine.backwards`.
+"""Deterministic queries, merged into one program for `elsinore.matches.engine.backwards`.
 
-States that the same events continue, to equal states, with the same effect on the registers, are
-one, whatever query they belong to (the coarsest partition of an automaton's states, as in its
-minimization). Queries whose matches begin equally then share a *lane*: what is found there is found
-for all of them.
+States of any queries that the same events continue, to equal states, with the same effect on the
+registers, become one (the coarsest partition of an automaton's states, as in its minimization).
+Queries whose matches begin equally share a *lane*: its matches are those of each of them.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import NO_WINDOW, Ints
 from elsinore.matches.engine import backwards as bw
 from elsinore.matches.engine.pattern import PatternSearch
 from elsinore.matches.engine.program import compares_neighbours, known_row
-from elsinore.matches.keyed import NO_WINDOW
 from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
@@ -36,8 +34,8 @@ _LISTED = {ColumnKind.LIST, ColumnKind.EVENTS, ColumnKind.MATCH_NUMBER}
 Place = tuple[int, int]  # a query, by its number, and a state of it
 
 
-def goes_back(template: MatchTemplate, search: PatternSearch) -> bool:
-    """Return whether a query's matches may be computed from their ends."""
+def is_mergeable(template: MatchTemplate, search: PatternSearch) -> bool:
+    """Return whether a query's matches can be computed backwards from their last events."""
     query = template.query
     ends = {end.state for end in template.ends}
     return (
@@ -56,12 +54,12 @@ def goes_back(template: MatchTemplate, search: PatternSearch) -> bool:
     )
 
 
-class Query:
-    """A query's place in its unit, and what its entries are made from.
+class MergedQuery:
+    """A query with its place in its unit, and the tables of its states.
 
-    `registers` are those that slots have, events first: not those that hold a match's first or last
-    row. `columns` are the places of all registers in the numbers of a match, those of events first;
-    there are `events` of these. `pairs` are the comparisons on edges from state to state.
+    `registers` are those that slots have, events first, without those that hold a match's first or
+    last row. `columns` are the places of all registers in the numbers of a match, first those of
+    `events` registers of events. `pairs` are the comparisons on edges from state to state.
     """
 
     def __init__(self, place: int, search: PatternSearch) -> None:
@@ -92,7 +90,7 @@ class Query:
         }
 
     def _taken(self, variable: str) -> tuple[tuple[int, int], ...]:
-        """Return what an event of a variable does to the registers (`backwards.CHANGE`)."""
+        """Return the effect of an event of a variable on the registers (`backwards.CHANGE`)."""
         return tuple(
             (_FROM[register.kind], int(register.kind is RegisterKind.COUNT))
             if variable in register.variables
@@ -103,8 +101,8 @@ class Query:
     def moves(self) -> Ints | None:
         """Return [1 + class, 1 + state]: the state that an event continues to, -1: none.
 
-        Column 0 is for the beginning, row 0 for events of no class. None if an event may continue
-        to several states, or the table would be too large.
+        Column 0 is for the beginning, row 0 for events of no class. None if an event may lead to
+        several states, or the table would be too large.
         """
         rows, columns = len(self.states.by_class) + 1, len(self.template.states) + 1
         if rows * columns > MOST_MOVES:
@@ -121,10 +119,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The tables of several queries, and what each of their lanes has.
+    """The tables of several queries.
 
-    `lanes` are numbers of queries that have the same matches, `widths` the numbers of a match in
-    each.
+    `lanes` are lists of queries that have the same matches, by number; `widths` [lane] says how
+    many numbers describe a match.
     """
 
     merged: bw.Merged
@@ -143,7 +141,7 @@ class _Lists:
         self.comparisons: list[tuple[int, ...]] = []
 
     def put_class(self, begins: Sequence[_Entry], extends: Sequence[_Entry]) -> None:
-        """Append what the events of a class do."""
+        """Append the effects of the events of a class."""
         first = len(self.begins), len(self.extends)
         self.begins += [(*entry.numbers, *self._changes(entry)) for entry in begins]
         for entry in extends:
@@ -174,15 +172,15 @@ class _Lists:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What an event does: a row of `backwards.BEGIN` or `EXTEND` without its ranges, and these."""
+    """The effect of an event: a row of `backwards.BEGIN` or `EXTEND`, and its lists."""
 
     numbers: tuple[int, ...]
     changes: tuple[tuple[int, int], ...]
     pairs: tuple[tuple[int, int, int, int], ...] = ()
 
 
-def merge(queries: Sequence[Query]) -> Program | None:
-    """Return the merged queries; None if an event may continue to several states, or too many."""
+def merge(queries: Sequence[MergedQuery]) -> Program | None:
+    """Return the merged queries; None if an event leads to several states, or for too many."""
     tables = [query.moves() for query in queries]
     moves = [moves for moves in tables if moves is not None]
     if len(moves) < len(tables):
@@ -223,12 +221,12 @@ def merge(queries: Sequence[Query]) -> Program | None:
 
 
 def _extensions(
-    queries: Sequence[Query],
+    queries: Sequence[MergedQuery],
     follows: Mapping[Place, list[tuple[int, int]]],
     kinds: Mapping[Place, int],
     slots: Mapping[Hashable, int],
 ) -> dict[int, dict[int, _Entry]]:
-    """Return by class and slot what an event does that continues a match: states of a kind once."""
+    """Return the effects of events that continue a match, by class and slot."""
     extends: dict[int, dict[int, _Entry]] = {}
     for (number, state), kind in kinds.items():
         query = queries[number]
@@ -241,8 +239,10 @@ def _extensions(
     return extends
 
 
-def _follows(queries: Sequence[Query], moves: Sequence[Ints]) -> dict[Place, list[tuple[int, int]]]:
-    """Return for each state that a match continues from the classes that follow, and their states.
+def _follows(
+    queries: Sequence[MergedQuery], moves: Sequence[Ints]
+) -> dict[Place, list[tuple[int, int]]]:
+    """Return the classes that may follow each state, and the states that they lead to.
 
     Classes are rows of `Query.moves`.
     """
@@ -255,9 +255,9 @@ def _follows(queries: Sequence[Query], moves: Sequence[Ints]) -> dict[Place, lis
 
 
 def _kinds(
-    queries: Sequence[Query], follows: dict[Place, list[tuple[int, int]]]
+    queries: Sequence[MergedQuery], follows: dict[Place, list[tuple[int, int]]]
 ) -> dict[Place, int]:
-    """Return which states are equal: a number for each that a match continues from."""
+    """Return numbers of the states that matches continue from, the same for equal states."""
     marks: dict[Place, Hashable] = {place: queries[place[0]].layout for place in follows}
     count = 0
     while True:
@@ -276,12 +276,12 @@ def _kinds(
 
 
 def _slots(
-    queries: Sequence[Query], kinds: Mapping[Place, int]
+    queries: Sequence[MergedQuery], kinds: Mapping[Place, int]
 ) -> tuple[dict[Hashable, int], list[int], list[int]]:
-    """Return the slot of each kind of state, the place of each slot's registers, and these.
+    """Return the slot of each kind of state, the place of each slot's registers, and their values.
 
-    Each layout has one slot more: of what follows where a match ends, nothing. Registers are those
-    behind a key's last event.
+    Each layout has one more slot, for states that nothing follows. The values are those after a
+    key's last event.
     """
     slots: dict[Hashable, int] = {}
     places: list[int] = []
@@ -297,9 +297,9 @@ def _slots(
 
 
 def _in_turn(sources: Mapping[int, int]) -> list[int]:
-    """Return the slots in an order in which each is made before its source is made again.
+    """Return slots in an order in which each is computed before its source is overwritten.
 
-    `sources` [slot] is the slot that it is made from. Raises CycleError if there is no such order.
+    `sources` [slot] is the slot that it is computed from. Raises CycleError without such an order.
 
     >>> _in_turn({2: 3, 1: 2, 3: 3})
     [1, 2, 3]

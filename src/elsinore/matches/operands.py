@@ -58,7 +58,7 @@ HALF = 32  # bits of the lower half of an integer
 
 
 class Layout:
-    """Which rows the attributes have, by their Arrow types, and the numbers of events' classes.
+    """The rows of the attributes, by their Arrow types, and the numbers of events' classes.
 
     Rows are assigned on request.
     Times and lengths of time are counted in one unit: microseconds, or nanoseconds where some have
@@ -69,9 +69,9 @@ class Layout:
         self, types: Mapping[str, pa.DataType], classes: EventClasses, *, fine: bool = False
     ) -> None:
         self.classes = classes
-        self._types = dict(types)
+        self.types = dict(types)
         self._orders = {name: order_of(kind) for name, kind in types.items()}
-        self._doubles: dict[str, int] = {}
+        self.doubles: dict[str, int] = {}
         self._wholes: dict[str, int] = {}
         self._halves: dict[tuple[str, bool], int] = {}
         self._distinct: dict[str, tuple[int, DistinctValues]] = {}
@@ -79,22 +79,7 @@ class Layout:
         self._least: dict[str, set[int]] = {}  # of the two least integers, those that occurred
         self.texts = OrderCodes()
         counted = [_plain_type(k) for n, k in types.items() if self._orders[n] in COUNTED]
-        self._unit = "ns" if fine else unit_of(*counted)
-
-    @property
-    def types(self) -> Mapping[str, pa.DataType]:
-        """The attributes' types."""
-        return self._types
-
-    @property
-    def doubles(self) -> Mapping[str, int]:
-        """The rows of the attributes that are there as doubles."""
-        return self._doubles
-
-    @property
-    def unit(self) -> str:
-        """The unit in which times and lengths of time are counted."""
-        return self._unit
+        self.unit = "ns" if fine else unit_of(*counted)
 
     def order(self, name: str) -> Order:
         """Return how an attribute is compared."""
@@ -103,16 +88,16 @@ class Layout:
     def double(self, name: str) -> int:
         """Return the row of an attribute as doubles.
 
-        Raises InputError for texts and what else is no number.
+        Raises InputError for texts and other values that are not numbers.
         """
         if self._orders[name] in {Order.TEXT, Order.NONE} and not pa.types.is_null(
-            self._types[name]
+            self.types[name]
         ):
             raise InputError(
-                f"'{name}' is of type {self._types[name]}: a condition or an aggregate cannot "
+                f"'{name}' is of type {self.types[name]}: a condition or an aggregate cannot "
                 "compute with it."
             )
-        return self._doubles.setdefault(name, self.double_rows)
+        return self.doubles.setdefault(name, self.double_rows)
 
     def half(self, name: str, *, is_high: bool) -> int:
         """Return the row of doubles with which an attribute is added up.
@@ -136,7 +121,7 @@ class Layout:
 
     def has_halves(self, name: str) -> bool:
         """Return whether an attribute is added up in two halves."""
-        order, kind = self._orders[name], _plain_type(self._types[name])
+        order, kind = self._orders[name], _plain_type(self.types[name])
         return (
             order in COUNTED
             or (order is Order.WHOLE and kind.bit_width > HALF)
@@ -144,8 +129,8 @@ class Layout:
         )
 
     def ticks(self, nanoseconds: int) -> int:
-        """Return a length of time in the unit of the rows; InputError where 64 bits are too few."""
-        length = nanoseconds if self._unit == "ns" else nanoseconds // 1_000
+        """Return a duration in the unit of the rows; InputError if it exceeds 64 bits."""
+        length = nanoseconds if self.unit == "ns" else nanoseconds // 1_000
         if not -LIMIT < length < LIMIT:
             raise InputError(
                 "A constant length of time is longer than 292 years, which nanoseconds of 64 bits "
@@ -170,24 +155,24 @@ class Layout:
         return self._members
 
     def comparable(self, name: str) -> tuple[bool, int]:
-        """Return the row that keeps an attribute's order: is it of integers, and which."""
+        """Return whether an attribute is compared as integers, and the row with its order."""
         if self._orders[name] in {Order.NUMBER, Order.TRUTH}:
             return False, self.double(name)
         return True, self.whole(name)
 
     def has_nulls(self, name: str, operands: Operands) -> bool:
-        """Return whether an attribute is null at some event, by a row that it has."""
-        if name in self._doubles:
-            return bool(np.isnan(operands.doubles[self._doubles[name]]).any())
+        """Return whether an attribute that has a row is null at some event."""
+        if name in self.doubles:
+            return bool(np.isnan(operands.doubles[self.doubles[name]]).any())
         if name in self._wholes:
             codes = operands.wholes[self._wholes[name]]
             return bool((codes == NULL_CODE).any())
         return False
 
     def time(self, text: str) -> int:
-        """Return a time written as text as an integer; InputError if it is none."""
+        """Return a time written as text as an integer; InputError if it is not a time."""
         try:
-            return int(moment(text, pa.timestamp(self._unit)).value)
+            return int(moment(text, pa.timestamp(self.unit)).value)
         except pa.ArrowInvalid:
             raise InputError(
                 f"'{text}' is compared with a time and is none. Write it as 2026-01-31 12:00:00."
@@ -196,7 +181,7 @@ class Layout:
     @property
     def double_rows(self) -> int:
         """The number of rows of doubles."""
-        return len(self._doubles) + len(self._halves) + len(self._distinct)
+        return len(self.doubles) + len(self._halves) + len(self._distinct)
 
     @property
     def whole_rows(self) -> int:
@@ -209,13 +194,13 @@ class Layout:
         return [row for name, row in self._wholes.items() if self._orders[name] is Order.TEXT]
 
     def learn_texts(self, columns: Mapping[str, pa.Array]) -> tuple[Ints, Ints] | None:
-        """Take in the texts of a batch; return old and new codes if codes change (`OrderCodes`)."""
+        """Add the texts of a batch; return old and new codes if codes change (`OrderCodes`)."""
         names = [name for name in self._wholes if self._orders[name] is Order.TEXT]
         pieces = [pc.unique(_plain(columns[n]).cast(pa.string()).drop_null()) for n in names]
         return self.texts.learn(text for piece in pieces for text in piece.to_pylist())
 
     def forget_texts(self, doubles: Doubles, integers: Ints) -> None:
-        """Forget the texts and values that no row has any more, given the values of all rows."""
+        """Remove texts and values that no row has, by the values of all rows."""
         for row, known in self._distinct.values():
             known.keep(doubles[row])
         if rows := self.text_rows:
@@ -225,7 +210,7 @@ class Layout:
         self, columns: Mapping[str, pa.Array], order: Ints, doubles: Doubles, integers: Ints
     ) -> None:
         """Fill rows of doubles and integers with columns in an order, whose texts are known."""
-        for name, row in self._doubles.items():
+        for name, row in self.doubles.items():
             column = _doubles(self._timed(name, _plain(columns[name])))
             np.take(column, order, out=doubles[row], mode="clip")
         for (name, is_high), row in self._halves.items():
@@ -242,7 +227,7 @@ class Layout:
         if self._orders[name] not in COUNTED:
             return column
         try:
-            return ticks(column, self._unit)
+            return ticks(column, self.unit)
         except pa.ArrowInvalid as error:
             raise InputError(f"The times in '{name}' cannot be compared: {error}") from error
 
@@ -305,7 +290,7 @@ class DistinctValues:
         return number
 
     def keep(self, numbers: Doubles) -> None:
-        """Forget all values but those with these numbers."""
+        """Remove all values but those with these numbers."""
         kept = set(np.unique(numbers[~np.isnan(numbers)]).astype(np.int64).tolist())
         for number in self.values.keys() - kept:
             del self._numbers[self.values.pop(number)]
@@ -321,14 +306,14 @@ class Laws:
 
     @classmethod
     def of(cls, lists: pa.Array) -> Laws:
-        """Return those of a column of lists, null where times are equally probable."""
+        """Return the distributions of a column of lists, null if times are equally probable."""
         size = to_numpy(pc.list_value_length(lists), 0).astype(np.int64)
         return cls(np.cumsum(size) - size, size, to_numpy(lists.flatten()))
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The values of rows, codes of texts, and lists; `laws` where events bring their own."""
+    """The values of rows, codes of texts, and lists; `laws` if events have their own."""
 
     doubles: NDArray[np.float64]
     wholes: NDArray[np.int64]

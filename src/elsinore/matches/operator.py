@@ -17,27 +17,19 @@ from elsinore.kernels.saved import (
     table_to_bytes,
     unseal,
 )
-from elsinore.matches.arrays import Bools, Ints
+from elsinore.matches.arrays import EVER, NEVER, NO_WINDOW, Bools, Ints
 from elsinore.matches.engine.codes import TIME
-from elsinore.matches.events import Events
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NEW_ROW, NO_WINDOW, PASSED, REACHED
-from elsinore.matches.numbered import MatchNumbers
-from elsinore.matches.query import ANY_NUMBER
+from elsinore.matches.event_columns import EventColumns
+from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.searches import (
     ListSearch,
     Searches,
-    has_numbers,
-    listed_matches,
-    window_of,
 )
-from elsinore.matches.selection import Selection
-from elsinore.matches.spec import MatchUnit, spec_of
-from elsinore.matches.statistics import MatchStatistics, QueryStatistics
+from elsinore.matches.selection import MatchNumbers, Selection
+from elsinore.matches.spec import MatchStatistics, MatchUnit, spec_of
 from elsinore.matches.store import FEW, Rows, Store
-from elsinore.matches.template import MatchTemplate
+from elsinore.matches.template import MatchTemplate, column_of
 from elsinore.matches.times import (
-    EVER,
-    NEVER,
     needed_from,
     next_deadline,
     release_time,
@@ -54,24 +46,22 @@ class MatchOperator:
     """Answers the match queries of a unit (see `elsinore.operators.Operator`).
 
     It keeps the events of each key that can be part of a later match, or of one that awaits the end
-    of its window. A batch is searched together with the kept events of its keys alone.
+    of its window. A batch is searched together with the stored events of its keys.
     """
 
     def __init__(
-        self, unit: Unit, options: OperatorOptions, listing: ListSearch = listed_matches
+        self, unit: Unit, options: OperatorOptions, listing: ListSearch = QuerySearch
     ) -> None:
         """`listing` makes the searches that list single matches."""
         self._unit = unit
         self._listing = listing
         self._spec: MatchUnit = spec_of(unit)
-        self.statistics = MatchStatistics(
-            queries=tuple(QueryStatistics(t.query.name) for t in self._spec.templates)
-        )
+        self.statistics = MatchStatistics(open_windows=(0,) * len(self._spec.templates))
         self._options = options
         self._is_uncertain = self._spec.templates[0].uncertain is not None
         # the time that ended keys are known to have reached
         self._end = EVER if options.last_time is None else options.last_time
-        self._passed = NEVER  # no event before it comes any more
+        self._passed = NEVER  # no event before it will come
         self._searches: Searches | None = None
         self._store: Store | None = None
         self._least_rows = 0  # in the store when the events of all keys were released
@@ -86,7 +76,7 @@ class MatchOperator:
 
     @property
     def open_group(self) -> int:
-        """The group of the last row: nothing of an earlier one is kept."""
+        """The group of the last row: none of an earlier one is open."""
         return -1
 
     def process(self, batch: pa.RecordBatch, until: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -103,7 +93,7 @@ class MatchOperator:
             yield from self.close(until)
 
     def close(self, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Return what is final if no event before `until` comes any more; None: all."""
+        """Return matches that are final if no event before `until` follows; None: all."""
         reached = self._end if until is None else until
         if self._store is not None and self._store.rows:
             keys = self._due_keys(self._store, reached, is_end=until is None)
@@ -127,7 +117,7 @@ class MatchOperator:
         return min((time for time in deadlines if time is not None), default=None)
 
     def idle_time(self) -> int | None:
-        """Return when the last of the kept events can be in no further match."""
+        """Return the time from which no stored event can be in a further match."""
         selected = [time for s in self._selections.values() if (time := s.idle_time()) is not None]
         if self._store is not None:
             self._release_idle(self._store, self._passed)
@@ -139,7 +129,7 @@ class MatchOperator:
         return max(known + selected) if len(known) == len(times) else None
 
     def open_keys(self) -> NDArray[np.int32]:
-        """Return the keys whose events are kept, and those whose matches are numbered."""
+        """Return the keys with stored events, selected matches or numbered matches."""
         keys = [numbers.keys for numbers in self._numbers]
         for selection in self._selections.values():
             selection.forget(self._passed)
@@ -150,7 +140,7 @@ class MatchOperator:
         return np.unique(np.concatenate(keys))
 
     def save(self) -> bytes:
-        """Return the events that are kept, and the times that have passed."""
+        """Return the stored events, and the time that has passed, as bytes."""
         for selection in self._selections.values():
             selection.forget(self._passed)
         if self._store is not None:
@@ -170,7 +160,7 @@ class MatchOperator:
 
     @classmethod
     @reading_state(SAVED_BY)
-    def load(cls, unit: Unit, blob: bytes, listing: ListSearch = listed_matches) -> MatchOperator:
+    def load(cls, unit: Unit, blob: bytes, listing: ListSearch = QuerySearch) -> MatchOperator:
         """Return the operator that was saved as these bytes.
 
         Raises StateError if they are damaged, or of other queries or another version.
@@ -204,18 +194,15 @@ class MatchOperator:
         if self._searches is None or self._searches.schema != table.schema:
             if self._store is not None and (kept := self._store.table()) is not None:
                 raise TypeError(f"events of {table.schema} after events of {kept.schema}")
-            counted = self.statistics.queries
-            self._searches = Searches(self._unit, self._spec, table.schema, counted, self._listing)
+            self._searches = Searches(self._unit, self._spec, table.schema, self._listing)
             self._store = None
         if self._store is None:
+            options = self._options
             self._store = Store(
-                self._searches.layout,
-                self._searches.columns,
-                one_slot=self._options.one_slot,
-                ordered=self._options.ordered,
+                self._searches.layout, one_slot=options.one_slot, ordered=options.ordered
             )
         if self._is_uncertain:
-            high = to_numpy(table.column(self._searches.columns[HIGH]))
+            high = to_numpy(table.column(column_of(HIGH)))
             lengths = high - to_numpy(table.column("time"))
             self._longest = max(self._longest, int(lengths.max(initial=0)))
         classes = self._searches.layout.classes.numbers(to_numpy(table.column("class")))
@@ -230,7 +217,7 @@ class MatchOperator:
         return self._searches.layout.whole(HIGH)
 
     def _due_keys(self, store: Store, reached: int, *, is_end: bool) -> NDArray[np.int32]:
-        """Return the slots of the keys of which something may be final at a time."""
+        """Return the slots of the keys with matches that may be final at a time."""
         if is_end and self._options.last_time is not None:
             return store.all_slots()
         spans = [
@@ -243,7 +230,7 @@ class MatchOperator:
         return store.slots_between(min(low for low, _ in spans), max(high for _, high in spans))
 
     def _release_idle(self, store: Store, reached: int) -> None:
-        """Release the events that no later match needs if no event before a time comes."""
+        """Release the events that no later match needs if no event before a time follows."""
         slots = store.all_slots()
         over = np.zeros(len(slots), np.bool_)
         self._release(store, slots, np.maximum(store.last_times(), reached), over)
@@ -265,7 +252,7 @@ class MatchOperator:
     ) -> Iterator[pa.RecordBatch]:
         """Search the rows of some keys, and release those that are not needed any more.
 
-        No event before `reached` comes any more; `is_end`: none of any key.
+        No event before `reached` will come; `is_end`: none of any key.
         """
         searches, store = self._searches, self._store
         assert searches is not None
@@ -276,9 +263,9 @@ class MatchOperator:
         self._set_times(rows, reached, over)
         events = searches.events(rows, store)
         answered: set[int] = set()
-        for together, batches in searches.together(rows, events):
-            answered.update(together.places)
-            for _, batch in batches:
+        for places, batches in searches.together(rows, events):
+            answered.update(places)
+            for batch in batches:
                 self.statistics.totals += batch.num_rows
                 yield batch
         for number in range(len(self._spec.templates)):
@@ -287,19 +274,19 @@ class MatchOperator:
         if self._options.last_time is not None and over.any():
             self._count_open_windows(rows, over)
         searches.check_overflow()
-        self._release(store, rows.slots, rows.keys[:, REACHED], over)
+        self._release(store, rows.slots, rows.keys.reached, over)
 
     def _set_times(self, rows: Rows, reached: int, over: Bools) -> None:
-        """Set the times that each key had and has reached; `over`: keys that end."""
+        """Set the times that keys had reached and have reached; `over`: keys that end."""
         keys, times = rows.keys, rows.operands.wholes[TIME]
-        has_old = keys[:, NEW_ROW] > keys[:, FIRST_ROW]
-        before = times[np.maximum(keys[:, NEW_ROW] - 1, 0)]
-        keys[:, PASSED] = np.maximum(np.where(has_old, before, NEVER), self._passed)
-        keys[:, REACHED] = np.maximum(times[keys[:, END_ROW] - 1], reached)
-        keys[over, REACHED] = np.maximum(keys[over, REACHED], self._end)
-        keys[:, REACHED] = np.maximum(keys[:, REACHED], keys[:, PASSED])
+        has_old = keys.new_row > keys.first_row
+        before = times[np.maximum(keys.new_row - 1, 0)]
+        keys.passed = np.maximum(np.where(has_old, before, NEVER), self._passed)
+        times_reached = np.maximum(times[keys.end_row - 1], reached)
+        times_reached[over] = np.maximum(times_reached[over], self._end)
+        keys.reached = np.maximum(times_reached, keys.passed)
 
-    def _search(self, number: int, rows: Rows, events: Events) -> Iterator[pa.RecordBatch]:
+    def _search(self, number: int, rows: Rows, events: EventColumns) -> Iterator[pa.RecordBatch]:
         """Yield the matches of a query, up to its LIMIT."""
         searches, template = self._searches, self._spec.templates[number]
         assert searches is not None
@@ -309,11 +296,11 @@ class MatchOperator:
             selection.put(rows.keys, codes, rows.operands.wholes[TIME])
         pieces = searches.matches(number, rows, events, self._left[number])
         numbers: Iterator[Ints] | None = None
-        if has_numbers(template):
-            kept = [piece.kept() for piece in pieces]
+        if template.numbers_matches:
+            kept = [piece.copy() for piece in pieces]
             high = self._high if self._is_uncertain else TIME
             counted = self._numbers[number].count(kept, rows, self._codes_of(rows), high)
-            if self._options.one_slot:  # nothing more comes of the keys before
+            if self._options.one_slot:  # the keys before are over
                 self._numbers[number].keep(int(self._codes_of(rows)[-1]))
             pieces, numbers = iter(kept), iter(counted)
         for piece in pieces:
@@ -329,14 +316,14 @@ class MatchOperator:
                 break
         if selection:
             selection.take(rows.keys, codes, rows.operands.wholes[TIME])
-            if self._options.one_slot:  # nothing more comes of the keys before
+            if self._options.one_slot:  # the keys before are over
                 selection.keep(codes[-1])
 
     def _codes_of(self, rows: Rows) -> NDArray[np.int32]:
         """Return the codes of keys."""
         assert self._store is not None
-        first = rows.numbers[rows.keys[:, FIRST_ROW]]
-        return np.asarray(to_numpy(self._store.pieces.take("key", first)))
+        first = rows.numbers[rows.keys.first_row]
+        return np.asarray(to_numpy(self._store.arrived.take("key", first)))
 
     def _count_open_windows(self, rows: Rows, over: Bools) -> None:
         """Count the windows relative to a match that are open at the end of some keys.
@@ -344,24 +331,25 @@ class MatchOperator:
         One begins with each event with which a match may begin.
         """
         assert self._searches is not None
-        lengths = rows.keys[:, END_ROW] - rows.keys[:, FIRST_ROW]
+        lengths = rows.keys.end_row - rows.keys.first_row
         latest = rows.operands.wholes[self._high if self._is_uncertain else TIME]
+        counts = list(self.statistics.open_windows)
         for number, template in enumerate(self._spec.templates):
-            within, slide, _ = window_of(template)
+            within, slide, _ = template.window
             if within == NO_WINDOW or slide != 0 or self._left[number] <= 0:
                 continue
             is_open = np.repeat(over, lengths) & (latest + within >= self._end)
             begins = self._searches.may_begin(number, rows)
-            count = int(np.count_nonzero(is_open & begins))
-            self.statistics.queries[number].open_windows += count
+            counts[number] += int(np.count_nonzero(is_open & begins))
+        self.statistics.open_windows = tuple(counts)
 
 
 def _limit(template: MatchTemplate) -> int:
-    """Return how many matches are returned at most: all, if equal ones count once."""
+    """Return the limit of matches: none with DISTINCT, which is applied later."""
     limit = template.query.limit
     return EVER if limit is None or template.query.distinct else min(limit, ANY_NUMBER)
 
 
 def _codes_of(table: pa.Table) -> int:
-    """Return the number that all codes of keys in a table are below."""
+    """Return the greatest code of a key in a table, plus 1."""
     return int(to_numpy(table.column("key")).max(initial=-1)) + 1

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches import keyed as ky
-from elsinore.matches.arrays import Doubles, Ints
+from elsinore.matches.arrays import Doubles, Ints, Keys, MatchBatch
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS_AT, BOUND, ENDS_AT, IN_WINDOW, MOMENT, PATH
-from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError, structs
-from elsinore.matches.found import Found
+from elsinore.matches.engine.pattern import PatternSearch, TooLongError, TooManyError
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.selection import unsuppressed
@@ -33,6 +31,7 @@ class QuerySearch:
 
     def __init__(self, template: MatchTemplate, layout: Layout) -> None:
         self.template = template
+        self.window = template.window
         self.pattern = PatternSearch(template, layout)
         self.wants_paths = template.duplicates or any(
             column.kind in LISTED or (template.uncertain is not None and column.kind in NUMBERED)
@@ -41,18 +40,11 @@ class QuerySearch:
         self.guard = GUARD
         self.work = Work()
 
-    def matches(
-        self,
-        operands: Operands,
-        keys: Ints,
-        *,
-        window: tuple[int, int, int],
-        limit: int,
-    ) -> Iterator[Found]:
-        """Yield the matches among the rows of `keys` (see `elsinore.matches.keyed`), in pieces.
+    def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
+        """Yield the matches among the rows of `keys` (see `elsinore.matches.arrays`), in batches.
 
-        `window` is WITHIN, SLIDE (0: none) and ORIGIN in the unit of times. Raises InputError if a
-        window has more than `GUARD` matches, or they cannot be found in reasonable time.
+        Raises InputError if a window has more than `GUARD` matches, or if finding them takes too
+        long.
         """
         search = self.pattern
         suppress = self.template.query.suppress
@@ -65,32 +57,35 @@ class QuerySearch:
             counts_exactly=search.counts_exactly and not is_limited,
         )
         self.work.allow(new_events(keys))
-        pieces = search.run(operands, keys, tb.Window(structs(keys), *window), output, self.work)
+        outputs = search.run(operands, keys, tb.Window(keys, *self.window), output, self.work)
         try:
             if leaves_out:
-                every = [self._found(piece).kept() for piece in pieces]
+                every = [self._batch(output).copy() for output in outputs]
                 yield from unsuppressed(every, self.template, operands, keys)
                 return
-            for piece in pieces:
-                yield self._found(piece)
+            for output in outputs:
+                yield self._batch(output)
         except TooLongError:
             raise self.too_long() from None
         except TooManyError as error:
             raise self.too_many(error.count) from None
 
-    def _found(self, output: tb.Output) -> Found:
-        """Return views of the matches in an output, each match once."""
+    def _batch(self, output: tb.Output, seen: set[tuple[int, bytes]] | None = None) -> MatchBatch:
+        """Return views of the matches in an output, each match once (`distinct`)."""
         found = np.asarray(output.found)[:, : output.count]
-        return self._listed(
-            found, np.asarray(output.counted), np.asarray(output.paths), output.filled
-        )
+        counted, paths = np.asarray(output.counted), np.asarray(output.paths)
+        batch = self.batch_of(found, counted, paths, output.filled)
+        if not self.template.duplicates:
+            return batch
+        # matches that begin with one event are in one output, unless they are `seen`
+        return self.distinct(batch, set() if seen is None else seen)
 
-    def _listed(
+    def batch_of(
         self, found: Ints, counted: Doubles, paths: NDArray[np.int32], filled: int
-    ) -> Found:
-        """Return matches by the arrays that a search wrote: [row, match] in `found`."""
+    ) -> MatchBatch:
+        """Return matches from the arrays that a search wrote: `found` [row, match]."""
         count = found.shape[1]
-        result = Found(
+        return MatchBatch(
             first=found[BEGINS_AT],
             last=found[ENDS_AT],
             window=found[IN_WINDOW],
@@ -102,33 +97,35 @@ class QuerySearch:
             paths=paths[:filled],
             known=self.pattern.compiled.known,
         )
-        return self._once(result) if self.template.duplicates else result
 
-    def _once(self, found: Found) -> Found:
+    def distinct(self, batch: MatchBatch, seen: set[tuple[int, bytes]]) -> MatchBatch:
         """Remove matches that bind the same events to the same variables as an earlier one.
 
-        Such matches begin with one event, and matches of one event are returned in one piece.
+        `seen` has the earlier matches that begin with the event with which the last one begins.
         """
-        seen: set[tuple[int, bytes]] = set()
         kept = []
-        for number, mark in enumerate(self.marks(found)):
+        marks = list(self.marks(batch))
+        for number, mark in enumerate(marks):
             if mark not in seen:
                 seen.add(mark)
                 kept.append(number)
-        return found.take(np.array(kept, dtype=np.int64))
+        is_last = (batch.first == batch.first[-1]) & (batch.window == batch.window[-1])
+        if not is_last.all():
+            seen.intersection_update(marks[number] for number in np.flatnonzero(is_last))
+        return batch.take(np.array(kept, dtype=np.int64))
 
-    def marks(self, found: Found) -> Iterator[tuple[int, bytes]]:
+    def marks(self, matches: MatchBatch) -> Iterator[tuple[int, bytes]]:
         """Yield the identity of each match: window, events and the variables they are bound to."""
         names = list(dict.fromkeys(state.variable for state in self.template.states))
         variable = np.array([names.index(s.variable) for s in self.template.states], np.int32)
-        paths = found.paths.copy()
+        paths = matches.paths.copy()
         paths[:, 1] = variable[paths[:, 1]]
-        for number in range(len(found)):
-            piece = paths[found.starts[number] : found.starts[number + 1]]
-            yield int(found.window[number]), piece.tobytes()
+        for number in range(len(matches)):
+            path = paths[matches.starts[number] : matches.starts[number + 1]]
+            yield int(matches.window[number]), path.tobytes()
 
     def too_long(self) -> InputError:
-        """Return the error that the search has tried more than it may."""
+        """Return the error that the search took too many steps."""
         return InputError(
             f"query {self.template.query.name}: more than {self.work.allowed:,} partial matches "
             "were tried in this run, and most of them lead to no match. Make the window shorter, "
@@ -147,18 +144,18 @@ class QuerySearch:
         )
 
 
-def new_events(keys: Ints) -> int:
+def new_events(keys: Keys) -> int:
     """Return how many events of the keys are new."""
-    return int((keys[:, ky.END_ROW] - keys[:, ky.NEW_ROW]).sum())
+    return int((keys.end_row - keys.new_row).sum())
 
 
-def longest(keys: Ints) -> int:
+def longest(keys: Keys) -> int:
     """Return the number of events of the key that has most."""
-    return int((keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW]).max(initial=0))
+    return int((keys.end_row - keys.first_row).max(initial=0))
 
 
-def are_apart(operands: Operands, keys: Ints) -> bool:
+def are_apart(operands: Operands, keys: Keys) -> bool:
     """Return whether no two events of a key are simultaneous."""
     moments = operands.wholes[MOMENT]
-    first, last = moments[keys[:, ky.FIRST_ROW]], moments[keys[:, ky.END_ROW] - 1]
-    return bool(np.all(last - first == keys[:, ky.END_ROW] - keys[:, ky.FIRST_ROW] - 1))
+    first, last = moments[keys.first_row], moments[keys.end_row - 1]
+    return bool(np.all(last - first == keys.end_row - keys.first_row - 1))

@@ -1,4 +1,4 @@
-"""Registers: what a partial match keeps of the events it has selected so far.
+"""Registers: what a partial match remembers of the events that it has selected.
 
 A condition on all that came before, such as `b[i].v > AVG(b[1..i-1].v)`, never looks back over the
 match: its registers hold the count, the sum, the first, the latest, the least and the greatest
@@ -19,7 +19,7 @@ from elsinore.operators.conditions.code import Moment
 
 
 class RegisterKind(IntEnum):
-    """What a register holds of the events bound to its variables."""
+    """The kinds of values that a register holds, of the events bound to its variables."""
 
     FIRST = 0  # the first event
     LATEST = 1  # the latest event
@@ -27,7 +27,7 @@ class RegisterKind(IntEnum):
     GREATEST = 3  # the event with the greatest value
     COUNT = 4  # the number of events
     PRESENT = 5  # the number of events with a value of the attribute
-    SUM = 6  # the sum of the values; null while there is none
+    SUM = 6  # the sum of the values, null without any
     CONFIDENCE = 8  # how probable the match is, where times are uncertain
     SUM_HIGH = 9  # of integers of 64 bits: the sum of their upper halves, SUM has the lower ones
     NTH = 10  # the event at a position, counted from 1
@@ -37,7 +37,7 @@ class RegisterKind(IntEnum):
 
     @property
     def holds_event(self) -> bool:
-        """Whether it holds an event, and not a number."""
+        """Whether it holds an event; else a number."""
         return self <= RegisterKind.GREATEST or self in {RegisterKind.NTH, RegisterKind.LAG}
 
 
@@ -60,7 +60,7 @@ class Register:
 
     @property
     def neighbour(self) -> Register | None:
-        """The register whose value it takes over when an event is selected, if there is one.
+        """The register whose value it takes over when an event is selected, or None.
 
         The latest three events are the event and the latest two before it.
         """
@@ -87,7 +87,7 @@ class Register:
 
     @property
     def width(self) -> int:
-        """How many places it takes among those of its sort."""
+        """The number of places that it takes among registers of events, or of numbers."""
         if self.aggregate is None:
             return 1
         return 1 + self.aggregate.width + len(self.arguments)
@@ -140,13 +140,13 @@ def slot_of(leaf: Attribute) -> Slot:
     return Slot(Moment(int(moment)), int(register), leaf.name)
 
 
-# What is computed of one event before it is aggregated is an attribute by a name like no other's.
+# An argument that is computed of one event is an attribute, whose name begins with this.
 COMPUTED = "="
 _EVENT = "e"
 
 
 class Registers:
-    """The registers that a template needs, each once, and what is computed of single events."""
+    """The registers of a template, and the attributes that are computed of single events."""
 
     def __init__(self, aggregates: Aggregates | None = None) -> None:
         self.aggregates: Aggregates = aggregates or {}
@@ -154,22 +154,13 @@ class Registers:
         self._computed: dict[str, Expression] = {}
 
     def number(
-        self,
-        kind: RegisterKind,
-        variables: tuple[str, ...],
-        name: str | None = None,
-        aggregate: UserAggregate | None = None,
-        arguments: tuple[str, ...] = (),
-        recent: tuple[int, int] = (0, 0),
+        self, kind: RegisterKind, variables: tuple[str, ...], attribute: str | None = None
     ) -> int:
-        """Return the number of a register; a new one where there is none alike.
+        """Return the number of a register of all events of some variables (`put`)."""
+        return self.put(Register(kind, variables, attribute))
 
-        `recent`: it is only about the events from so many to so many before the current one.
-        """
-        return self._put(Register(kind, variables, name, aggregate, arguments, *recent))
-
-    def _put(self, register: Register | None) -> int:
-        """Return the number of a register, and put in those that it takes over from."""
+    def put(self, register: Register | None) -> int:
+        """Return the number of a register; add it if it is new, and those it takes values from."""
         number = -1
         while register is not None:
             place = self._numbers.setdefault(register, len(self._numbers))
@@ -183,19 +174,19 @@ class Registers:
         """Return the number of the register for an event at a position (b[2], b[i-2])."""
         match leaf.reference:
             case Reference.NTH:
-                return self._put(Register(RegisterKind.NTH, variables, position=leaf.position))
+                return self.put(Register(RegisterKind.NTH, variables, position=leaf.position))
             case Reference.FROM_LAST:
-                return self._put(Register(RegisterKind.LAG, variables, position=leaf.position))
+                return self.put(Register(RegisterKind.LAG, variables, position=leaf.position))
             case _:
                 return self.back(leaf.position, variables)
 
     def back(self, count: int, variables: tuple[str, ...]) -> int:
         """Return the number of the register for an event `count` >= 2 before the current one."""
         # the latest one before the current event is one back
-        return self._put(Register(RegisterKind.LAG, variables, position=count - 1))
+        return self.put(Register(RegisterKind.LAG, variables, position=count - 1))
 
     def argument(self, node: Expression) -> str | None:
-        """Return the attribute that an aggregate's argument is; a new one where it is computed."""
+        """Return the attribute that an aggregate's argument is; a new one if it is computed."""
         if isinstance(node, Attribute):
             return node.name
         expression = ex.with_attributes(node, lambda leaf: Attribute(_EVENT, leaf.name))
@@ -205,7 +196,7 @@ class Registers:
 
     @property
     def computed(self) -> tuple[tuple[str, Expression], ...]:
-        """What is computed of single events, by the names of these attributes."""
+        """The expressions over single events that are computed as attributes, by name."""
         return tuple(self._computed.items())
 
     @property
@@ -222,15 +213,15 @@ def aggregate_of(
     first = ex.attributes(call)[0]
     recent = (first.position, first.nearest) if first.nearest else (0, 0)
     if call.name in registers.aggregates:
-        given = tuple(name for name in names if name is not None)
+        arguments = tuple(name for name in names if name is not None)
         user = registers.aggregates[call.name]
-        number = registers.number(RegisterKind.USER, variables, None, user, given, recent)
-        return slot_attribute(Slot(moment, number))
+        register = Register(RegisterKind.USER, variables, None, user, arguments, *recent)
+        return slot_attribute(Slot(moment, registers.put(register)))
     (name,) = names
 
     def leaf(kind: RegisterKind) -> Expression:
         attribute = None if kind is RegisterKind.COUNT else name
-        number = registers.number(kind, variables, attribute, recent=recent)
+        number = registers.put(Register(kind, variables, attribute, None, (), *recent))
         read = name if kind.holds_event else None
         return slot_attribute(Slot(moment, number, read))
 
@@ -250,7 +241,7 @@ def aggregate_of(
 def over(call: Call) -> tuple[str, Reference] | str:
     """Return the variable whose events an aggregate is over, and which of them.
 
-    Or, where it is not over events of one variable, what is wrong: a sentence.
+    If it is not over events of one variable, return an error text.
     """
     if not call.arguments:
         return f"{call.name} is taken of something, as in {call.name}(b[].x)."

@@ -60,18 +60,15 @@ class Relations:
             for node in pt.walk(kleene)
         )
 
-    def of_edge(self, ways: Ways, later: str, *, begins: bool) -> tuple[Relation, ...]:
-        """Return the relations of the NOTs before an event bound to `later`."""
+    def before(
+        self, ways: Ways, later: str | None, *, begins: bool = False
+    ) -> tuple[Relation, ...]:
+        """Return the relations of the NOTs before an event bound to `later`; None: at the end.
+
+        `begins`: the match begins with that event.
+        """
         return tuple(
             self._relation(number, later, begins=begins)
-            for number in sorted({number for way in ways for number in way})
-            if number in self._predicates
-        )
-
-    def of_end(self, ways: Ways) -> tuple[Relation, ...]:
-        """Return the relations of the NOTs at the end of a match."""
-        return tuple(
-            self._relation(number, None, begins=False)
             for number in sorted({number for way in ways for number in way})
             if number in self._predicates
         )

@@ -1,8 +1,8 @@
-"""RETURN of a match query: what each column is made of (SASE++, Section 2.1: new events).
+"""RETURN of a match query: how each column is computed (SASE++, Section 2.1: new events).
 
 An item is an attribute of one event of the match, an aggregate of a variable's events, a list of
-them, or computed from such values. The planner names registers for them; `elsinore.matches.rows`
-makes the columns.
+them, or computed from such values. The planner names registers for them;
+`elsinore.matches.result_columns` computes the columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from elsinore.operators.conditions.code import Moment
 
 
 class ColumnKind(Enum):
-    """How a column of the result is made."""
+    """How a column of the result is computed."""
 
     VALUE = "value"  # an attribute of an event that a register holds, of the attribute's type
     COUNT = "count"  # a register that counts
@@ -37,7 +37,7 @@ class ColumnKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the result: its name, how it is made, and from what.
+    """A column of the result: its name, how it is computed, and from what.
 
     `expression` reads slots of the complete match; `variables` are those whose events a list has,
     `fields` the attributes of whole events.
@@ -60,7 +60,7 @@ class Column:
         return tuple(dict.fromkeys(read))
 
 
-# Aggregates that are read of a register as they are, and what their columns are.
+# Aggregates that are a register's value, and the kinds of their columns.
 _DIRECT = {
     "MIN": (RegisterKind.LEAST, ColumnKind.VALUE),
     "MAX": (RegisterKind.GREATEST, ColumnKind.VALUE),
@@ -71,11 +71,11 @@ _DIRECT = {
 def returned(
     query: Query, registers: Registers, attributes: tuple[str, ...] = ()
 ) -> tuple[Column, ...]:
-    """Return the columns of a match query, those of grouping attributes left out.
+    """Return the columns of a match query without those of grouping attributes.
 
     `attributes` are those that events have, for lists of whole events. Raises QuerySemanticError
-    where an item does not say which event it is of, or two columns have one name; UnsupportedError
-    for what is not there yet.
+    if an item does not say which event it is of, or two columns have one name; UnsupportedError
+    for expressions that are not supported.
     """
     columns = []
     names = set(query.group_by) | ({"window_start", "window_end"} if is_windowed(query) else set())
@@ -95,13 +95,13 @@ def returned(
 
 
 def is_windowed(query: Query) -> bool:
-    """Return whether matches are looked for window by window: WITHIN with SLIDE."""
+    """Return whether windows do not depend on matches: WITHIN with SLIDE."""
     return query.window is not None and query.window.slide is not None
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What an item of RETURN is read in."""
+    """An item of RETURN, its query and the registers of the template."""
 
     query: Query
     item: ReturnItem
@@ -155,7 +155,7 @@ def _column(
 def _resolved(scope: _Scope, node: Expression) -> Expression:
     """Return an expression over registers of the complete match.
 
-    Raises QuerySemanticError for what cannot be computed with, UnsupportedError for other nodes.
+    Raises QuerySemanticError or UnsupportedError for nodes that cannot be operands.
     """
     query, registers = scope.query, scope.registers
     match node:
@@ -164,8 +164,6 @@ def _resolved(scope: _Scope, node: Expression) -> Expression:
         case Call(function) if function in AGGREGATES or function in registers.aggregates:
             every = scope.variables(_range(query, node))
             return aggregate_of(registers, node, every, Moment.FINAL)
-        case Call(function, arguments) if function in ex.BETWEEN_EVENTS:
-            return Call(function, tuple(_resolved(scope, argument) for argument in arguments))
         case Call("CONFIDENCE"):
             number = registers.number(RegisterKind.CONFIDENCE, ())
             return slotted(Slot(Moment.FINAL, number))
@@ -175,32 +173,19 @@ def _resolved(scope: _Scope, node: Expression) -> Expression:
                 span=node.span or query.span,
                 query=query.name,
             )
-        case Call():
+        case Call(function) if function not in ex.BETWEEN_EVENTS:
             raise QuerySemanticError(
                 no_function(node.name, registers.aggregates),
                 span=node.span or query.span,
                 query=query.name,
             )
-        case ex.Binary(operator, left, right):
-            return ex.Binary(operator, _resolved(scope, left), _resolved(scope, right))
-        case ex.Negative(operand):
-            return ex.Negative(_resolved(scope, operand))
-        case ex.Not(operand):
-            return ex.Not(_resolved(scope, operand))
-        case ex.IsNull(operand):
-            return ex.IsNull(_resolved(scope, operand))
-        case ex.InList(operand, choices):
-            return ex.InList(_resolved(scope, operand), choices)
-        case ex.Like(operand, pattern):
-            return ex.Like(_resolved(scope, operand), pattern)
-        case ex.Literal() | ex.Duration():
-            return node
-        case _:
+        case ex.Column():
             raise UnsupportedError(
                 f"RETURN: {render(node)} is not supported yet. Return what it is computed of.",
                 span=node.span or scope.item.expression.span or query.span,
                 query=query.name,
             )
+    return ex.with_children(node, tuple(_resolved(scope, part) for part in ex.children(node)))
 
 
 def _slot(query: Query, leaf: Attribute, variables: tuple[str, ...], registers: Registers) -> Slot:
@@ -242,7 +227,7 @@ def _range(query: Query, call: Call) -> Attribute:
 
 
 def group_column(query: Query, name: str) -> str:
-    """Return what a grouping attribute is called in the result: its alias, where RETURN has one."""
+    """Return the name of a grouping attribute in the result: its alias in RETURN, if any."""
     for item in query.returns:
         if isinstance(item.expression, ex.Column) and item.expression.name == name and item.alias:
             return item.alias

@@ -1,32 +1,34 @@
-"""What the match engine reads of a unit."""
+"""The spec of a unit of match queries, and its planning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Self
 
 import pyarrow as pa
 
 from elsinore.errors import QueryError, raise_errors
 from elsinore.matches.aggregates import user_aggregates
-from elsinore.matches.columns import partial_schema
-from elsinore.matches.template import MatchTemplate, match_template
+from elsinore.matches.build import match_template
+from elsinore.matches.result_columns import partial_schema
+from elsinore.matches.template import MatchTemplate, column_of
 from elsinore.model.clock import Clock
 from elsinore.model.expression import Expression
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
+from elsinore.operators.statistics import OperatorStatistics
 from elsinore.plan import Carried, Partition, Travel, Unit, partition_of
 from elsinore.plan.classes import classes_of
 from elsinore.plan.modes import Uncertainty
 from elsinore.plan.trends import Kept
 from elsinore.plan.unit import fingerprint
 
-_VALUE = "value:"  # before an attribute, in the name of its column
-
 
 @dataclass(frozen=True, slots=True)
 class MatchUnit:
-    """The templates of a unit's queries, of a unit."""
+    """The templates of a unit's queries."""
 
     templates: tuple[MatchTemplate, ...]
     kept: Kept = field(init=False, repr=False, compare=False, default_factory=Kept)
@@ -41,6 +43,24 @@ class MatchUnit:
     def partials(self, types: Mapping[str, pa.DataType]) -> list[pa.Schema]:
         """Return the schemas of partial outputs, query by query."""
         return [partial_schema(template, types) for template in self.templates]
+
+
+@dataclass(slots=True)
+class MatchStatistics(OperatorStatistics):
+    """What a match operator has done.
+
+    `open_windows` [query] are the windows relative to a match that the end of an open stream left
+    open, one for each event with which a match may begin.
+    """
+
+    open_windows: tuple[int, ...] = ()
+
+    def added(self, other: Self) -> Self:
+        """Return what two operators of one unit did together."""
+        total = OperatorStatistics.added(self, other)
+        pairs = zip_longest(self.open_windows, other.open_windows, fillvalue=0)
+        total.open_windows = tuple(map(sum, pairs))
+        return total
 
 
 def spec_of(unit: Unit) -> MatchUnit:
@@ -58,10 +78,10 @@ def plan_matches(
     uncertain: Uncertainty | None = None,
     clock: Clock | None = None,
 ) -> tuple[Unit, ...]:
-    """Plan match queries, given with their numbers in the workload; `kind` is their units'.
+    """Plan match queries with their numbers in the workload, as units of `kind`.
 
-    `aggregates` are those that the user defines, by name, `attributes` what events have,
-    `uncertain` what is known of times that are intervals; `clock` counts times.
+    `aggregates` are those that the user defines, by name; `attributes` those of events, if known;
+    `uncertain` describes times that are intervals; `clock` counts times.
     Raises the errors of all of them at once (`match_template`).
     """
     made = user_aggregates(aggregates or {}, [query for _, query in queries])
@@ -98,6 +118,9 @@ def match_unit(
             wanted.setdefault(name, {}).update(needs)
     attributes = dict.fromkeys(name for template in templates for name in template.attributes)
     computed = dict(pair for template in templates for pair in template.computed)
+    carried = [
+        Carried(column_of(name), computed.get(name, name), Travel.RAW) for name in attributes
+    ]
     return Unit(
         kind=kind,
         queries=tuple(numbers),
@@ -105,19 +128,8 @@ def match_unit(
         types_of=tuple(tuple(template.predicates) for template in templates),
         partition=partition,
         classes=classes_of(local.items()),
-        columns=tuple(_carried(name, computed.get(name)) for name in attributes),
+        columns=tuple(carried),
         wanted=tuple((name, tuple(needs)) for name, needs in wanted.items()),
         keeps_all=any(t.strategy is Strategy.CONTIGUOUS for t in templates),
         spec=MatchUnit(tuple(templates)),
     )
-
-
-def _carried(name: str, computed: Expression | None) -> Carried:
-    if computed is not None:
-        return Carried(f"{_VALUE}{name}", computed, Travel.RAW)
-    return Carried(f"{_VALUE}{name}", name, Travel.RAW)
-
-
-def attribute_of(column: Carried) -> str:
-    """Return the attribute that a column of a unit of match queries holds."""
-    return column.name.removeprefix(_VALUE)

@@ -21,9 +21,8 @@ import numpy as np
 
 from elsinore.kernels import COMPILE_VARIABLE
 from elsinore.kernels.decorator import is_off
-from elsinore.matches.aggregates import UserAggregate
+from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.arrays import Doubles
-from elsinore.matches.built_in import FORMULAS
 from elsinore.matches.operands import Layout
 from elsinore.operators.conditions.orders import Order
 
@@ -81,7 +80,7 @@ class Stepper:
         return self.aggregate.initial if self.aggregate.initial is not None else (0.0,)
 
     def _step(self, pointer: int) -> int:
-        """Step in Python; what it raises is kept, as nothing may pass through compiled code."""
+        """Step in Python and store an exception: none may pass through compiled code."""
         width = self.aggregate.width
         count = 1 + width + self._arguments
         doubles: Doubles = np.ctypeslib.as_array(
@@ -93,9 +92,9 @@ class Stepper:
                 given[place] = values[int(given[place])]
         called = "step"
         try:
-            state = self.aggregate.given.step(self._state(doubles, width), *given)
+            state = self.aggregate.methods.step(self._state(doubles, width), *given)
             called = "value"
-            value = self.aggregate.given.value(state)
+            value = self.aggregate.methods.value(state)
             if not isinstance(value, int | float | None | np.number | np.bool_):
                 raise TypeError(
                     f"value gave {type(value).__name__}, not a number, a truth value or None"
@@ -114,7 +113,7 @@ class Stepper:
             parts = tuple(float(part) for part in doubles[1 : 1 + width])
             return parts[0] if self.aggregate.is_single else parts
         handle = int(doubles[1])
-        state = self._states[handle] if handle else self.aggregate.given.init()
+        state = self._states[handle] if handle else self.aggregate.methods.init()
         return state if _is_atomic(state) else copy.deepcopy(state)
 
     def _keep(self, doubles: Doubles, width: int, pointer: int, state: Any) -> None:
@@ -141,7 +140,7 @@ def stepper_over(
 ) -> tuple[Stepper, list[int]]:
     """Return the stepper of an aggregate over attributes, and the rows of doubles that it reads.
 
-    Texts, and whatever is only told apart, are read as numbers of values (`Layout.distinct`).
+    Texts, and values that are only compared, are read as numbers of values (`Layout.distinct`).
     """
     rows: list[int] = []
     texts: list[Mapping[int, Any] | None] = []
@@ -175,7 +174,7 @@ def _compiled(aggregate: UserAggregate, arguments: int) -> tuple[Any, str | None
     names: dict[str, Any] = {"carray": carray, "np": np}
     words = {}
     for method in ("step", "value"):
-        function = getattr(aggregate.given, method)
+        function = getattr(aggregate.methods, method)
         bare = getattr(function, "__func__", function)
         if not hasattr(bare, "__code__"):
             return None, f"{method} is not a function of Python"
@@ -222,7 +221,7 @@ def _compiled(aggregate: UserAggregate, arguments: int) -> tuple[Any, str | None
 
 
 def _cause(error: Exception) -> str:
-    """Return the line of the compiler's message that tells most, without colours."""
+    """Return the most informative line of the compiler's message, without colours."""
     lines = [line for part in COLOUR.sub("", str(error)).splitlines() if (line := part.strip())]
     telling = [line for line in lines if re.match(r"(Unknown|Cannot|Use of|Untyped|No )", line)]
     return (telling or lines or [type(error).__name__])[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""The events that are kept: the rows of each key, with the values that conditions read.
+"""The stored events: the rows of each key, with the values that conditions read.
 
 A row is converted once, when its event arrives. The rows of a key lie next to each other
 (`elsinore.matches.engine.slots`), so that those of one key are searched where they are; those of
@@ -7,7 +7,6 @@ several keys are copied to stand one key after another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from elsinore.arrow import to_numpy, whole
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Doubles, Ints, Shorts
+from elsinore.matches.arrays import Doubles, Ints, Keys, Shorts
 from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.slots import (
     SLOT,
@@ -28,10 +27,11 @@ from elsinore.matches.engine.slots import (
     release_rows,
     room_needed,
 )
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, KEY_COLUMNS, NEW_ROW
+from elsinore.matches.engine.tables import KEY
+from elsinore.matches.event_columns import ArrivedRows
 from elsinore.matches.members import put_members
 from elsinore.matches.operands import RESERVED, Laws, Layout, Operands
-from elsinore.matches.pieces import Pieces
+from elsinore.matches.template import column_of
 from elsinore.plan.modes import LAW
 from elsinore.structs import empty
 
@@ -42,11 +42,11 @@ FEW = 4096  # rows that may be left in the store although no key has them
 class Rows:
     """The rows of some keys, one key after another.
 
-    `keys` are as in `elsinore.matches.keyed`; `numbers` are those of the rows in `Store.pieces`.
+    `keys` are as in `elsinore.matches.arrays`; `numbers` are those of the rows in `Store.arrived`.
     """
 
     slots: Shorts
-    keys: Ints
+    keys: Keys
     operands: Operands
     numbers: Ints
 
@@ -57,11 +57,8 @@ class Store:
     A key has the slot of its code; with `one_slot`, keys are numbered, the last one as 0.
     """
 
-    def __init__(
-        self, layout: Layout, columns: Mapping[str, str], *, one_slot: bool, ordered: bool
-    ) -> None:
-        """`columns` are the names of the columns of attributes."""
-        self._layout, self._columns = layout, dict(columns)
+    def __init__(self, layout: Layout, *, one_slot: bool, ordered: bool) -> None:
+        self._layout = layout
         self._one_slot, self._ordered = one_slot, ordered
         self._arena = Arena()
         self._use(
@@ -69,9 +66,9 @@ class Store:
             np.zeros((layout.double_rows, 0)),
             np.zeros((layout.whole_rows + 1, 0), np.int64),
         )
-        self._number = layout.whole_rows  # the row of integers with the numbers in `pieces`
+        self._number = layout.whole_rows  # the row of integers with the numbers in `arrived`
         self._code: int | None = None  # of the one slot
-        self.pieces = Pieces()
+        self.arrived = ArrivedRows()
         self.rows = 0
 
     def _use(self, slots_: Any, doubles: Doubles, integers: Ints) -> None:
@@ -82,9 +79,9 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        """The memory that rows take."""
+        """The memory that rows take, in bytes."""
         columns = len(self._doubles) + len(self._integers)
-        return self.pieces.nbytes + 8 * columns * self._arena.top
+        return self.arrived.nbytes + 8 * columns * self._arena.top
 
     def append(self, table: pa.Table, classes: Ints) -> tuple[Shorts, Ints]:
         """Append the events of a batch; return the slots of their keys, and the rows these had.
@@ -106,7 +103,7 @@ class Store:
         is_apart = bool(lengths.any())  # else the new rooms are one after another
         targets = np.empty(count if is_apart else 0, np.int64)
         times = to_numpy(table.column("time"))
-        first = self.pieces.append(table)
+        first = self.arrived.append(table)
         placed = place_rows(
             arena, codes, times, classes, self._ordered, touched, first, order, targets
         )
@@ -127,13 +124,13 @@ class Store:
         return room[: list_between(self._arena, lowest, highest, room)]
 
     def take(self, touched: Shorts, old: Ints | None = None) -> Rows:
-        """Return the rows of some keys, of which the first `old` are old; None: all of them."""
+        """Return the rows of some keys, of which the first `old` [key] are old; None: all."""
         first, end = self._slots["first"][touched], self._slots["end"][touched]
-        keys = np.zeros((len(touched), KEY_COLUMNS), np.int64)
-        keys[:, END_ROW] = np.cumsum(end - first)
-        keys[:, FIRST_ROW] = keys[:, END_ROW] - (end - first)
-        keys[:, NEW_ROW] = keys[:, END_ROW] if old is None else keys[:, FIRST_ROW] + old
-        count = int(keys[-1, END_ROW]) if len(keys) else 0
+        keys = empty(KEY, len(touched))
+        keys.end_row = np.cumsum(end - first)
+        keys.first_row = keys.end_row - (end - first)
+        keys.new_row = keys.end_row if old is None else keys.first_row + old
+        count = int(keys.end_row[-1]) if len(keys) else 0
         doubles, integers = self._doubles, self._integers
         if count and np.array_equal(first[1:], end[:-1]):
             if count < integers.shape[1]:
@@ -141,15 +138,15 @@ class Store:
                 doubles = np.ascontiguousarray(doubles[:, begin:stop])
                 integers = np.ascontiguousarray(integers[:, begin:stop])
         else:
-            rows = np.arange(count) + np.repeat(first - keys[:, FIRST_ROW], end - first)
+            rows = np.arange(count) + np.repeat(first - keys.first_row, end - first)
             doubles, integers = doubles.take(rows, axis=1), integers.take(rows, axis=1)
         numbers = integers[self._number]
         laws = None
-        if LAW in self._columns:
-            laws = Laws.of(self.pieces.take(self._columns[LAW], numbers))
+        if LAW in self._layout.types:
+            laws = Laws.of(self.arrived.take(column_of(LAW), numbers))
         members = put_members(
             self._layout.member_rows,
-            lambda name: self.pieces.take(self._columns[name], numbers),
+            lambda name: self.arrived.take(column_of(name), numbers),
             integers,
         )
         operands = Operands(doubles, integers, self._layout.texts, laws, members)
@@ -161,14 +158,14 @@ class Store:
         self.rows -= release_rows(arena, touched, least)
         if self._one_slot and len(self._slots):
             self._use(self._slots[-1:].copy(), self._doubles, self._integers)
-        if arena.top > 4 * self.rows + FEW or self.pieces.rows > 2 * self.rows + FEW:
+        if arena.top > 4 * self.rows + FEW or self.arrived.rows > 2 * self.rows + FEW:
             self._compact()
 
     def table(self) -> pa.Table | None:
-        """Return all rows as they came, one key after another; None if there are none."""
+        """Return all rows with their original columns, key by key; None without rows."""
         if self.rows == 0:
             return None
-        return self.pieces.table(self.take(self.all_slots()).numbers)
+        return self.arrived.table(self.take(self.all_slots()).numbers)
 
     def column(self, row: int) -> Ints:
         """Return integers of all rows, one key after another."""
@@ -215,7 +212,7 @@ class Store:
         They are one after another if `targets` is the first of them.
         """
         layout, top = self._layout, self._arena.top
-        attributes = {name: whole(table.column(held)) for name, held in self._columns.items()}
+        attributes = {name: whole(table.column(column_of(name))) for name in layout.types}
         changed = layout.learn_texts(attributes)
         if changed is not None:
             for row in layout.text_rows:
@@ -238,19 +235,17 @@ class Store:
         codes[:] = np.where(old[places] == codes, new[places], codes)
 
     def _compact(self) -> None:
-        """Leave little room between the rows of keys, and no row that no key has."""
+        """Reduce the room between the rows of keys, and remove rows that no key has."""
         kept = self.all_slots()
         rows = self.take(kept)
-        lengths = rows.keys[:, END_ROW] - rows.keys[:, FIRST_ROW]
+        lengths = rows.keys.end_row - rows.keys.first_row
         rooms = lengths + lengths // 2
         limits = np.cumsum(rooms)
         used = int(kept[-1]) + 1 if len(kept) else 0
         moved = empty(SLOT, len(self._slots) if self._one_slot else used)
         moved["begin"][kept] = moved["first"][kept] = limits - rooms
         moved["end"][kept], moved["limit"][kept] = limits - rooms + lengths, limits
-        targets = np.arange(self.rows) + np.repeat(
-            limits - rooms - rows.keys[:, FIRST_ROW], lengths
-        )
+        targets = np.arange(self.rows) + np.repeat(limits - rooms - rows.keys.first_row, lengths)
         top = int(rooms.sum())
         doubles = np.empty((len(self._doubles), top))
         integers = np.empty((len(self._integers), top), np.int64)
@@ -258,5 +253,5 @@ class Store:
         integers[self._number, targets] = np.arange(self.rows)
         self._use(moved, doubles, integers)
         self._arena.top = top
-        self.pieces.keep(rows.numbers)
+        self.arrived.keep(rows.numbers)
         self._layout.forget_texts(rows.operands.doubles, rows.operands.wholes)

@@ -1,16 +1,12 @@
-"""Until when events are needed, and when what they wait for is known."""
+"""When events can be released, and when the windows that matches await end."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from elsinore.matches.arrays import Ints
-from elsinore.matches.keyed import NO_WINDOW
-from elsinore.matches.searches import window_of
+from elsinore.matches.arrays import EVER, NEVER, NO_WINDOW, Ints
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.window import first_window
-
-NEVER, EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
@@ -18,7 +14,7 @@ def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
 
     reached: the times that keys have reached. longest: the longest interval of possible times.
     """
-    within, slide, origin = window_of(template)
+    within, slide, origin = template.window
     if within == NO_WINDOW:
         return reached - longest if template.is_local else np.full(len(reached), NEVER)
     if slide == 0:
@@ -29,7 +25,7 @@ def needed_from(template: MatchTemplate, reached: Ints, longest: int) -> Ints:
 
 
 def release_time(template: MatchTemplate, last: int, longest: int) -> int | None:
-    """Return from when on an event at `last` is not needed by a template; None: it always is.
+    """Return the time from which a template does not need an event at `last`; None: never.
 
     longest: the longest interval of possible times.
     """
@@ -42,7 +38,7 @@ def release_time(template: MatchTemplate, last: int, longest: int) -> int | None
 
 
 def _reach_back(template: MatchTemplate, within: int, longest: int) -> int:
-    """Return how long before the time reached an event may begin and still be needed.
+    """Return how long before the time that is reached an event may begin and still be needed.
 
     within: the length of windows that are relative to the match. longest: the longest interval of
     possible times. A match that waits does so until its window has passed from the last possible
@@ -60,7 +56,7 @@ def waiting_times(
 
     Or, without windows, of those whose deadlines do.
     """
-    within, _, _ = window_of(template)
+    within, _, _ = template.window
     if within == NO_WINDOW:
         if reached == EVER:
             return NEVER, EVER
@@ -89,7 +85,7 @@ def next_deadline(template: MatchTemplate, times: Ints, latest: Ints, passed: in
 
 def _first_end(template: MatchTemplate, times: Ints, latest: Ints, passed: int) -> int | None:
     """Return when the first window ends that is open; None without windows."""
-    within, slide, origin = window_of(template)
+    within, slide, origin = template.window
     if within == NO_WINDOW:
         return None
     if slide == 0:

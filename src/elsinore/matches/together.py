@@ -1,4 +1,4 @@
-"""Queries each match of which has one continuation, answered in one pass over the events.
+"""Deterministic queries, answered in one pass over the events.
 
 See `elsinore.matches.engine.backwards`.
 """
@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from elsinore.matches.arrays import Ints, Shorts
+from elsinore.matches.arrays import NO_WINDOW, Ints, Keys, MatchBatch, Shorts
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.backwards import go_back
-from elsinore.matches.engine.pattern import PatternSearch, structs
-from elsinore.matches.found import Found
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, NO_WINDOW
-from elsinore.matches.merged import Program, Query, merge
+from elsinore.matches.engine.pattern import PatternSearch
+from elsinore.matches.merged import MergedQuery, Program, merge
 from elsinore.matches.operands import Operands
 from elsinore.matches.query import GUARD, longest
 
@@ -33,14 +31,14 @@ class Together:
 
     def __init__(self, queries: Sequence[tuple[int, PatternSearch]]) -> None:
         """`queries`: the place in the unit, and the search."""
-        self._queries = [Query(*query) for query in queries]
+        self._queries = [MergedQuery(*query) for query in queries]
         self.places = tuple(query.place for query in self._queries)
-        self._classes = 0  # that the program was made for
+        self._classes = 0  # that the program has
         self._program: Program | None = None
         self._found: Shorts = np.empty(0, dtype=np.int32)
 
-    def is_possible(self, keys: Ints) -> bool:
-        """Return whether the events so far continue to one state each, and no key is too long."""
+    def is_possible(self, keys: Keys) -> bool:
+        """Return whether each class of events leads to one state, and no key is too long."""
         if longest(keys) > GUARD:  # a window may have too many matches, which are counted elsewhere
             return False
         classes = len(self._queries[0].states.by_class)
@@ -48,16 +46,16 @@ class Together:
             self._classes, self._program = classes, merge(self._queries)
         return self._program is not None
 
-    def matches(self, operands: Operands, keys: Ints) -> Iterator[tuple[list[int], Found]]:
+    def matches(self, operands: Operands, keys: Keys) -> Iterator[tuple[list[int], MatchBatch]]:
         """Yield places of queries and matches of theirs, as `QuerySearch.matches` does.
 
         No two events of a key are simultaneous.
         """
         assert self._program is not None
         search = _Pass(self._program, operands, keys)
-        begin, ends = 0, keys[:, END_ROW]
+        begin, ends = 0, keys.end_row
         while begin < len(keys):
-            first = int(keys[begin, FIRST_ROW])
+            first = int(keys.first_row[begin])
             end = int(np.searchsorted(ends, first + ROWS, side="right"))
             if end > begin:
                 yield from self._found_by(search, (begin, end), (first, int(ends[end - 1])))
@@ -78,7 +76,7 @@ class Together:
 
     def _found_by(
         self, search: _Pass, keys: tuple[int, int], rows: tuple[int, int]
-    ) -> Iterator[tuple[list[int], Found]]:
+    ) -> Iterator[tuple[list[int], MatchBatch]]:
         """Yield the matches that begin among some rows of some keys."""
         assert self._program is not None
         widths = self._program.widths
@@ -89,18 +87,18 @@ class Together:
             if begin < end:
                 places = self._program.lanes[lane]
                 matches = self._found[begin:end].reshape(-1, widths[lane])
-                found = _found(self._queries[places[0]], matches)
+                found = _batch(self._queries[places[0]], matches)
                 yield [self._queries[place].place for place in places], found
 
 
 class _Pass:
     """One pass over the events of some keys."""
 
-    def __init__(self, program: Program, operands: Operands, keys: Ints) -> None:
+    def __init__(self, program: Program, operands: Operands, keys: Keys) -> None:
         self._merged, self._widths = program.merged, program.widths
         columns = operands.doubles, operands.wholes, NO_ROWS, NO_ROWS
         self._values = tb.Values(*map(np.ascontiguousarray, columns))
-        self._window = tb.Window(structs(keys), NO_WINDOW, 0, 0)
+        self._window = tb.Window(keys, NO_WINDOW, 0, 0)
 
     def slots(self) -> tuple[Any, Ints]:
         """Return a copy of the slots and their registers."""
@@ -126,15 +124,15 @@ class _Pass:
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _found(query: Query, matches: Shorts) -> Found:
-    """Return a query's matches by their numbers: first and last rows, and registers."""
+def _batch(query: MergedQuery, matches: Shorts) -> MatchBatch:
+    """Return a query's matches from their numbers: first and last rows, and registers."""
     events: Any = np.empty((query.events, len(matches)), dtype=np.int32)
     numbers: Any = np.empty((len(query.columns) - query.events, len(matches)), dtype=np.int32)
     for out, number in zip((*events, *numbers), query.columns, strict=True):
         out[:] = matches[:, number]
-    if query.computes:  # of these types expressions are compiled for
+    if query.computes:  # the types of operands of expressions
         events, numbers = events.astype(np.int64), numbers.astype(np.float64)
-    return Found(
+    return MatchBatch(
         first=np.ascontiguousarray(matches[:, 0]), last=np.ascontiguousarray(matches[:, 1]),
         window=np.broadcast_to(_ZERO, len(matches)), events=events.T, numbers=numbers.T,
         starts=np.broadcast_to(_ZERO, len(matches) + 1), paths=_NO_PATHS,

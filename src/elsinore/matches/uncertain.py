@@ -8,14 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bools, Doubles, Ints
+from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import CLASS, TIME, Status
-from elsinore.matches.engine.pattern import structs
 from elsinore.matches.engine.possible import PossibleTimes, Worlds
 from elsinore.matches.engine.worlds import scan_worlds
-from elsinore.matches.found import Found
-from elsinore.matches.keyed import FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Laws, Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.registers import RegisterKind, register_places
@@ -54,46 +51,40 @@ class UncertainSearch(QuerySearch):
         self.waits = template.waits
         self._meanings = layout.classes.meanings
 
-    def matches(
-        self, operands: Operands, keys: Ints, *, window: tuple[int, int, int], limit: int
-    ) -> Iterator[Found]:
-        """Yield the matches that are probable enough and due, in pieces (see `QuerySearch`).
+    def matches(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
+        """Yield the matches that are probable enough and due, in batches.
 
         They have a new event; or their window has passed by now, if they wait for its end.
         """
         if not self.waits:
-            yield from self._probable(operands, keys, window, limit)
+            yield from self._probable(operands, keys, limit)
             return
         if self.template.query.limit is not None:  # some are requested, however many there are
             self.guard = ANY_NUMBER
         every = keys.copy()
-        every[:, NEW_ROW] = every[:, FIRST_ROW]
-        for piece in self._probable(operands, every, window, ANY_NUMBER):
-            due = np.flatnonzero(self._is_due(piece, operands, keys, window))
+        every.new_row = every.first_row
+        for piece in self._probable(operands, every, ANY_NUMBER):
+            due = np.flatnonzero(self._is_due(piece, operands, keys))
             if len(due):
                 yield piece.take(due)
 
-    def _is_due(
-        self, found: Found, operands: Operands, keys: Ints, window: tuple[int, int, int]
-    ) -> Bools:
+    def _is_due(self, found: MatchBatch, operands: Operands, keys: Keys) -> Bools:
         """Return whether the windows of matches have passed by now, and had not before."""
-        within, slide, origin = window
-        key = keys[np.searchsorted(keys[:, FIRST_ROW], found.first, side="right") - 1]
-        passed, reached = key[:, PASSED], key[:, REACHED]
+        within, slide, origin = self.window
+        number = np.searchsorted(keys.first_row, found.first, side="right") - 1
+        passed, reached = keys.passed[number], keys.reached[number]
         if slide > 0:
             ends = origin + found.window * slide + within
             return np.asarray((passed < ends) & (ends <= reached))
         if within < 0:
-            return np.asarray(reached == FOREVER)
+            return np.asarray(reached == EVER)
         ends = operands.wholes[self.high][found.first] + within
         return np.asarray((passed <= ends) & (ends < reached))
 
-    def _probable(
-        self, operands: Operands, keys: Ints, window: tuple[int, int, int], limit: int
-    ) -> Iterator[Found]:
-        """Yield the matches that are probable enough and have a new event, in pieces."""
+    def _probable(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
+        """Yield the matches that are probable enough and have a new event, in batches."""
         search = self.pattern
-        values = search.values(operands, keys, window[0])
+        values = search.values(operands, keys, self.window.within)
         match = search.new_match()
         worlds = self._worlds(operands, len(match.frames))
         output = search.output(
@@ -103,7 +94,7 @@ class UncertainSearch(QuerySearch):
             counts_exactly=False,
         )
         output.steps, output.budget = 0, MOST_SUMMED
-        graph, bounds = search.graph, tb.Window(structs(keys), *window)
+        graph, bounds = search.graph, tb.Window(keys, *self.window)
         graph.event_count = -1
         earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
         seen: set[tuple[int, bytes]] = set()
@@ -114,11 +105,11 @@ class UncertainSearch(QuerySearch):
             scan_worlds(search.program, values, graph, bounds, match, worlds, output)
             status, count = output.status, output.count
             if count:
-                piece = self._found(output)
+                piece = self._batch(output, seen)
                 if self.register >= 0:
                     column = piece.numbers[:, self.register]
                     column[:] = at_most_one(column)
-                yield self._new(piece, seen) if self.template.duplicates else piece
+                yield piece
                 output.limit -= count
             if status in {Status.DONE, Status.LIMITED}:
                 return
@@ -157,23 +148,6 @@ class UncertainSearch(QuerySearch):
         kinds = np.array([*kind_of_class, 0])[classes]  # the last one of no class
         flat: Doubles = np.array([weight for weights in of_type for weight in weights], float)
         return Laws((np.cumsum(sizes) - sizes)[kinds], sizes[kinds], flat)
-
-    def _new(self, piece: Found, seen: set[tuple[int, bytes]]) -> Found:
-        """Remove matches that bind the same events to the same variables as an earlier one.
-
-        Such matches begin with one event, and those of one event are found one after another: only
-        those that begin with the last one are remembered in `seen`.
-        """
-        kept = []
-        marks = list(self.marks(piece))
-        for number, mark in enumerate(marks):
-            if mark not in seen:
-                seen.add(mark)
-                kept.append(number)
-        is_last = (piece.first == piece.first[-1]) & (piece.window == piece.window[-1])
-        if not is_last.all():
-            seen.intersection_update(marks[number] for number in np.flatnonzero(is_last))
-        return piece.take(np.array(kept, dtype=np.int64))
 
     def too_many(self, count: int) -> InputError:  # noqa: ARG002 - one limit, whatever the number
         """Return the error that more matches begin with an event than may be returned."""

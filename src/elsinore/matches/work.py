@@ -1,6 +1,6 @@
 """The work of a search: how many partial matches it has tried in a run, and may try.
 
-A search may try partial matches in proportion to the events it is given and the matches it finds.
+The limit is in proportion to the events and the matches.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Work:
         self.allowed = STEPS_AT_FIRST
 
     def allow(self, items: int) -> None:
-        """Allow more for events that came, or matches that were found."""
+        """Allow more steps for new events or matches."""
         self.allowed += STEPS_EACH * items
 
     def count(self, steps: int, found: int) -> bool:
-        """Count what a search tried and found; return whether it has tried more than it may."""
+        """Count steps and matches of a search; return whether it exceeds the limit."""
         self.tried += steps
         self.allow(found)
         return self.tried > self.allowed

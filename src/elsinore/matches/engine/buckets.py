@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Ints, Keys
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import CLASS
 from elsinore.matches.engine.orders import Lookups, column_of, known_of, shifted_other
-from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import Operands
 from elsinore.operators.conditions.comparisons import Comparison
 from elsinore.structs import table
@@ -24,7 +23,7 @@ from elsinore.structs import table
 ROWS_OF_BUCKET = 3
 
 
-def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys: Ints) -> Ints:
+def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys: Keys) -> Ints:
     """Set the buckets of a program's edges; return `Values.buckets`."""
     buckets: dict[tuple[Comparison, int], int] = {}
     pieces: list[Ints] = []
@@ -45,11 +44,12 @@ def put_buckets(program: tb.Program, lookups: Lookups, operands: Operands, keys:
 
 
 def _sorted_rows(
-    program: tb.Program, target: int, comparison: Comparison, operands: Operands, keys: Ints
+    program: tb.Program, target: int, comparison: Comparison, operands: Operands, keys: Keys
 ) -> Ints:
     rows = operands.wholes.shape[1]
     key_of = np.full(rows, -1, np.int64)
-    for number, (first, end) in enumerate(keys[:, [FIRST_ROW, END_ROW]].tolist()):
+    ranges = zip(keys.first_row.tolist(), keys.end_row.tolist(), strict=True)
+    for number, (first, end) in enumerate(ranges):
         key_of[first:end] = number
     column = column_of(operands, comparison.is_whole, comparison.current)
     other, beyond = shifted_other(operands, comparison)

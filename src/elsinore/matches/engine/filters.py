@@ -2,7 +2,7 @@
 
 The *main run* of a beginning takes every event of its window that fits by type. A condition that is
 false against all of these stays false against those of any match, if it is *false-value consistent*
-(`elsinore.matches.filters`): then the main run does not take the event, and the search does not
+(`elsinore.matches.consistency`): then the main run does not take the event, and the search does not
 enter its node. A main run takes as long as there are events in the window, a search as long as
 there are partial matches: so it is made if the graph has many more of these than there are events.
 """

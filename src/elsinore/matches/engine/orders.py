@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.matches.arrays import Ints
+from elsinore.matches.arrays import Ints, Keys
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import Strategy
 from elsinore.matches.engine.implied import implied_limits
-from elsinore.matches.keyed import END_ROW, FIRST_ROW
 from elsinore.matches.operands import NULL_CODE, Operands
 from elsinore.operators.conditions.code import Code
 from elsinore.operators.conditions.comparisons import Comparison
@@ -122,7 +121,7 @@ class Lookups:
         graph.tree_ends = np.full(room, NEVER, np.int32)
         return np.concatenate(rows) if orders else operands.wholes
 
-    def put_limits(self, operands: Operands, keys: Ints) -> None:
+    def put_limits(self, operands: Operands, keys: Keys) -> None:
         """Set the limits of the program's edges: those on attributes that rise in this batch."""
         limits: list[int] = []
         rises: dict[tuple[bool, int], bool] = {}
@@ -173,12 +172,12 @@ def shifted_other(operands: Operands, comparison: Comparison) -> tuple[NDArray[A
     return np.where(beyond == 0, column + np.where(beyond == 0, shift, 0), column), beyond
 
 
-def _rises(column: NDArray[Any], keys: Ints) -> bool:
+def _rises(column: NDArray[Any], keys: Keys) -> bool:
     """Return whether an attribute never falls within a key, and is never null."""
     if not known_of(column).all():
         return False
     falls = np.flatnonzero(column[1:] < column[:-1]) + 1
-    return bool(np.isin(falls, keys[:, [FIRST_ROW, END_ROW]]).all())
+    return bool(np.isin(falls, [keys.first_row, keys.end_row]).all())
 
 
 def _numbered(operands: Operands, comparison: Comparison) -> tuple[Ints, Ints, int]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elsinore.errors import InputError
-from elsinore.matches.arrays import Bools, Ints
+from elsinore.matches.arrays import EVER, NEVER, Bools, Ints, Keys
 from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.buckets import put_buckets
@@ -21,7 +20,6 @@ from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
 from elsinore.matches.engine.sets import Sets, list_sets
 from elsinore.matches.engine.suppressed import scan_suppressed
-from elsinore.matches.keyed import END_ROW, FIRST_ROW, FOREVER, NEW_ROW, PASSED, REACHED
 from elsinore.matches.operands import Layout, Operands
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.matches.work import Work
@@ -33,7 +31,6 @@ WIDEST = 1 << 17  # and if there are many
 PAUSE_STEPS = 20_000_000  # events tried, some two seconds, before Python looks for Ctrl-C
 MOST = 9.0e18  # matches, beyond which their number is not reported
 MANY = 8.0  # partial matches for each event of a window, from which on early filters are tried
-NEVER = np.iinfo(np.int64).min
 NO_BUCKETS = np.zeros((0, 0), np.int64)
 
 
@@ -168,7 +165,7 @@ class PatternSearch:
         return output
 
     def run(
-        self, operands: Operands, keys: Ints, window: tb.Window, output: tb.Output, work: Work
+        self, operands: Operands, keys: Keys, window: tb.Window, output: tb.Output, work: Work
     ) -> Iterator[tb.Output]:
         """Yield the output whenever it has matches; they are overwritten afterwards.
 
@@ -194,7 +191,7 @@ class PatternSearch:
             is_too_long = work.count(output.steps, count)
             if count:
                 yield output
-                if output.limit < FOREVER:
+                if output.limit < EVER:
                     output.limit -= count
             if status in {Status.DONE, Status.LIMITED}:
                 return
@@ -222,7 +219,7 @@ class PatternSearch:
                 message, stepper.failure = stepper.failure, None
                 raise AggregateFailure(stepper.aggregate.name, register.variables, row, message)
 
-    def latest_rows(self, operands: Operands, keys: Ints, within: int) -> Ints:
+    def latest_rows(self, operands: Operands, keys: Keys, within: int) -> Ints:
         """Return for each pattern under NOT and row the latest beginning of a match that ended.
 
         Beginnings are moments of the row's key, -1 if no match ended by the row.
@@ -230,8 +227,8 @@ class PatternSearch:
         rows = operands.wholes.shape[1] if self._negatives else 0
         latest = np.full((len(self._negatives), rows), -1, np.int64)
         every = keys.copy()
-        every[:, NEW_ROW] = every[:, FIRST_ROW]
-        every[:, PASSED], every[:, REACHED] = NEVER, FOREVER
+        every.new_row = every.first_row
+        every.passed, every.reached = NEVER, EVER
         for number, negative in enumerate(self._negatives):
             if negative.program.is_near:
                 negative._fill_by_neighbours(operands, every, within, latest[number])
@@ -240,21 +237,21 @@ class PatternSearch:
         return latest
 
     def _fill_by_neighbours(
-        self, operands: Operands, keys: Ints, within: int, latest: Ints
+        self, operands: Operands, keys: Keys, within: int, latest: Ints
     ) -> None:
         """Fill the latest beginnings of a pattern whose conditions read neighbours alone."""
-        window = tb.Window(structs(keys), within, 0, 0)
+        window = tb.Window(keys, within, 0, 0)
         values = self.values(operands, keys, within)
         match = self.new_match()
         latest_beginnings(self.program, values, self.graph, window, match, latest)
 
-    def _fill_one_by_one(self, operands: Operands, keys: Ints, within: int, latest: Ints) -> None:
+    def _fill_one_by_one(self, operands: Operands, keys: Keys, within: int, latest: Ints) -> None:
         """Fill the latest beginnings of a pattern from all its matches."""
-        window = tb.Window(structs(keys), within, 0, 0)
+        window = tb.Window(keys, within, 0, 0)
         window.all_rows = 1
         work = Work()
-        work.allow(int((keys[:, END_ROW] - keys[:, FIRST_ROW]).sum()))
-        output = self.output(limit=FOREVER, guard=FOREVER, wants_paths=False, counts_exactly=False)
+        work.allow(int((keys.end_row - keys.first_row).sum()))
+        output = self.output(limit=EVER, guard=EVER, wants_paths=False, counts_exactly=False)
         moments = operands.wholes[MOMENT]
         try:
             for piece in self.run(operands, keys, window, output, work):
@@ -265,22 +262,22 @@ class PatternSearch:
                 f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
                 "partial matches were tried. Make the window shorter, or compare neighbours only."
             ) from None
-        for begin, end in keys[:, :2]:
+        for begin, end in zip(keys.first_row, keys.end_row, strict=True):
             latest[begin:end] = np.maximum.accumulate(latest[begin:end])
 
-    def values(self, operands: Operands, keys: Ints, within: int) -> tb.Values:
+    def values(self, operands: Operands, keys: Keys, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
         self._put_classes()
         negatives = self.latest_rows(operands, keys, within)
         if len(self.program.relations):
             self._put_forbidden()
-        longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
+        longest = int((keys.end_row - keys.first_row).max(initial=0))
         integers, buckets = self._look_up(operands, keys, longest)
         self._make_room(longest, operands.wholes.shape[1])
         columns = operands.doubles, integers, negatives, buckets
         return tb.Values(*map(np.ascontiguousarray, columns))
 
-    def _look_up(self, operands: Operands, keys: Ints, longest: int) -> tuple[Ints, Ints]:
+    def _look_up(self, operands: Operands, keys: Keys, longest: int) -> tuple[Ints, Ints]:
         """Make the program's lookups ready; return the integers of the batch, and its buckets."""
         if longest < FEW or self.template.uncertain is not None:
             self._lookups.leave_out()
@@ -345,11 +342,11 @@ class RowSets:
     """Lists the sets of rows in collapsed form (`elsinore.matches.engine.sets`)."""
 
     def __init__(
-        self, search: PatternSearch, operands: Operands, keys: Ints, window: tuple[int, int, int]
+        self, search: PatternSearch, operands: Operands, keys: Keys, window: tuple[int, int, int]
     ) -> None:
         self._search, self._keys, self._window = search, keys, window
         self._values = search.values(operands, keys, window[0])
-        self._longest = int((keys[:, END_ROW] - keys[:, FIRST_ROW]).max(initial=0))
+        self._longest = int((keys.end_row - keys.first_row).max(initial=0))
 
     def listed(self, rows: Ints, known: NDArray[np.uint8], state: int) -> Ints:
         """Return row, event and state of what is in the sets of rows that begin in a state.
@@ -360,7 +357,7 @@ class RowSets:
         search = self._search
         nodes = self._longest * max(search.most_states, 1)
         sets = Sets(np.ascontiguousarray(rows), known, nodes, max(nodes, 1 << 16))
-        window = tb.Window(structs(self._keys), *self._window)
+        window = tb.Window(self._keys, *self._window)
         graph = search.graph
         graph.event_count = -1
         match = search.new_match()
@@ -370,8 +367,3 @@ class RowSets:
             list_sets(search.program, self._values, graph, window, match, sets, state)
             pieces.append(np.asarray(sets.listed)[: sets.filled].copy())
         return np.concatenate(pieces)
-
-
-def structs(keys: Ints) -> Any:
-    """Return keys as structs."""
-    return np.ascontiguousarray(keys).view(tb.KEY).reshape(-1).view(np.recarray)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elsinore.matches.built_in import FORMULAS
+from elsinore.matches.aggregates import FORMULAS
+from elsinore.matches.consistency import filters_of
 from elsinore.matches.engine import codes
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.compiler import MatchCompiler
-from elsinore.matches.filters import filters_of
 from elsinore.matches.operands import Layout
 from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.relations import Relation

@@ -148,7 +148,7 @@ def step_variance(
     """Step a variance or a standard deviation by a value.
 
     After its own value, a register has the count, the mean and the sum of squared distances from it
-    (Welford's recurrence; `elsinore.matches.built_in` has the same in Python).
+    (Welford's recurrence; `elsinore.matches.aggregates` has the same in Python).
     """
     count: cython.double = match.numbers[step, place + 1] + 1.0
     distance: cython.double = value - match.numbers[step, place + 2]

@@ -1,4 +1,4 @@
-"""What a match operator counts of its work."""
+"""What evaluations of match queries count of their work, as the literature does."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from elsinore.operators import Detail, OperatorStatistics
+from elsinore.matches.spec import MatchStatistics
+from elsinore.operators import Detail
 
 
 @dataclass(slots=True)
 class QueryStatistics:
     """The work of one query.
 
-    `open_windows` are those relative to a match that the end of an open stream left open, one for
-    each event with which a match may begin. The others are what searches of the literature count,
-    with which the engine is compared: `runs` that began or were cloned, `peak` open at once at
-    most; `stored` events that were buffered, each once for a state; `predicates` that were tested
-    between events; `candidates`, partial matches that were complete, and tested as a whole.
+    `runs` that began or were cloned, `peak` open at once at most; `stored` events that were
+    buffered, each once for a state; `predicates` that were tested between events; `candidates`,
+    partial matches that were complete, and tested as a whole.
     """
 
     name: str
@@ -26,7 +25,6 @@ class QueryStatistics:
     stored: int = 0
     predicates: int = 0
     candidates: int = 0
-    open_windows: int = 0
 
     def added(self, other: QueryStatistics) -> QueryStatistics:
         """Return the work of two operators."""
@@ -37,7 +35,6 @@ class QueryStatistics:
             stored=self.stored + other.stored,
             predicates=self.predicates + other.predicates,
             candidates=self.candidates + other.candidates,
-            open_windows=self.open_windows + other.open_windows,
         )
 
     def rows(self) -> list[tuple[str, str]]:
@@ -53,19 +50,18 @@ class QueryStatistics:
 
 
 @dataclass(slots=True)
-class MatchStatistics(OperatorStatistics):
-    """What a match operator has done, and each of its queries."""
+class EvaluationStatistics(MatchStatistics):
+    """What an operator of an evaluation has done, and each of its queries."""
 
     queries: tuple[QueryStatistics, ...] = ()
 
     def added(self, other: Self) -> Self:
         """Return what two operators of one unit did together."""
-        total = OperatorStatistics.added(self, other)
+        total = MatchStatistics.added(self, other)
         pairs = zip(self.queries, other.queries, strict=False)
         total.queries = tuple(a.added(b) for a, b in pairs) or self.queries or other.queries
         return total
 
     def details(self, seconds: float) -> Sequence[Detail]:  # noqa: ARG002 - the contract's
         """Return the work of each query if it was counted."""
-        of_queries = [(query.name, query.rows()) for query in self.queries]
-        return [Detail(name, rows) for name, rows in of_queries if rows]
+        return [Detail(q.name, rows) for q in self.queries if (rows := q.rows())]
