@@ -22,8 +22,11 @@ from elsinore.language import parse_workload
 from elsinore.model import Query, Window
 from elsinore.model.kinds import Kind
 from elsinore.model.window import SECOND
+from elsinore.operators import kind_in
 from elsinore.operators.positions.calendar import CalendarDays
 from elsinore.operators.positions.counting import Counters
+from elsinore.operators.registry import module_for
+from elsinore.plan import PlanOptions, Sharing
 from support.drawn import CASES, Drawn
 from support.live import assert_same_rows, check_live_is_batch, match_table
 from support.matches import USERS, queries
@@ -270,3 +273,21 @@ def test_explain_counts_events_and_days() -> None:
     assert "windows of 4 events, a new one every 2 events" in text
     assert "windows of 1 day in Europe/Berlin, one after another" in text
     assert "b cannot run live" in text
+
+
+def test_what_positions_do_not_change_is_answered_by_the_inner_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its methods get inner units, alone or in a list; a new method needs no line for positions."""
+    text = "QUERY q RETURN a.v PATTERN SEQ(A a, B b) WITHIN 3 EVENTS;"
+    (query,) = parse_workload(text).queries
+    inner = kind_in("elsinore.matches.kind")
+    kind = kind_in(module_for(query))
+    (unit,) = kind.plan([(0, query)], PlanOptions())
+    assert kind.name == inner.name
+    assert kind.facts(unit) == inner.facts(unit.spec.inner)
+    monkeypatch.setattr(type(inner), "meaning", lambda _, query: query.name)
+    monkeypatch.setattr(type(inner), "summary", lambda _, units, *_more: {"specs": units[0].spec})
+    assert kind.meaning(query) == "q"
+    summary = kind.summary([unit], None, Sharing.DYNAMIC)
+    assert summary == {"specs": unit.spec.inner.spec}
