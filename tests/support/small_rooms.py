@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from functools import cache
+from types import ModuleType
+from typing import Any
+
 import pytest
-from benchmarks.evaluations import kernel_search, run_search
+from benchmarks.evaluations import kernel_search, postponed_search, run_kernels, run_search
 
 from elsinore.matches import classes, store, uncertain
 from elsinore.matches.engine import pattern
 from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
+from support.uncompiled import in_python
+
+KERNELS = (
+    (run_kernels, "scan_runs"),
+    (postponed_search, "scan_main_runs"),
+)
+
+
+@cache
+def plain(module: ModuleType, name: str) -> Any:
+    return in_python(getattr(module, name))
 
 
 def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
     """Let searches begin with room for a few matches of a few events."""
+    for module, name in KERNELS:
+        patch.setattr(module, name, plain(module, name))
     for module in (pattern, kernel_search):
         patch.setattr(module, "STEPS", drawn.number(2, 4))
         patch.setattr(module, "ROOM", drawn.number(1, 3))

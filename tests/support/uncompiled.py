@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from elsinore.kernels.decorator import is_kernel
 from elsinore.kernels.source import global_names
 
@@ -45,3 +47,27 @@ def _as_python(value: Any, copies: dict[int, FunctionType]) -> Any:
         for cell, around in zip(cells, source.__closure__ or (), strict=True):
             cell.cell_contents = _as_python(around.cell_contents, copies)
     return copies[id(value)]
+
+
+def in_python(kernel: Callable[P, R]) -> Callable[P, R]:
+    """Return a kernel as plain Python over arrays of the machine's numbers.
+
+    These wrap around and overflow silently, as compiled ones do, and records have their fields as
+    attributes, as they have to the compiler.
+    """
+    python = uncompiled(kernel)
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return python(*map(_with_attributes, args), **kwargs)
+
+    return call
+
+
+def _with_attributes(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value if value.dtype.names is None else value.view(np.recarray)
+    if isinstance(value, tuple):
+        parts = map(_with_attributes, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
