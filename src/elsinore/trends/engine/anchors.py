@@ -23,10 +23,11 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
 else:
     from elsinore.trends.engine.negatives import set_limits
     from elsinore.trends.engine.numbers import add_lanes
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.recurrence import add_products, addend_of
     from elsinore.trends.engine.rows import keep_row, may_follow, new_row, place_of_anchor
     from elsinore.trends.engine.scaling import make_scaled
@@ -37,24 +38,19 @@ FOREVER = cython.declare(cython.longlong, _FOREVER)
 
 
 def carry(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index
 ) -> cython.void:
     """Add what an event does to the trends of each anchor to what its timestamp adds."""
-    block: cython.Py_ssize_t = program.steps[at].block
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    number: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    block: Index = program.steps[at].block
+    rows: Index = program.blocks[block].rows
+    number: Index
+    place: Index
     if batch.has_great and not store.slots[slot].scaled:
         make_scaled(program, store, slot)
-    first: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    first: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
     for number in range(program.steps[at].reads, program.steps[at].reads_end):
         carry_rows(program, store, batch, event, slot, at, number, first)
-    last: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    last: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
     for place in range(first, last):
         add_own(program, store, batch, event, slot, at, store.leaves[slot, rows].begin + place)
     if first < last:
@@ -68,33 +64,33 @@ def carry_rows(
     program: Program,
     store: Store,
     batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
+    event: Index,
+    slot: Index,
+    at: Index,
+    number: Index,
+    first: Index,
 ) -> cython.void:
     """Add the rows of a read to those of their anchors, from place `first` of the step's block on.
 
     A new row may move the rows of its block.
     """
-    block: cython.Py_ssize_t = program.steps[at].block
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    source: cython.Py_ssize_t = program.reads[number].block
-    source_rows: cython.Py_ssize_t = program.blocks[source].rows
-    near: cython.Py_ssize_t = 0
-    place: cython.Py_ssize_t
-    column: cython.Py_ssize_t
+    block: Index = program.steps[at].block
+    rows: Index = program.blocks[block].rows
+    source: Index = program.reads[number].block
+    source_rows: Index = program.blocks[source].rows
+    near: Index = 0
+    place: Index
+    column: Index
     set_limits(program, store, slot, program.reads[number].guard)
     for place in range(store.leaves[slot, source_rows].count):
-        row: cython.Py_ssize_t = store.leaves[slot, source_rows].begin + place
+        row: Index = store.leaves[slot, source_rows].begin + place
         if not may_follow(program, store, batch, event, number, row):
             continue
         if program.blocks[source].is_next:
             store.row_taken[row] = 1
             touch(store, slot, source, 0, 1)
-        used: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
-        begin: cython.Py_ssize_t = store.leaves[slot, rows].begin + first
+        used: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        begin: Index = store.leaves[slot, rows].begin + first
         near = place_of_anchor(store, begin, used - first, near, store.row_anchors[row])
         if near == used - first:
             new_row(program, store, batch, event, slot, block)
@@ -105,7 +101,7 @@ def carry_rows(
                     store.row_doubles[column, store.row] = store.row_doubles[column, row]
                     store.row_integers[column, store.row] = store.row_integers[column, row]
             keep_row(store, slot, rows)
-        target: cython.Py_ssize_t = store.leaves[slot, rows].begin + first + near
+        target: Index = store.leaves[slot, rows].begin + first + near
         add_source_row(program, store, slot, at, number, row, target)
 
 
@@ -113,25 +109,19 @@ def carry_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_source_row(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    target: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, at: Index, number: Index, row: Index, target: Index
 ) -> cython.void:
     """Add a row of a read to a row of its anchor, sum by sum and extreme by extreme."""
-    width: cython.Py_ssize_t = program.blocks[program.steps[at].block].width
-    read: cython.Py_ssize_t = number - program.steps[at].reads
-    first: cython.Py_ssize_t = program.steps[at].sums
-    lane: cython.Py_ssize_t
-    part: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    width: Index = program.blocks[program.steps[at].block].width
+    read: Index = number - program.steps[at].reads
+    first: Index = program.steps[at].sums
+    lane: Index
+    part: Index
+    place: Index
     for part in range(first, program.steps[at].sums_end):
-        to: cython.Py_ssize_t = (part - first) * width
+        to: Index = (part - first) * width
         for place in range(program.sums[part].sources, program.sums[part].sources_end):
-            cell: cython.Py_ssize_t = program.sources[place].cell
+            cell: Index = program.sources[place].cell
             if program.sources[place].read != read:
                 continue
             if store.slots[slot].scaled:
@@ -166,22 +156,16 @@ def add_source_row(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_own(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index, row: Index
 ) -> cython.void:
     """Add an event's own values to a row of its block, and the row to what its timestamp adds."""
-    width: cython.Py_ssize_t = program.blocks[program.steps[at].block].width
-    first: cython.Py_ssize_t = program.steps[at].sums
-    lane: cython.Py_ssize_t
-    part: cython.Py_ssize_t
+    width: Index = program.blocks[program.steps[at].block].width
+    first: Index = program.steps[at].sums
+    lane: Index
+    part: Index
     for part in range(first, program.steps[at].sums_end):
-        own: cython.Py_ssize_t = (part - first) * width
-        to: cython.Py_ssize_t = program.sums[part].cell
+        own: Index = (part - first) * width
+        to: Index = program.sums[part].cell
         value: cython.double = addend_of(batch, event, program.sums[part].addend)
         if store.slots[slot].scaled:
             add_own_scaled(store, row, own, value, width)
@@ -220,14 +204,10 @@ def add_own(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_own_scaled(
-    store: Store,
-    row: cython.Py_ssize_t,
-    own: cython.Py_ssize_t,
-    value: cython.double,
-    width: cython.Py_ssize_t,
+    store: Store, row: Index, own: Index, value: cython.double, width: Index
 ) -> cython.void:
     """Add `value` for each trend to a sum of a row, where numbers have powers."""
-    lane: cython.Py_ssize_t
+    lane: Index
     if value == 0.0:
         return
     for lane in range(width):

@@ -10,20 +10,19 @@ from elsinore.trends.engine.tables import LEAF_ROWS as _LEAF_ROWS
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import add_lanes
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
 else:
     from elsinore.trends.engine.numbers import add_lanes
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-LEAF_ROWS = cython.declare(cython.Py_ssize_t, _LEAF_ROWS)
-ROOM = cython.declare(
-    cython.Py_ssize_t, 8
-)  # times the rows of a slot are moved by one event at most
+LEAF_ROWS = cython.declare(Index, _LEAF_ROWS)
+ROOM = cython.declare(Index, 8)  # times the rows of a slot are moved by one event at most
 
 
-def has_row_room(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.bint:
+def has_row_room(program: Program, store: Store, slot: Index) -> cython.bint:
     """Return whether an event, and the end of its timestamp, find room for rows."""
     needed: cython.longlong = (ROOM + program.most_parts) * store.slots[slot].rows
     if program.has_anchors:  # a step makes as many rows as there are anchors
@@ -32,48 +31,34 @@ def has_row_room(program: Program, store: Store, slot: cython.Py_ssize_t) -> cyt
     return store.row_top + needed <= store.row_orders.shape[0]
 
 
-def allocate(store: Store, slot: cython.Py_ssize_t, level: cython.Py_ssize_t) -> cython.Py_ssize_t:
+def allocate(store: Store, slot: Index, level: Index) -> Index:
     """Return the first of `LEAF_ROWS << level` rows in a piece that is free."""
-    begin: cython.Py_ssize_t = store.free[level]
+    begin: Index = store.free[level]
     store.slots[slot].rows += LEAF_ROWS << level
     if begin >= 0:
         store.free[level] = store.row_next[begin]
         return begin
-    begin = cython.cast(cython.Py_ssize_t, store.row_top)
+    begin = cython.cast(Index, store.row_top)
     store.row_top += LEAF_ROWS << level
     return begin
 
 
-def free_rows(
-    store: Store, slot: cython.Py_ssize_t, begin: cython.Py_ssize_t, level: cython.Py_ssize_t
-) -> cython.void:
+def free_rows(store: Store, slot: Index, begin: Index, level: Index) -> cython.void:
     """Free a piece."""
     store.slots[slot].rows -= LEAF_ROWS << level
     store.row_next[begin] = store.free[level]
     store.free[level] = begin
 
 
-def copy_row(
-    program: Program,
-    store: Store,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
-) -> cython.void:
+def copy_row(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
     """Copy a row of a block."""
     copy_event(program, store, block, row, to)
     copy_sums(program, store, block, row, to)
 
 
-def copy_event(
-    program: Program,
-    store: Store,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
-) -> cython.void:
+def copy_event(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
     """Copy what a row has of its event: all but sums and extremes."""
-    column: cython.Py_ssize_t
+    column: Index
     if program.blocks[block].is_checked:
         for column in range(store.row_doubles.shape[0]):
             store.row_doubles[column, to] = store.row_doubles[column, row]
@@ -89,19 +74,13 @@ def copy_event(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def copy_sums(
-    program: Program,
-    store: Store,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
-) -> cython.void:
+def copy_sums(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
     """Copy the sums and extremes of a row of a block."""
-    cell: cython.Py_ssize_t
-    number: cython.Py_ssize_t
+    cell: Index
+    number: Index
     store.row_columns[to] = store.row_columns[row]
     for number in range(program.blocks[block].sums):
-        at: cython.Py_ssize_t = number * program.blocks[block].width
+        at: Index = number * program.blocks[block].width
         for cell in range(at, at + store.row_columns[row]):
             store.row_cells[to, cell] = store.row_cells[row, cell]
         if store.has_powers:
@@ -112,28 +91,22 @@ def copy_sums(
 
 
 def add_rows(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    other: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, row: Index, other: Index, to: Index
 ) -> cython.void:
     """Let a row have the sums and extremes of a row and another one; other below 0: of one only."""
-    cell: cython.Py_ssize_t
+    cell: Index
     if other < 0 or store.slots[slot].scaled or program.blocks[block].extremes > 0:
         copy_sums(program, store, block, row, to)
         if other >= 0:
             add_to_row(program, store, slot, block, other, to)
         return
-    number: cython.Py_ssize_t
-    columns: cython.Py_ssize_t = store.row_columns[row]
-    more: cython.Py_ssize_t = store.row_columns[other]
-    both: cython.Py_ssize_t = min(columns, more)
+    number: Index
+    columns: Index = store.row_columns[row]
+    more: Index = store.row_columns[other]
+    both: Index = min(columns, more)
     store.row_columns[to] = max(store.row_columns[row], store.row_columns[other])
     for number in range(program.blocks[block].sums):
-        at: cython.Py_ssize_t = number * program.blocks[block].width
+        at: Index = number * program.blocks[block].width
         for cell in range(at, at + both):
             store.row_cells[to, cell] = store.row_cells[row, cell] + store.row_cells[other, cell]
         for cell in range(at + both, at + columns):
@@ -145,13 +118,11 @@ def add_rows(
                 store.row_powers[to, cell] = 0.0
 
 
-def clear_row(
-    program: Program, store: Store, block: cython.Py_ssize_t, row: cython.Py_ssize_t
-) -> cython.void:
+def clear_row(program: Program, store: Store, block: Index, row: Index) -> cython.void:
     """Let a row of a block have no trends."""
-    cell: cython.Py_ssize_t
+    cell: Index
     store.row_columns[row] = program.blocks[block].width
-    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
+    cells: Index = program.blocks[block].sums * program.blocks[block].width
     for cell in range(cells):
         store.row_cells[row, cell] = 0.0
     if store.has_powers:
@@ -162,18 +133,13 @@ def clear_row(
 
 
 def add_to_row(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
 ) -> cython.void:
     """Add a row to another one."""
-    cell: cython.Py_ssize_t
-    number: cython.Py_ssize_t
+    cell: Index
+    number: Index
     for number in range(program.blocks[block].sums):
-        at: cython.Py_ssize_t = number * program.blocks[block].width
+        at: Index = number * program.blocks[block].width
         for cell in range(at + store.row_columns[to], at + store.row_columns[row]):
             store.row_cells[to, cell] = 0.0
             store.row_powers[to, cell] = 0.0
@@ -201,22 +167,17 @@ def add_to_row(
 
 
 def add_row(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, at: Index, place: Index, row: Index
 ) -> cython.void:
     """Add a row's lanes of a read to what the read gathers."""
-    block: cython.Py_ssize_t = program.reads[at].block
-    lanes: cython.Py_ssize_t = store.row_columns[row] - program.reads[at].lane
+    block: Index = program.reads[at].block
+    lanes: Index = store.row_columns[row] - program.reads[at].lane
     lanes = min(lanes, program.reads[at].lanes)
-    width: cython.Py_ssize_t = program.blocks[block].width
-    number: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    width: Index = program.blocks[block].width
+    number: Index
+    cell: Index
     for number in range(program.blocks[block].sums):
-        first: cython.Py_ssize_t = number * width + program.reads[at].lane
+        first: Index = number * width + program.reads[at].lane
         if store.slots[slot].scaled:
             add_lanes(
                 store.gathered,
@@ -242,18 +203,12 @@ def add_row(
 
 
 def empty_lanes_of(
-    program: Program,
-    store: Store,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    step: cython.Py_ssize_t,
+    program: Program, store: Store, block: Index, row: Index, lane: Index, lanes: Index, step: Index
 ) -> cython.void:
     """Empty each `step`-th of a row's lanes, from `lane` to before `lanes`."""
-    width: cython.Py_ssize_t = program.blocks[block].width
-    number: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    width: Index = program.blocks[block].width
+    number: Index
+    at: Index
     for number in range(program.blocks[block].sums):
         at = lane
         while at < lanes:
@@ -269,17 +224,13 @@ def empty_lanes_of(
 
 
 def empty_lane(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, lane: Index
 ) -> cython.void:
     """Empty a lane of a block, the rows of its events left out."""
-    width: cython.Py_ssize_t = program.blocks[block].width
-    number: cython.Py_ssize_t
+    width: Index = program.blocks[block].width
+    number: Index
     for number in range(program.blocks[block].sums):
-        cell: cython.Py_ssize_t = program.blocks[block].cell + number * width + lane
+        cell: Index = program.blocks[block].cell + number * width + lane
         store.cells[slot, cell] = 0.0
         if store.slots[slot].scaled:
             store.powers[slot, cell] = 0.0
@@ -287,9 +238,9 @@ def empty_lane(
         store.extremes[slot, program.blocks[block].extreme + number * width + lane] = FOREVER
 
 
-def level_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
+def level_of(rows: Index) -> Index:
     """Return the level of the least piece that has room for so many rows."""
-    level: cython.Py_ssize_t = 0
+    level: Index = 0
     while (LEAF_ROWS << level) < rows:
         level += 1
     return level

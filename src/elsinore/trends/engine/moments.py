@@ -18,7 +18,7 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.sharing.graphlets import store_graphlets
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
@@ -26,6 +26,7 @@ else:
     from elsinore.trends.engine.memory import empty_lane
     from elsinore.trends.engine.negatives import note_matches
     from elsinore.trends.engine.numbers import add_lanes
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.sharing.graphlets import store_graphlets
@@ -36,15 +37,15 @@ FOREVER = cython.declare(cython.longlong, _FOREVER)
 LIMIT = cython.declare(cython.double, 2.0**512)
 
 
-def store_moment(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
     """Store what a slot's latest timestamp emptied and added."""
-    place: cython.Py_ssize_t
+    place: Index
     if store.slots[slot].pending:
         store_graphlets(program, store, slot)
     for place in range(store.slots[slot].touched):
-        block: cython.Py_ssize_t = store.touched[slot, place]
-        begin: cython.Py_ssize_t = store.ranges[slot, block].begin
-        end: cython.Py_ssize_t = store.ranges[slot, block].end
+        block: Index = store.touched[slot, place]
+        begin: Index = store.ranges[slot, block].begin
+        end: Index = store.ranges[slot, block].end
         store.ranges[slot, block].begin = 0
         store.ranges[slot, block].end = 0
         if program.blocks[block].flag >= 0:
@@ -57,14 +58,12 @@ def store_moment(program: Program, store: Store, slot: cython.Py_ssize_t) -> cyt
     store.slots[slot].touched = 0
 
 
-def empty(
-    program: Program, store: Store, slot: cython.Py_ssize_t, at: cython.Py_ssize_t
-) -> cython.void:
+def empty(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
     """Let a reset empty its lanes when the timestamp is stored."""
-    block: cython.Py_ssize_t = program.resets[at].block
-    begin: cython.Py_ssize_t = program.resets[at].lane
-    end: cython.Py_ssize_t = begin + program.resets[at].lanes
-    lane: cython.Py_ssize_t
+    block: Index = program.resets[at].block
+    begin: Index = program.resets[at].lane
+    end: Index = begin + program.resets[at].lanes
+    lane: Index
     for lane in range(begin, end):
         store.emptied[slot, program.blocks[block].flag + lane] = 1
     touch(store, slot, block, begin, end)
@@ -74,16 +73,11 @@ def empty(
 @cython.nogil
 @cython.exceptval(check=False)
 def empty_lanes(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
     """Empty the lanes that an event of the timestamp emptied."""
-    lane: cython.Py_ssize_t
-    emptied: cython.Py_ssize_t = 0
+    lane: Index
+    emptied: Index = 0
     for lane in range(begin, end):
         emptied += store.emptied[slot, program.blocks[block].flag + lane]
     has_rows: cython.bint = program.blocks[block].rows >= 0
@@ -91,7 +85,7 @@ def empty_lanes(
         drop_rows(program, store, slot, block)
         has_rows = False
     for lane in range(begin, end):
-        flag: cython.Py_ssize_t = program.blocks[block].flag + lane
+        flag: Index = program.blocks[block].flag + lane
         if store.emptied[slot, flag]:
             store.emptied[slot, flag] = 0
             if has_rows:
@@ -104,18 +98,13 @@ def empty_lanes(
 @cython.nogil
 @cython.exceptval(check=False)
 def store_sums(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
     """Add what the timestamp added to lanes of a block."""
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    row: Index
+    cell: Index
     for row in range(program.blocks[block].sums):
-        first: cython.Py_ssize_t = program.blocks[block].cell + row * program.blocks[block].width
+        first: Index = program.blocks[block].cell + row * program.blocks[block].width
         if store.slots[slot].scaled:
             add_lanes(
                 store.cells,
@@ -146,18 +135,13 @@ def store_sums(
 @cython.nogil
 @cython.exceptval(check=False)
 def store_extremes(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
     """Take the lesser of stored and added extremes of lanes of a block."""
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    row: Index
+    cell: Index
     for row in range(program.blocks[block].extremes):
-        first: cython.Py_ssize_t = program.blocks[block].extreme + row * program.blocks[block].width
+        first: Index = program.blocks[block].extreme + row * program.blocks[block].width
         for cell in range(first + begin, first + end):
             store.extremes[slot, cell] = min(
                 store.extremes[slot, cell], store.added_extremes[slot, cell]

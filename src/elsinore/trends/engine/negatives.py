@@ -16,8 +16,9 @@ from elsinore.trends.engine.tables import FOREVER as _FOREVER
 
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
 else:
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
@@ -25,9 +26,7 @@ FOREVER = cython.declare(cython.longlong, _FOREVER)
 NO_MOMENT = cython.declare(cython.longlong, -1)
 
 
-def set_limits(
-    program: Program, store: Store, slot: cython.Py_ssize_t, guard: cython.Py_ssize_t
-) -> cython.void:
+def set_limits(program: Program, store: Store, slot: Index, guard: Index) -> cython.void:
     """Set from which moment on (`low`) and before which (`high`) a guard lets events precede.
 
     Below 0 there is no guard.
@@ -35,9 +34,9 @@ def set_limits(
     store.low = NO_MOMENT
     store.high = FOREVER
     if guard >= 0:
-        free: cython.Py_ssize_t = program.guards[guard].free
+        free: Index = program.guards[guard].free
         store.low = first_free(program, store, slot, free, program.guards[guard].free_end)
-        unless: cython.Py_ssize_t = program.guards[guard].unless
+        unless: Index = program.guards[guard].unless
         store.high = first_free(program, store, slot, unless, program.guards[guard].unless_end)
 
 
@@ -45,16 +44,12 @@ def set_limits(
 @cython.nogil
 @cython.exceptval(check=False)
 def first_free(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, begin: Index, end: Index
 ) -> cython.longlong:
     """Return the first moment from which on some way is free; FOREVER if there are no ways."""
     first: cython.longlong = FOREVER
-    way: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    way: Index
+    place: Index
     for way in range(begin, end):
         latest: cython.longlong = NO_MOMENT
         for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
@@ -64,15 +59,11 @@ def first_free(
 
 
 def read_beginnings(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, at: Index, place: Index
 ) -> cython.void:
     """Gather one empty trend in each open window in which no negative match began."""
-    kind: cython.Py_ssize_t = program.reads[at].kind
-    lane: cython.Py_ssize_t
+    kind: Index = program.reads[at].kind
+    lane: Index
     for lane in range(program.reads[at].lanes):
         is_open: cython.double = store.cells[slot, program.kinds[kind].cell + lane]
         is_free: cython.bint = store.low < store.opened[slot, program.kinds[kind].opened + lane]
@@ -80,14 +71,12 @@ def read_beginnings(
         store.gathered_powers[place, lane] = 0.0
 
 
-def note_matches(
-    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
-) -> cython.void:
+def note_matches(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Note when the latest matches began that end in a block, after a timestamp was stored."""
-    at: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
+    at: Index
+    lane: Index
     for at in range(program.blocks[block].watches, program.blocks[block].watches_end):
-        negative: cython.Py_ssize_t = program.watches[at].negative
+        negative: Index = program.watches[at].negative
         for lane in range(program.watches[at].lanes):
             inverted: cython.longlong = store.extremes[slot, program.watches[at].extreme + lane]
             if inverted != FOREVER:

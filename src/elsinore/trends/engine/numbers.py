@@ -15,12 +15,12 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.tables import Number
+    from cython.cimports.elsinore.trends.engine.tables import Index, Number
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.plain import Index, Number
 
 INFINITY = cython.declare(cython.double, float("inf"))
 LIMIT = cython.declare(cython.double, 2.0**512)  # mantissas are below it
@@ -161,20 +161,20 @@ def settled(total: cython.double, top: cython.double) -> cython.double:
 def add_lanes(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
-    at: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
+    at: Index,
+    first: Index,
     others: cython.double[:, ::1],
     other_powers: cython.double[:, ::1],
-    row: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    period: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
+    row: Index,
+    begin: Index,
+    period: Index,
+    lanes: Index,
 ) -> cython.void:
     """Add lanes of a row of numbers to lanes of another; `period`: so many are repeated, if not 0.
 
     All numbers are in their normal form.
     """
-    lane: cython.Py_ssize_t
+    lane: Index
     top: cython.double
     total: cython.double
     if period == 0:
@@ -187,7 +187,7 @@ def add_lanes(
             powers[at, first + lane] = settled_power(total, top)
         return
     for lane in range(lanes):
-        cell: cython.Py_ssize_t = begin + lane % period
+        cell: Index = begin + lane % period
         top = max(powers[at, first + lane], other_powers[row, cell])
         total = lowered(cells[at, first + lane], powers[at, first + lane], top) + lowered(
             others[row, cell], other_powers[row, cell], top
@@ -199,20 +199,20 @@ def add_lanes(
 def add_multiples(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
-    at: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
+    at: Index,
+    first: Index,
     others: cython.double[:, ::1],
     other_powers: cython.double[:, ::1],
-    row: cython.Py_ssize_t,
+    row: Index,
     factors: cython.double[::1],
     factor_powers: cython.double[::1],
-    lanes: cython.Py_ssize_t,
+    lanes: Index,
 ) -> cython.void:
     """Add the first lanes of a row of numbers, times factors, to lanes of another row.
 
     It is quick if the factors' mantissas are 0 or from 2**-256 to 2**256.
     """
-    lane: cython.Py_ssize_t
+    lane: Index
     is_quick: cython.bint = True
     for lane in range(lanes):
         size: cython.double = fabs(factors[lane])

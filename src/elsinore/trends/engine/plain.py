@@ -1,8 +1,10 @@
-"""The structs of `tables.pxd` that uncompiled code creates."""
+"""What uncompiled code has in place of types of `tables.pxd`."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+Index = int  # of lanes, rows, blocks and so on
 
 
 class Number(NamedTuple):

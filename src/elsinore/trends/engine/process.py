@@ -28,7 +28,7 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.sharing.edges import take_compared
     from cython.cimports.elsinore.trends.engine.sharing.graphlets import take, take_row
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
     from cython.cimports.elsinore.trends.engine.windows import (
         close_windows,
         first_to_end_after,
@@ -38,6 +38,7 @@ else:
     from elsinore.trends.engine.anchors import carry
     from elsinore.trends.engine.memory import has_row_room
     from elsinore.trends.engine.moments import empty, store_moment
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.recurrence import act
     from elsinore.trends.engine.rows import drop_rows
     from elsinore.trends.engine.sharing.bursts import (
@@ -54,12 +55,10 @@ else:
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 NEVER = cython.declare(cython.longlong, _NEVER)
-UNKNOWN = cython.declare(cython.Py_ssize_t, _UNKNOWN)
+UNKNOWN = cython.declare(Index, _UNKNOWN)
 
 
-def process(
-    program: Program, store: Store, batch: Batch, begin: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def process(program: Program, store: Store, batch: Batch, begin: Index) -> Index:
     """Let events act from `begin` on; return the first one that cannot, or their number.
 
     An event cannot act if its class is unknown, if it is earlier than its key's last one, or if
@@ -70,21 +69,19 @@ def process(
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def run(
-    program: Program, store: Store, batch: Batch, begin: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def run(program: Program, store: Store, batch: Batch, begin: Index) -> Index:
     """Do what `process` does."""
-    event: cython.Py_ssize_t = begin - 1
+    event: Index = begin - 1
     with cython.nogil:
         while event + 1 < batch.codes.shape[0]:
             event += 1
             code: cython.longlong = batch.codes[event]
-            known: cython.Py_ssize_t = -1 if code < 0 else program.known[code]
+            known: Index = -1 if code < 0 else program.known[code]
             if known == UNKNOWN:
                 return event
             if batch.keys[event] < 0 or (known < 0 and program.contiguous_blocks == 0):
                 continue
-            slot: cython.Py_ssize_t = 0 if store.one_slot else batch.slots[event]
+            slot: Index = 0 if store.one_slot else batch.slots[event]
             time: cython.longlong = batch.times[event]
             if program.row_blocks > 0 and not has_row_room(program, store, slot):
                 store.needs_rows = True
@@ -131,15 +128,10 @@ def has_room(store: Store) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def let_act(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    known: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
 ) -> cython.void:
     """Let an event act on the lanes that its class acts on."""
-    at: cython.Py_ssize_t
+    at: Index
     store.seen[known] = 1
     break_bursts(program, store, slot, known)
     for at in range(program.classes[known].resets, program.classes[known].resets_end):
@@ -159,18 +151,13 @@ def let_act(
 @cython.nogil
 @cython.exceptval(check=False)
 def let_section_act(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
     """Let an event join the shared graphlet of a set, and act on the lanes that do not share it."""
-    number: cython.Py_ssize_t = program.sections[section].number
-    at: cython.Py_ssize_t
-    span: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
+    number: Index = program.sections[section].number
+    at: Index
+    span: Index
+    begin: Index
     if not store.graphlets[slot, number].sharing:
         for span in range(program.sections[section].spans, program.sections[section].spans_end):
             at = program.spans[span].step
@@ -183,19 +170,19 @@ def let_section_act(
     take(program, store, batch, event, slot, section)
     if store.graphlets[slot, number].alone == 0:
         return
-    first: cython.Py_ssize_t = program.sets[number].cohorts
+    first: Index = program.sets[number].cohorts
     for span in range(program.sections[section].spans, program.sections[section].spans_end):
         at = program.spans[span].step
-        end: cython.Py_ssize_t = program.spans[span].members_end
+        end: Index = program.spans[span].members_end
         begin = program.spans[span].members
         while begin < end:
-            last: cython.Py_ssize_t = begin
+            last: Index = begin
             while last < end and store.shares[slot, first + program.members[last]] == 0:
                 last += 1
             if last > begin:
-                lane: cython.Py_ssize_t = begin - program.spans[span].members
+                lane: Index = begin - program.spans[span].members
                 lane *= program.spans[span].overlap
-                lanes: cython.Py_ssize_t = (last - begin) * program.spans[span].overlap
+                lanes: Index = (last - begin) * program.spans[span].overlap
                 act(program, store, batch, event, slot, at, lane, lanes)
             begin = last + 1
 
@@ -203,17 +190,17 @@ def let_section_act(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def break_runs(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
     """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
-    block: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
+    block: Index
+    lane: Index
     for block in range(program.blocks.shape[0]):
         if not program.blocks[block].is_contiguous:
             continue
         if program.blocks[block].rows >= 0:
             touch(store, slot, block, 0, 1)
             continue
-        width: cython.Py_ssize_t = program.blocks[block].width
+        width: Index = program.blocks[block].width
         touch(store, slot, block, 0, width)
         for lane in range(width):
             store.emptied[slot, program.blocks[block].flag + lane] = 1
@@ -222,9 +209,9 @@ def break_runs(program: Program, store: Store, slot: cython.Py_ssize_t) -> cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def finish(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def finish(program: Program, store: Store, slot: Index) -> cython.void:
     """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
-    kind: cython.Py_ssize_t
+    kind: Index
     store_moment(program, store, slot)
     end_bursts(program, store, slot)
     for kind in range(program.kinds.shape[0]):
@@ -235,9 +222,7 @@ def finish(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.vo
     store.slots[slot].scaled = 0
 
 
-def close(
-    program: Program, store: Store, until: cython.longlong, begin: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def close(program: Program, store: Store, until: cython.longlong, begin: Index) -> Index:
     """Close the windows of all slots that end by a time, from slot `begin` on; FOREVER: all.
 
     Return the slot for whose totals there may be too little room, or the number of slots.
@@ -247,12 +232,10 @@ def close(
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def close_slots(
-    program: Program, store: Store, until: cython.longlong, begin: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def close_slots(program: Program, store: Store, until: cython.longlong, begin: Index) -> Index:
     """Do what `close` does."""
-    slot: cython.Py_ssize_t
-    kind: cython.Py_ssize_t
+    slot: Index
+    kind: Index
     with cython.nogil:
         for slot in range(begin, store.slots.shape[0]):
             if store.slots[slot].key < 0:
@@ -276,14 +259,14 @@ def close_slots(
 
 def store_all_moments(program: Program, store: Store) -> None:
     """Store the latest timestamp of all slots, whose windows stay open."""
-    slot: cython.Py_ssize_t
+    slot: Index
     for slot in range(store.slots.shape[0]):
         store_moment(program, store, slot)
 
 
-def free_slot(program: Program, store: Store, slot: cython.Py_ssize_t) -> None:
+def free_slot(program: Program, store: Store, slot: Index) -> None:
     """Free the rows of a slot of which nothing is open."""
-    block: cython.Py_ssize_t
+    block: Index
     for block in range(program.blocks.shape[0]):
         if program.blocks[block].rows >= 0:
             drop_rows(program, store, slot, block)

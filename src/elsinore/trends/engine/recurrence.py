@@ -20,54 +20,55 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.rows import keep_row, new_row, read_rows
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
     from cython.cimports.libc.math import isnan
 else:
     from math import isnan
 
     from elsinore.trends.engine.numbers import add_lanes, add_multiples
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.rows import keep_row, new_row, read_rows
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Batch, Program
 
-BEGINNING = cython.declare(cython.Py_ssize_t, _BEGINNING)
+BEGINNING = cython.declare(Index, _BEGINNING)
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-NO_ADDEND = cython.declare(cython.Py_ssize_t, _NO_ADDEND)
-ONE = cython.declare(cython.Py_ssize_t, _ONE)
-VALUE = cython.declare(cython.Py_ssize_t, _VALUE)
+NO_ADDEND = cython.declare(Index, _NO_ADDEND)
+ONE = cython.declare(Index, _ONE)
+VALUE = cython.declare(Index, _VALUE)
 
 
 def act(
     program: Program,
     store: Store,
     batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
+    event: Index,
+    slot: Index,
+    at: Index,
+    begin: Index,
+    lanes: Index,
 ) -> cython.void:
     """Add what an event does to some of a step's lanes, from `begin` on, to its timestamp's."""
-    first: cython.Py_ssize_t = program.steps[at].sums
-    block: cython.Py_ssize_t = program.steps[at].block
-    number: cython.Py_ssize_t
+    first: Index = program.steps[at].sums
+    block: Index = program.steps[at].block
+    number: Index
     if batch.has_great and not store.slots[slot].scaled:
         make_scaled(program, store, slot)
     for number in range(program.steps[at].reads, program.steps[at].reads_end):
         read_rows(program, store, batch, event, slot, number, number - program.steps[at].reads)
-        source: cython.Py_ssize_t = program.reads[number].block
+        source: Index = program.reads[number].block
         if source >= 0 and program.blocks[source].is_next:
             touch(store, slot, source, 0, 1)
     is_first: cython.bint = store.ranges[slot, block].end == 0
     store.row = -1
     if program.blocks[block].rows >= 0:
         new_row(program, store, batch, event, slot, block)
-    lane: cython.Py_ssize_t = program.steps[at].lane + begin
+    lane: Index = program.steps[at].lane + begin
     for number in range(first, program.steps[at].sums_end):
-        row: cython.Py_ssize_t = 0 if number == first else 1
+        row: Index = 0 if number == first else 1
         value: cython.double = addend_of(batch, event, program.sums[number].addend)
-        cell: cython.Py_ssize_t = (number - first) * program.blocks[block].width + lane
+        cell: Index = (number - first) * program.blocks[block].width + lane
         if store.slots[slot].scaled:
             gather_scaled(program, store, slot, number, begin, lanes, row)
             add_scaled(program, store, slot, number, begin, lanes, row, value, cell, is_first)
@@ -88,13 +89,13 @@ def act(
     touch(store, slot, block, lane, lane + lanes)
 
 
-def addend_of(batch: Batch, event: cython.Py_ssize_t, addend: cython.Py_ssize_t) -> cython.double:
+def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
     """Return what an event adds to a sum for each trend; `addend` is as in `tables`."""
     if addend == NO_ADDEND:
         return 0.0
     if addend == ONE:
         return 1.0
-    column: cython.Py_ssize_t = (addend - VALUE) >> 1
+    column: Index = (addend - VALUE) >> 1
     value: cython.double = batch.addends[column, event]
     if batch.present[column, event] == 0 or isnan(value):
         return 0.0
@@ -105,9 +106,9 @@ def addend_of(batch: Batch, event: cython.Py_ssize_t, addend: cython.Py_ssize_t)
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def ends_trends(store: Store, lanes: cython.Py_ssize_t) -> cython.bint:
+def ends_trends(store: Store, lanes: Index) -> cython.bint:
     """Return whether any trend ends with the event in some lane."""
-    lane: cython.Py_ssize_t
+    lane: Index
     ends: cython.bint = False
     for lane in range(lanes):
         ends |= store.work[0, lane] != 0.0
@@ -117,28 +118,28 @@ def ends_trends(store: Store, lanes: cython.Py_ssize_t) -> cython.bint:
 def gather(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    begin: Index,
+    lanes: Index,
+    row: Index,
 ) -> cython.void:
     """Add a sum's sources up in a row of `work`, where no number has a power.
 
     Row 0 has the numbers of trends, row 1 another sum; `begin`: the first of the step's lanes.
     """
-    lane: cython.Py_ssize_t
-    node: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    lane: Index
+    node: Index
+    place: Index
     for lane in range(lanes):
         store.work[row, lane] = 0.0
     for place in range(program.sums[number].sources, program.sums[number].sources_end):
-        cell: cython.Py_ssize_t = program.sources[place].cell
-        period: cython.Py_ssize_t = program.sources[place].period
-        read: cython.Py_ssize_t = program.sources[place].read
+        cell: Index = program.sources[place].cell
+        period: Index = program.sources[place].period
+        read: Index = program.sources[place].read
         if read >= 0:
             for lane in range(lanes):
-                at: cython.Py_ssize_t = cell + (begin + lane if period == 0 else lane % period)
+                at: Index = cell + (begin + lane if period == 0 else lane % period)
                 store.work[row, lane] += store.gathered[read, at]
         elif period == 0:
             for lane in range(lanes):
@@ -160,24 +161,24 @@ def gather(
 def add_plain(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    begin: Index,
+    lanes: Index,
+    row: Index,
     value: cython.double,
-    kept: cython.Py_ssize_t,
+    kept: Index,
     is_first: cython.bint,
 ) -> cython.void:
     """Add what was gathered of a sum, and `value` for each trend, to its timestamp's.
 
     `kept`: its place in the event's row. `is_first`: nothing was added to the block before.
     """
-    lane: cython.Py_ssize_t
+    lane: Index
     if value != 0.0:
         for lane in range(lanes):
             store.work[row, lane] += store.work[0, lane] * value
-    target: cython.Py_ssize_t = program.sums[number].cell + begin
+    target: Index = program.sums[number].cell + begin
     if is_first:
         for lane in range(lanes):
             store.added[slot, target + lane] = store.work[row, lane]
@@ -192,22 +193,22 @@ def add_plain(
 def gather_scaled(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    begin: Index,
+    lanes: Index,
+    row: Index,
 ) -> cython.void:
     """Do what `gather` does with numbers that have powers."""
-    lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    lane: Index
+    place: Index
     for lane in range(lanes):
         store.work[row, lane] = 0.0
         store.work_powers[row, lane] = 0.0
     for place in range(program.sums[number].sources, program.sums[number].sources_end):
-        period: cython.Py_ssize_t = program.sources[place].period
-        cell: cython.Py_ssize_t = program.sources[place].cell
-        read: cython.Py_ssize_t = program.sources[place].read
+        period: Index = program.sources[place].period
+        cell: Index = program.sources[place].cell
+        read: Index = program.sources[place].read
         if period == 0:
             cell += begin
         if read < 0 and period == 0 and place == program.sums[number].sources:
@@ -248,20 +249,20 @@ def gather_scaled(
 def add_scaled(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    begin: Index,
+    lanes: Index,
+    row: Index,
     value: cython.double,
-    kept: cython.Py_ssize_t,
+    kept: Index,
     is_first: cython.bint,
 ) -> cython.void:
     """Do what `add_plain` does with numbers that have powers."""
-    lane: cython.Py_ssize_t
+    lane: Index
     if value != 0.0:
         add_products(store, value, lanes)
-    target: cython.Py_ssize_t = program.sums[number].cell + begin
+    target: Index = program.sums[number].cell + begin
     if is_first:
         for lane in range(lanes):
             store.added[slot, target + lane] = store.work[row, lane]
@@ -285,9 +286,9 @@ def add_scaled(
             store.row_powers[store.row, kept + lane] = store.work_powers[row, lane]
 
 
-def add_products(store: Store, value: cython.double, lanes: cython.Py_ssize_t) -> cython.void:
+def add_products(store: Store, value: cython.double, lanes: Index) -> cython.void:
     """Add the numbers of trends, times a value, to those of row 1 of `work`, with their powers."""
-    lane: cython.Py_ssize_t
+    lane: Index
     for lane in range(lanes):
         store.factors[lane] = value
         store.factor_powers[lane] = 0.0
@@ -312,41 +313,36 @@ def add_products(store: Store, value: cython.double, lanes: cython.Py_ssize_t) -
 def take_least(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    begin: Index,
+    lanes: Index,
     rank: cython.longlong,
-    kept: cython.Py_ssize_t,
+    kept: Index,
 ) -> cython.void:
     """Take the least of a rank and of an extreme's sources, where any trend ends."""
-    lane: cython.Py_ssize_t
+    lane: Index
     for lane in range(lanes):
         if store.work[0, lane] == 0.0:
             continue
         least: cython.longlong = least_of(program, store, slot, number, begin + lane, rank)
         if store.row >= 0:
             store.row_extremes[store.row, kept + lane] = least
-        target: cython.Py_ssize_t = program.extremes[number].cell + begin + lane
+        target: Index = program.extremes[number].cell + begin + lane
         store.added_extremes[slot, target] = min(store.added_extremes[slot, target], least)
 
 
 def least_of(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-    rank: cython.longlong,
+    program: Program, store: Store, slot: Index, number: Index, lane: Index, rank: cython.longlong
 ) -> cython.longlong:
     """Return the least of a rank and of an extreme's sources in one of a step's lanes."""
     least: cython.longlong = rank
-    place: cython.Py_ssize_t
+    place: Index
     for place in range(program.extremes[number].sources, program.extremes[number].sources_end):
-        period: cython.Py_ssize_t = program.sources[place].period
-        cell: cython.Py_ssize_t = program.sources[place].cell
+        period: Index = program.sources[place].period
+        cell: Index = program.sources[place].cell
         cell += lane if period == 0 else lane % period
-        read: cython.Py_ssize_t = program.sources[place].read
+        read: Index = program.sources[place].read
         if read >= 0:
             least = min(least, store.gathered_extremes[read, cell])
         else:

@@ -40,7 +40,7 @@ if cython.compiled:
         sort_leaf,
     )
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
 else:
     from elsinore.operators.conditions.machine import all_hold
     from elsinore.trends.engine.memory import (
@@ -55,43 +55,39 @@ else:
     )
     from elsinore.trends.engine.negatives import read_beginnings, set_limits
     from elsinore.trends.engine.numbers import add_lanes
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.runs import read_tree, rows_of_run, rows_up_to, sort_leaf
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Batch, Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-LEAF_ROWS = cython.declare(cython.Py_ssize_t, _LEAF_ROWS)
-NO_BLOCK = cython.declare(cython.Py_ssize_t, _NO_BLOCK)
+LEAF_ROWS = cython.declare(Index, _LEAF_ROWS)
+NO_BLOCK = cython.declare(Index, _NO_BLOCK)
 
 
 def new_row(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, block: Index
 ) -> cython.void:
     """Make an empty row for an event of a block, `store.row`, to be kept by `keep_row`."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    cell: cython.Py_ssize_t
-    column: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    cell: Index
+    column: Index
     if store.leaves[slot, rows].level < 0:
         store.leaves[slot, rows].level = 0
         store.leaves[slot, rows].begin = allocate(store, slot, 0)
-    used: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
-    level: cython.Py_ssize_t = store.leaves[slot, rows].level
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    used: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+    level: Index = store.leaves[slot, rows].level
+    begin: Index = store.leaves[slot, rows].begin
     if used == LEAF_ROWS << level:
-        to: cython.Py_ssize_t = allocate(store, slot, level + 1)
+        to: Index = allocate(store, slot, level + 1)
         for cell in range(used):
             copy_row(program, store, block, begin + cell, to + cell)
         free_rows(store, slot, begin, level)
         store.leaves[slot, rows].begin = to
         store.leaves[slot, rows].level = level + 1
         begin = to
-    row: cython.Py_ssize_t = begin + used
-    order: cython.Py_ssize_t = program.blocks[block].order
+    row: Index = begin + used
+    order: Index = program.blocks[block].order
     store.row = row
     store.row_ordered[row] = 0
     store.row_orders[row] = 0
@@ -111,21 +107,19 @@ def new_row(
     clear_row(program, store, block, row)
 
 
-def keep_row(store: Store, slot: cython.Py_ssize_t, rows: cython.Py_ssize_t) -> cython.void:
+def keep_row(store: Store, slot: Index, rows: Index) -> cython.void:
     """Keep the row that `new_row` made: it is there after its timestamp."""
     store.leaves[slot, rows].arriving += 1
 
 
-def clear_gathered(
-    program: Program, store: Store, at: cython.Py_ssize_t, place: cython.Py_ssize_t
-) -> cython.void:
+def clear_gathered(program: Program, store: Store, at: Index, place: Index) -> cython.void:
     """Let a read have gathered nothing."""
-    block: cython.Py_ssize_t = program.reads[at].block
-    width: cython.Py_ssize_t = program.blocks[block].width
-    number: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    block: Index = program.reads[at].block
+    width: Index = program.blocks[block].width
+    number: Index
+    cell: Index
     for number in range(program.blocks[block].sums):
-        first: cython.Py_ssize_t = number * width + program.reads[at].lane
+        first: Index = number * width + program.reads[at].lane
         for cell in range(first, first + program.reads[at].lanes):
             store.gathered[place, cell] = 0.0
             store.gathered_powers[place, cell] = 0.0
@@ -136,12 +130,7 @@ def clear_gathered(
 
 
 def may_follow(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index
 ) -> cython.bint:
     """Return whether an event may follow that of a row.
 
@@ -186,15 +175,10 @@ def may_follow(
 @cython.nogil
 @cython.exceptval(check=False)
 def is_in_range(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index
 ) -> cython.bint:
     """Return whether a row's value is in some range of a read."""
-    part: cython.Py_ssize_t
+    part: Index
     if not store.row_ordered[row]:
         return False
     for part in range(program.reads[at].part, program.reads[at].parts_end):
@@ -208,57 +192,46 @@ def is_in_range(
 @cython.nogil
 @cython.exceptval(check=False)
 def gather(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, at: Index, place: Index, row: Index
 ) -> cython.void:
     """Add a row's lanes of a read to what the read gathers."""
-    block: cython.Py_ssize_t = program.reads[at].block
-    number: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    block: Index = program.reads[at].block
+    number: Index
+    cell: Index
     if store.slots[slot].scaled or program.blocks[block].extremes > 0:
         add_row(program, store, slot, at, place, row)
         return
-    lanes: cython.Py_ssize_t = store.row_columns[row] - program.reads[at].lane
+    lanes: Index = store.row_columns[row] - program.reads[at].lane
     lanes = min(lanes, program.reads[at].lanes)
     for number in range(program.blocks[block].sums):
-        first: cython.Py_ssize_t = number * program.blocks[block].width + program.reads[at].lane
+        first: Index = number * program.blocks[block].width + program.reads[at].lane
         for cell in range(first, first + lanes):
             store.gathered[place, cell] += store.row_cells[row, cell]
 
 
 def read_rows(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index, place: Index
 ) -> cython.void:
     """Gather the sums of the rows that an event may follow; `place`: the read's in its step."""
-    block: cython.Py_ssize_t = program.reads[at].block
-    row: cython.Py_ssize_t
-    level: cython.Py_ssize_t
-    part: cython.Py_ssize_t
+    block: Index = program.reads[at].block
+    row: Index
+    level: Index
+    part: Index
     set_limits(program, store, slot, program.reads[at].guard)
     if block == NO_BLOCK:
         read_beginnings(program, store, slot, at, place)
         return
     is_next: cython.bint = program.blocks[block].is_next
     clear_gathered(program, store, at, place)
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if may_follow(program, store, batch, event, at, row):
             gather(program, store, slot, at, place, row)
             if is_next:
                 store.row_taken[row] = 1
     for level in range(store.leaves[slot, rows].top):
-        count: cython.Py_ssize_t = store.runs[slot, rows, level].count
+        count: Index = store.runs[slot, rows, level].count
         if count == 0:
             continue
         begin = store.runs[slot, rows, level].begin
@@ -275,18 +248,16 @@ def read_rows(
                 gather(program, store, slot, at, place, begin + row - 1)
 
 
-def store_rows(
-    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
-) -> cython.void:
+def store_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Remove the rows that the timestamp took, and add those that arrived."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    row: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    row: Index
     if program.blocks[block].is_contiguous:
         drop_rows(program, store, slot, block)
     elif program.blocks[block].is_next:
-        keep: cython.Py_ssize_t = 0
-        visible: cython.Py_ssize_t = store.leaves[slot, rows].count
+        keep: Index = 0
+        visible: Index = store.leaves[slot, rows].count
         for row in range(visible + store.leaves[slot, rows].arriving):
             if row >= visible or not store.row_taken[begin + row]:
                 if keep < row:
@@ -304,18 +275,16 @@ def store_rows(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def merge_arriving(
-    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
-) -> cython.void:
+def merge_arriving(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Add rows that arrived to those of the same anchor, where nothing asks for single events."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    visible: cython.Py_ssize_t = store.leaves[slot, rows].count
-    keep: cython.Py_ssize_t = visible
-    near: cython.Py_ssize_t = 0
-    place: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    visible: Index = store.leaves[slot, rows].count
+    keep: Index = visible
+    near: Index = 0
+    place: Index
     for place in range(visible, visible + store.leaves[slot, rows].arriving):
-        row: cython.Py_ssize_t = begin + place
+        row: Index = begin + place
         near = place_of_anchor(store, begin, keep, near, store.row_anchors[row])
         if near < keep:
             add_to_row(program, store, slot, block, row, begin + near)
@@ -328,19 +297,15 @@ def merge_arriving(
 
 
 def place_of_anchor(
-    store: Store,
-    begin: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
-    near: cython.Py_ssize_t,
-    anchor: cython.longlong,
-) -> cython.Py_ssize_t:
+    store: Store, begin: Index, count: Index, near: Index, anchor: cython.longlong
+) -> Index:
     """Return the place of an anchor's row among `count` rows from `begin` on, or `count`.
 
     near: where the last one was found; rows of all states are in about the same order of anchors.
     """
-    step: cython.Py_ssize_t
+    step: Index
     for step in range(count):
-        place: cython.Py_ssize_t = near + step
+        place: Index = near + step
         if place >= count:
             place -= count
         if store.row_anchors[begin + place] == anchor:
@@ -348,15 +313,13 @@ def place_of_anchor(
     return count
 
 
-def drop_rows(
-    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
-) -> cython.void:
+def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Remove all rows of a block but those that arrived at the latest timestamp."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    count: cython.Py_ssize_t = store.leaves[slot, rows].count
-    row: cython.Py_ssize_t
-    level: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    count: Index = store.leaves[slot, rows].count
+    row: Index
+    level: Index
     if count > 0:
         for row in range(store.leaves[slot, rows].arriving):
             copy_row(program, store, block, begin + count + row, begin + row)
@@ -374,44 +337,40 @@ def drop_rows(
 def empty_row_lanes(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    step: cython.Py_ssize_t,
+    slot: Index,
+    block: Index,
+    lane: Index,
+    lanes: Index,
+    step: Index,
 ) -> cython.void:
     """Empty lanes of all rows of a block but those that arrived at the latest timestamp."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    row: cython.Py_ssize_t
-    level: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    row: Index
+    level: Index
     for row in range(begin, begin + store.leaves[slot, rows].count):
         empty_lanes_of(program, store, block, row, lane, lanes, step)
     for level in range(store.leaves[slot, rows].top):
         begin = store.runs[slot, rows, level].begin
-        count: cython.Py_ssize_t = store.runs[slot, rows, level].count
+        count: Index = store.runs[slot, rows, level].count
         for row in range(begin, begin + rows_of_run(program, block, count)):
             empty_lanes_of(program, store, block, row, lane, lanes, step)
 
 
 def forget_rows_before(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    moment: cython.longlong,
+    program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
 ) -> cython.void:
     """Remove rows from before a moment, the first of the open windows: their lanes are empty.
 
     Those of runs with later rows stay.
     """
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    keep: cython.Py_ssize_t = 0
-    removed: cython.Py_ssize_t = 0
-    visible: cython.Py_ssize_t = store.leaves[slot, rows].count
-    row: cython.Py_ssize_t
-    level: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    keep: Index = 0
+    removed: Index = 0
+    visible: Index = store.leaves[slot, rows].count
+    row: Index
+    level: Index
     for row in range(visible + store.leaves[slot, rows].arriving):
         if row < visible and store.row_moments[begin + row] < moment:
             removed += 1
@@ -427,20 +386,15 @@ def forget_rows_before(
 
 
 def add_up_rows(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-    step: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, lane: Index, step: Index
 ) -> cython.void:
     """Let each `step`-th of a block's lanes, from `lane` on, be the sum of its rows.
 
     Rows from before `low` are left out: a negative match began after them.
     """
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    row: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    row: Index
     while lane < program.blocks[block].width:
         empty_lane(program, store, slot, block, lane)
         for row in range(begin, begin + store.leaves[slot, rows].count):
@@ -453,19 +407,14 @@ def add_up_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_lane_of_row(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, lane: Index, row: Index
 ) -> cython.void:
     """Add a lane of a row to that of its block."""
-    width: cython.Py_ssize_t = program.blocks[block].width
-    number: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    width: Index = program.blocks[block].width
+    number: Index
+    cell: Index
     for number in range(program.blocks[block].sums):
-        at: cython.Py_ssize_t = number * width + lane
+        at: Index = number * width + lane
         cell = program.blocks[block].cell + at
         if store.slots[slot].scaled:
             add_lanes(

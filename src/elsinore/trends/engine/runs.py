@@ -21,7 +21,7 @@ if cython.compiled:
         level_of,
     )
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
 else:
     from elsinore.trends.engine.memory import (
         add_row,
@@ -30,30 +30,29 @@ else:
         free_rows,
         level_of,
     )
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
 NEVER = cython.declare(cython.longlong, _NEVER)
 
 
-def sort_leaf(
-    program: Program, store: Store, slot: cython.Py_ssize_t, block: cython.Py_ssize_t
-) -> cython.void:
+def sort_leaf(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Make the leaf a run, and merge it with runs of its size."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-    count: cython.Py_ssize_t = 0
-    row: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    begin: Index = store.leaves[slot, rows].begin
+    count: Index = 0
+    row: Index
     for row in range(begin, begin + store.leaves[slot, rows].count):
         if store.row_ordered[row]:  # no event follows the others
             store.sorted_rows[count] = row
             count += 1
     sort_rows(store, count)
-    level: cython.Py_ssize_t = level_of(rows_of_run(program, block, count))
-    to: cython.Py_ssize_t = allocate(store, slot, level)
-    first: cython.Py_ssize_t = to + rows_of_run(program, block, count) - count
+    level: Index = level_of(rows_of_run(program, block, count))
+    to: Index = allocate(store, slot, level)
+    first: Index = to + rows_of_run(program, block, count) - count
     newest: cython.longlong = NEVER
-    before: cython.Py_ssize_t = -1
+    before: Index = -1
     for row in range(count):
         newest = max(newest, store.row_moments[store.sorted_rows[row]])
         put_row(program, store, slot, block, store.sorted_rows[row], before, first + row)
@@ -69,12 +68,12 @@ def sort_leaf(
         free_rows(store, slot, to, level)
         return
     while store.runs[slot, rows, level].count > 0:
-        other: cython.Py_ssize_t = store.runs[slot, rows, level].begin
-        of_other: cython.Py_ssize_t = store.runs[slot, rows, level].count
+        other: Index = store.runs[slot, rows, level].begin
+        of_other: Index = store.runs[slot, rows, level].count
         newest = max(newest, store.runs[slot, rows, level].newest)
         store.runs[slot, rows, level].count = 0
-        above: cython.Py_ssize_t = level_of(rows_of_run(program, block, count + of_other))
-        merged: cython.Py_ssize_t = allocate(store, slot, above)
+        above: Index = level_of(rows_of_run(program, block, count + of_other))
+        merged: Index = allocate(store, slot, above)
         merge(program, store, slot, block, to, count, other, of_other, merged)
         free_rows(store, slot, to, level)
         free_rows(store, slot, other, level)
@@ -90,17 +89,17 @@ def sort_leaf(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def sort_rows(store: Store, count: cython.Py_ssize_t) -> cython.void:
+def sort_rows(store: Store, count: Index) -> cython.void:
     """Sort the first of `sorted_rows` by their values (Shell's sort)."""
-    gap: cython.Py_ssize_t = 1
-    place: cython.Py_ssize_t
+    gap: Index = 1
+    place: Index
     while gap < count // 3:
         gap = 3 * gap + 1
     while gap > 0:
         for place in range(gap, count):
-            row: cython.Py_ssize_t = store.sorted_rows[place]
+            row: Index = store.sorted_rows[place]
             value: cython.longlong = store.row_orders[row]
-            to: cython.Py_ssize_t = place
+            to: Index = place
             while to >= gap and store.row_orders[store.sorted_rows[to - gap]] > value:
                 store.sorted_rows[to] = store.sorted_rows[to - gap]
                 to -= gap
@@ -114,26 +113,26 @@ def sort_rows(store: Store, count: cython.Py_ssize_t) -> cython.void:
 def merge(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    left: cython.Py_ssize_t,
-    lefts: cython.Py_ssize_t,
-    right: cython.Py_ssize_t,
-    rights: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
+    slot: Index,
+    block: Index,
+    left: Index,
+    lefts: Index,
+    right: Index,
+    rights: Index,
+    to: Index,
 ) -> cython.void:
     """Merge two runs: a row's sum is that of the last rows of both, unless they are trees."""
-    i: cython.Py_ssize_t = 0
-    j: cython.Py_ssize_t = 0
-    row: cython.Py_ssize_t
+    i: Index = 0
+    j: Index = 0
+    row: Index
     is_tree: cython.bint = not program.blocks[block].is_rising
-    first: cython.Py_ssize_t = to
+    first: Index = to
     if is_tree:
         left += lefts
         right += rights
         first += lefts + rights
     for row in range(first, first + lefts + rights):
-        other: cython.Py_ssize_t = -1
+        other: Index = -1
         if j == rights or (i < lefts and store.row_orders[left + i] <= store.row_orders[right + j]):
             if j > 0 and not is_tree:
                 other = right + j - 1
@@ -152,15 +151,10 @@ def merge(
 @cython.nogil
 @cython.exceptval(check=False)
 def sum_up_tree(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, begin: Index, count: Index
 ) -> cython.void:
     """Fill the sums of a tree, the rows of its events being there."""
-    row: cython.Py_ssize_t = count - 1
+    row: Index = count - 1
     while row > 0:
         put_row(program, store, slot, block, begin + 2 * row, begin + 2 * row + 1, begin + row)
         row -= 1
@@ -171,13 +165,7 @@ def sum_up_tree(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_row(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    other: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, row: Index, other: Index, to: Index
 ) -> cython.void:
     """Put a row into a run, with the sums of another one added; other below 0: without."""
     store.row_orders[to] = store.row_orders[row]
@@ -188,17 +176,17 @@ def put_row(
 def read_tree(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    at: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
+    slot: Index,
+    at: Index,
+    place: Index,
+    begin: Index,
+    count: Index,
     low: cython.longlong,
     high: cython.longlong,
 ) -> cython.void:
     """Gather the sums of the rows of a tree whose values are `low` to `high`."""
-    first: cython.Py_ssize_t = count
-    last: cython.Py_ssize_t = count + rows_up_to(store, begin + count, count, high)
+    first: Index = count
+    last: Index = count + rows_up_to(store, begin + count, count, high)
     if low > NEVER:
         first += rows_up_to(store, begin + count, count, low - 1)
     while first < last:
@@ -212,13 +200,11 @@ def read_tree(
         last >>= 1
 
 
-def rows_up_to(
-    store: Store, begin: cython.Py_ssize_t, count: cython.Py_ssize_t, high: cython.longlong
-) -> cython.Py_ssize_t:
+def rows_up_to(store: Store, begin: Index, count: Index, high: cython.longlong) -> Index:
     """Return how many rows of a run have a value of at most `high`."""
-    first: cython.Py_ssize_t = begin
-    left: cython.Py_ssize_t = count
-    half: cython.Py_ssize_t
+    first: Index = begin
+    left: Index = count
+    half: Index
     if count == 0:
         return 0
     while left > 1:  # without branches that depend on values, which a processor cannot predict
@@ -228,9 +214,7 @@ def rows_up_to(
     return first - begin + (store.row_orders[first] <= high)
 
 
-def rows_of_run(
-    program: Program, block: cython.Py_ssize_t, count: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def rows_of_run(program: Program, block: Index, count: Index) -> Index:
     """Return how many rows a run of so many events has."""
     return count if program.blocks[block].is_rising else 2 * count
 
@@ -238,21 +222,21 @@ def rows_of_run(
 def renumber_orders(
     program: Program,
     store: Store,
-    block: cython.Py_ssize_t,
+    block: Index,
     is_falling: cython.bint,
     old: cython.const_longlong[::1],
     new: cython.const_longlong[::1],
 ) -> None:
     """Order a block's rows by new codes in place of old ones, which are ascending."""
-    slot: cython.Py_ssize_t
-    level: cython.Py_ssize_t
-    rows: cython.Py_ssize_t = program.blocks[block].rows
+    slot: Index
+    level: Index
+    rows: Index = program.blocks[block].rows
     for slot in range(store.leaves.shape[0]):
-        used: cython.Py_ssize_t = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
+        used: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
         renumber_rows(store, store.leaves[slot, rows].begin, used, is_falling, old, new)
         for level in range(store.leaves[slot, rows].top):
-            count: cython.Py_ssize_t = store.runs[slot, rows, level].count
-            first: cython.Py_ssize_t = rows_of_run(program, block, count) - count
+            count: Index = store.runs[slot, rows, level].count
+            first: Index = rows_of_run(program, block, count) - count
             first += store.runs[slot, rows, level].begin
             renumber_rows(store, first, count, is_falling, old, new)
 
@@ -261,24 +245,24 @@ def renumber_orders(
 @cython.exceptval(check=False)
 def renumber_rows(
     store: Store,
-    begin: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
+    begin: Index,
+    count: Index,
     is_falling: cython.bint,
     old: cython.const_longlong[::1],
     new: cython.const_longlong[::1],
 ) -> cython.void:
     """Give some rows new codes; they are inverted if rows fall."""
-    row: cython.Py_ssize_t
+    row: Index
     for row in range(begin, begin + count):
         if not store.row_ordered[row]:
             continue
         code: cython.longlong = store.row_orders[row]
         if is_falling:
             code = ~code
-        first: cython.Py_ssize_t = 0
-        last: cython.Py_ssize_t = old.shape[0] - 1
+        first: Index = 0
+        last: Index = old.shape[0] - 1
         while first < last:
-            middle: cython.Py_ssize_t = (first + last) >> 1
+            middle: Index = (first + last) >> 1
             if old[middle] < code:
                 first = middle + 1
             else:

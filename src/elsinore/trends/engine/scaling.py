@@ -8,20 +8,20 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import normal
     from cython.cimports.elsinore.trends.engine.runs import rows_of_run
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Number, Program
 else:
     from elsinore.trends.engine.numbers import normal
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.plain import Index, Number
     from elsinore.trends.engine.runs import rows_of_run
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
 
-def make_scaled(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
     """Bring all numbers of a slot, which have no powers yet, into their normal form."""
-    cell: cython.Py_ssize_t
-    block: cython.Py_ssize_t
-    level: cython.Py_ssize_t
+    cell: Index
+    block: Index
+    level: Index
     number: Number
     store.slots[slot].scaled = 1
     store.has_powers = True
@@ -33,12 +33,10 @@ def make_scaled(program: Program, store: Store, slot: cython.Py_ssize_t) -> cyth
         store.added[slot, cell] = number.mantissa
         store.added_powers[slot, cell] = number.power
     for block in range(program.blocks.shape[0]):
-        rows: cython.Py_ssize_t = program.blocks[block].rows
+        rows: Index = program.blocks[block].rows
         if rows < 0:
             continue
-        count: cython.Py_ssize_t = (
-            store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
-        )
+        count: Index = store.leaves[slot, rows].count + store.leaves[slot, rows].arriving
         scale_rows(program, store, block, store.leaves[slot, rows].begin, count)
         for level in range(store.leaves[slot, rows].top):
             count = rows_of_run(program, block, store.runs[slot, rows, level].count)
@@ -49,15 +47,11 @@ def make_scaled(program: Program, store: Store, slot: cython.Py_ssize_t) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def scale_rows(
-    program: Program,
-    store: Store,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
+    program: Program, store: Store, block: Index, begin: Index, count: Index
 ) -> cython.void:
     """Do the same for rows of events."""
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    row: Index
+    cell: Index
     for row in range(begin, begin + count):
         for cell in range(program.blocks[block].sums * program.blocks[block].width):
             number: Number = normal(store.row_cells[row, cell], 0.0)

@@ -29,8 +29,10 @@ if cython.compiled:
         Conditions,
         Registers,
     )
+    from cython.cimports.elsinore.trends.engine.tables import Index
 else:
     from elsinore.operators.conditions.tables import Columns, Conditions, Registers
+    from elsinore.trends.engine.plain import Index
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
@@ -192,19 +194,19 @@ class Store:
         """Return the arrays with a row for each sharing set."""
         return {"counts": np.asarray(self.counts)}
 
-    def have_records(self, count: cython.Py_ssize_t) -> None:
+    def have_records(self, count: Index) -> None:
         """Have room for so many more records of bursts."""
         records = np.zeros(self.record_count + count, RECORD).view(np.recarray)
         records[: self.record_count] = np.asarray(self.records)[: self.record_count]
         self.records = records
 
-    def have_reads(self, count: cython.Py_ssize_t) -> None:
+    def have_reads(self, count: Index) -> None:
         """Have room for what so many reads of a step gather."""
         self.gathered = np.zeros((count, self.shape.row_cells))
         self.gathered_powers = np.zeros((count, self.shape.row_cells))
         self.gathered_extremes = np.zeros((count, self.shape.row_extremes), np.int64)
 
-    def have_classes(self, count: cython.Py_ssize_t) -> None:
+    def have_classes(self, count: Index) -> None:
         """Have an entry of `seen` for each class of events: whether one of them came."""
         seen = np.zeros(count, np.uint8)
         seen[: len(self.seen)] = self.seen
@@ -214,7 +216,7 @@ class Store:
         """Return the arrays of rows of events, those in use only."""
         return {name: array[: self.row_top] for name, array in self.per_row.items()}
 
-    def grow_rows(self, count: cython.Py_ssize_t) -> None:
+    def grow_rows(self, count: Index) -> None:
         """Have room for at least so many rows of events."""
         size = len(self.row_orders)
         while size < count:
@@ -240,7 +242,7 @@ class Store:
         """Return the arrays with a row for each total, those in use only."""
         return {name: self.per_total[name][: self.total_count] for name in _PER_TOTAL}
 
-    def grow_slots(self, count: cython.Py_ssize_t) -> None:
+    def grow_slots(self, count: Index) -> None:
         """Have at least so many slots."""
         have = len(self.slots)
         if count > have:
@@ -281,13 +283,7 @@ class Store:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def touch(
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-) -> cython.void:
+def touch(store: Store, slot: Index, block: Index, begin: Index, end: Index) -> cython.void:
     """Note that lanes of a block have something to store at the end of the timestamp."""
     if store.ranges[slot, block].end == 0:
         store.touched[slot, store.slots[slot].touched] = block

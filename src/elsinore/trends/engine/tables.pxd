@@ -3,6 +3,8 @@
 
 from elsinore.operators.conditions.tables cimport Columns
 
+ctypedef Py_ssize_t Index  # of lanes, rows, blocks and so on
+
 cdef struct Number:
     double mantissa
     double power

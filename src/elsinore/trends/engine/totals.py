@@ -7,10 +7,10 @@ import cython
 if cython.compiled:
     from cython.cimports.elsinore.trends.engine.numbers import pairs, plus
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Number, Program
 else:
     from elsinore.trends.engine.numbers import pairs, plus
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.plain import Index, Number
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
@@ -37,13 +37,11 @@ def home(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def row_of(
-    store: Store, query: cython.Py_ssize_t, group: cython.Py_ssize_t, window: cython.longlong
-) -> cython.Py_ssize_t:
+def row_of(store: Store, query: Index, group: Index, window: cython.longlong) -> Index:
     """Return the row of a total, a new one if there is none; there is room for one more."""
     size: cython.longlong = store.places.shape[0]
     place: cython.longlong = home(query, group, window, size)
-    row: cython.Py_ssize_t = store.places[place]
+    row: Index = store.places[place]
     while row >= 0:
         if (
             store.totals[row].window == window
@@ -55,7 +53,7 @@ def row_of(
         row = store.places[place]
     row = store.total_count
     store.total_count += 1
-    store.places[place] = cython.cast(cython.Py_ssize_t, row)
+    store.places[place] = cython.cast(Index, row)
     store.totals[row].query = query
     store.totals[row].group = group
     store.totals[row].window = window
@@ -65,48 +63,37 @@ def row_of(
 def rebuild(store: Store) -> None:
     """Enter all totals into an empty hash table."""
     size: cython.longlong = store.places.shape[0]
-    row: cython.Py_ssize_t
+    row: Index
     for row in range(store.total_count):
         place: cython.longlong = home(
             store.totals[row].query, store.totals[row].group, store.totals[row].window, size
         )
         while store.places[place] >= 0:
             place = (place + 1) & (size - 1)
-        store.places[place] = cython.cast(cython.Py_ssize_t, row)
+        store.places[place] = cython.cast(Index, row)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def sum_of(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    field: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-) -> Number:
+def sum_of(program: Program, store: Store, slot: Index, field: Index, lane: Index) -> Number:
     """Return the sum of the cells of a field in a lane."""
     total: Number = Number(0.0, 0.0)
-    place: cython.Py_ssize_t
+    place: Index
     for place in range(program.fields[field].places, program.fields[field].places_end):
-        cell: cython.Py_ssize_t = program.places[place] + lane
+        cell: Index = program.places[place] + lane
         power: cython.double = store.powers[slot, cell] if store.slots[slot].scaled else 0.0
         total = plus(total, Number(store.cells[slot, cell], power))
     return total
 
 
 def add_to_totals(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
-    window: cython.longlong,
+    program: Program, store: Store, slot: Index, kind: Index, lane: Index, window: cython.longlong
 ) -> cython.void:
     """Add what a slot has in one window to the totals of its group, for each query with trends."""
-    at: cython.Py_ssize_t
-    field: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    at: Index
+    field: Index
+    place: Index
     for at in range(program.kinds[kind].ends, program.kinds[kind].ends_end):
         field = program.ends[at].fields
         trends: Number = sum_of(program, store, slot, field, lane)
@@ -118,16 +105,14 @@ def add_to_totals(
             )
         if trends.mantissa == 0.0:
             continue
-        row: cython.Py_ssize_t = row_of(
-            store, program.ends[at].query, store.slots[slot].group, window
-        )
+        row: Index = row_of(store, program.ends[at].query, store.slots[slot].group, window)
         add_number(store, row, 0, trends)
         if not program.ends[at].pairs:
             for field in range(program.ends[at].fields + 1, program.ends[at].fields_end):
                 number: Number = sum_of(program, store, slot, field, lane)
                 add_number(store, row, field - program.ends[at].fields, number)
         for field in range(program.ends[at].extremes, program.ends[at].extremes_end):
-            column: cython.Py_ssize_t = field - program.ends[at].extremes
+            column: Index = field - program.ends[at].extremes
             for place in range(program.fields[field].places, program.fields[field].places_end):
                 store.total_extremes[row, column] = min(
                     store.total_extremes[row, column],
@@ -138,9 +123,7 @@ def add_to_totals(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def add_number(
-    store: Store, row: cython.Py_ssize_t, column: cython.Py_ssize_t, number: Number
-) -> cython.void:
+def add_number(store: Store, row: Index, column: Index, number: Number) -> cython.void:
     """Add a number to a field of a total."""
     total: Number = Number(store.total_cells[row, column], store.total_powers[row, column])
     total = plus(total, number)

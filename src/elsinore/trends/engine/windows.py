@@ -25,10 +25,11 @@ if cython.compiled:
         forget_snapshots,
     )
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
     from cython.cimports.elsinore.trends.engine.totals import add_to_totals
 else:
     from elsinore.trends.engine.negatives import set_limits
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.rows import (
         add_up_rows,
         drop_rows,
@@ -58,14 +59,12 @@ def floor_quotient(number: cython.longlong, divisor: cython.longlong) -> cython.
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def lane_of(window: cython.longlong, overlap: cython.longlong) -> cython.Py_ssize_t:
+def lane_of(window: cython.longlong, overlap: cython.longlong) -> Index:
     """Return the lane of a window."""
-    return cython.cast(cython.Py_ssize_t, window - floor_quotient(window, overlap) * overlap)
+    return cython.cast(Index, window - floor_quotient(window, overlap) * overlap)
 
 
-def first_to_end_after(
-    program: Program, kind: cython.Py_ssize_t, time: cython.longlong
-) -> cython.longlong:
+def first_to_end_after(program: Program, kind: Index, time: cython.longlong) -> cython.longlong:
     """Return the first window that ends after a time."""
     if program.kinds[kind].within == FOREVER:
         return 0
@@ -77,16 +76,14 @@ def first_to_end_after(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def last_to_begin_by(
-    program: Program, kind: cython.Py_ssize_t, time: cython.longlong
-) -> cython.longlong:
+def last_to_begin_by(program: Program, kind: Index, time: cython.longlong) -> cython.longlong:
     """Return the last window that begins at or before a time."""
     if program.kinds[kind].within == FOREVER:
         return 0
     return floor_quotient(time - program.kinds[kind].origin, program.kinds[kind].step)
 
 
-def end_of(program: Program, kind: cython.Py_ssize_t, window: cython.longlong) -> cython.longlong:
+def end_of(program: Program, kind: Index, window: cython.longlong) -> cython.longlong:
     """Return when a window ends: the first time that it does not contain."""
     if program.kinds[kind].within == FOREVER:
         return FOREVER
@@ -99,10 +96,7 @@ def end_of(program: Program, kind: cython.Py_ssize_t, window: cython.longlong) -
 @cython.nogil
 @cython.exceptval(check=False)
 def next_edge(
-    program: Program,
-    kind: cython.Py_ssize_t,
-    first: cython.longlong,
-    last: cython.longlong,
+    program: Program, kind: Index, first: cython.longlong, last: cython.longlong
 ) -> cython.longlong:
     """Return when a window begins or ends next after a time that `first` to `last` contain."""
     if program.kinds[kind].within == FOREVER:
@@ -117,15 +111,11 @@ def next_edge(
 @cython.nogil
 @cython.exceptval(check=False)
 def empty_window(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, kind: Index, lane: Index
 ) -> cython.void:
     """Empty the lanes of a window."""
-    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
-    cell: cython.Py_ssize_t = program.kinds[kind].cell + lane
+    overlap: Index = program.kinds[kind].overlap
+    cell: Index = program.kinds[kind].cell + lane
     while cell < program.kinds[kind].cells_end:
         store.cells[slot, cell] = 0.0
         if store.slots[slot].scaled:
@@ -143,14 +133,14 @@ def empty_window(
 def close_rows(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
+    slot: Index,
+    kind: Index,
     first: cython.longlong,
     end: cython.longlong,
 ) -> cython.void:
     """Empty the lanes of windows `first` to before `end` in the rows of events."""
-    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
-    block: cython.Py_ssize_t
+    overlap: Index = program.kinds[kind].overlap
+    block: Index
     window: cython.longlong
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
         if program.blocks[block].rows < 0:
@@ -159,10 +149,10 @@ def close_rows(
             drop_rows(program, store, slot, block)
             continue
         for window in range(first, end):
-            lane: cython.Py_ssize_t = lane_of(window, overlap)
-            width: cython.Py_ssize_t = program.blocks[block].width
+            lane: Index = lane_of(window, overlap)
+            width: Index = program.blocks[block].width
             empty_row_lanes(program, store, slot, block, lane, width, overlap)
-        opened: cython.Py_ssize_t = program.kinds[kind].opened + lane_of(end, overlap)
+        opened: Index = program.kinds[kind].opened + lane_of(end, overlap)
         forget_rows_before(program, store, slot, block, store.opened[slot, opened])
 
 
@@ -170,15 +160,11 @@ def close_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def decide_ends(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
-    lane: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, kind: Index, lane: Index
 ) -> cython.void:
     """Add up the trends of a window after whose end no negative match began."""
-    block: cython.Py_ssize_t
-    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
+    block: Index
+    overlap: Index = program.kinds[kind].overlap
     for block in range(program.kinds[kind].blocks, program.kinds[kind].blocks_end):
         if program.blocks[block].closing >= 0:
             set_limits(program, store, slot, program.blocks[block].closing)
@@ -186,18 +172,14 @@ def decide_ends(
 
 
 def close_windows(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
-    end: cython.longlong,
+    program: Program, store: Store, slot: Index, kind: Index, end: cython.longlong
 ) -> cython.void:
     """Close the windows of a kind before window `end`: add up their totals, empty their lanes."""
-    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
+    overlap: Index = program.kinds[kind].overlap
     last: cython.longlong = min(store.last[slot, kind], end - 1)
     window: cython.longlong
     for window in range(store.first[slot, kind], last + 1):
-        lane: cython.Py_ssize_t = lane_of(window, overlap)
+        lane: Index = lane_of(window, overlap)
         decide_ends(program, store, slot, kind, lane)
         add_to_totals(program, store, slot, kind, lane, window)
         empty_window(program, store, slot, kind, lane)
@@ -212,19 +194,15 @@ def close_windows(
 @cython.nogil
 @cython.exceptval(check=False)
 def open_windows(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
-    last: cython.longlong,
+    program: Program, store: Store, slot: Index, kind: Index, last: cython.longlong
 ) -> cython.void:
     """Open the windows of a kind up to `last`, those before the first open one left out."""
-    overlap: cython.Py_ssize_t = program.kinds[kind].overlap
+    overlap: Index = program.kinds[kind].overlap
     begin: cython.longlong = max(store.last[slot, kind] + 1, store.first[slot, kind])
     window: cython.longlong
-    place: cython.Py_ssize_t
+    place: Index
     for window in range(begin, last + 1):
-        lane: cython.Py_ssize_t = lane_of(window, overlap)
+        lane: Index = lane_of(window, overlap)
         store.cells[slot, program.kinds[kind].cell + lane] = 1.0
         store.opened[slot, program.kinds[kind].opened + lane] = store.slots[slot].moment
         for place in range(program.kinds[kind].seeds, program.kinds[kind].seeds_end):
@@ -232,11 +210,9 @@ def open_windows(
     store.last[slot, kind] = max(store.last[slot, kind], last)
 
 
-def move_windows(
-    program: Program, store: Store, slot: cython.Py_ssize_t, time: cython.longlong
-) -> cython.void:
+def move_windows(program: Program, store: Store, slot: Index, time: cython.longlong) -> cython.void:
     """Close the windows that end by a time and open those that contain it."""
-    kind: cython.Py_ssize_t
+    kind: Index
     edge: cython.longlong = FOREVER
     is_new: cython.bint = store.slots[slot].key < 0
     for kind in range(program.kinds.shape[0]):
@@ -256,9 +232,9 @@ def move_windows(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def has_powers(store: Store, slot: cython.Py_ssize_t) -> cython.Py_ssize_t:
+def has_powers(store: Store, slot: Index) -> Index:
     """Return whether some number of a slot has a power."""
-    cell: cython.Py_ssize_t
+    cell: Index
     if store.slots[slot].rows > 0:
         return 1
     for cell in range(store.powers.shape[1]):

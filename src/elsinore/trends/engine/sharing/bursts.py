@@ -21,8 +21,9 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.trends.engine.sharing.optimizer import decide
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
 else:
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.sharing.columns import has_rows_apart, put_columns_in, split_rows
     from elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
     from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
@@ -31,26 +32,24 @@ else:
     from elsinore.trends.engine.tables import Program
 
 NO_MOMENT = cython.declare(cython.longlong, -1)
-NEVER = cython.declare(cython.Py_ssize_t, 0)
-DYNAMIC = cython.declare(cython.Py_ssize_t, 1)
+NEVER = cython.declare(Index, 0)
+DYNAMIC = cython.declare(Index, 1)
 MEMORY = cython.declare(cython.double, 16.0)  # bursts that the mean length looks back on
 LONG = cython.declare(cython.double, 4.0)  # times its mean length, a burst is decided anew
 OBSERVED = cython.declare(cython.longlong, 4)  # of so many bursts one is observed
 FORGET = cython.declare(cython.double, 2.0**12)  # events after which observations count half
 FIRST_GUESS = cython.declare(cython.double, 0.5)  # of units that are put in after a burst
 REMEMBER = cython.declare(cython.double, 0.999)
-UNKNOWN = cython.declare(cython.Py_ssize_t, 0)  # what became of the burst before, ...
-WAS_ALONE = cython.declare(cython.Py_ssize_t, 1)
-WAS_SHARED = cython.declare(cython.Py_ssize_t, 2)
+UNKNOWN = cython.declare(Index, 0)  # what became of the burst before, ...
+WAS_ALONE = cython.declare(Index, 1)
+WAS_SHARED = cython.declare(Index, 2)
 
 
-def break_bursts(
-    program: Program, store: Store, slot: cython.Py_ssize_t, known: cython.Py_ssize_t
-) -> cython.void:
+def break_bursts(program: Program, store: Store, slot: Index, known: Index) -> cython.void:
     """End the bursts that an event of a class breaks; what it reads and changes is up to date."""
-    place: cython.Py_ssize_t
+    place: Index
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
-        number: cython.Py_ssize_t = program.breaks[place].number
+        number: Index = program.breaks[place].number
         store.graphlets[slot, number].left = store.slots[slot].time
         if store.graphlets[slot, number].opened <= store.graphlets[slot, number].changed and (
             store.graphlets[slot, number].changed < store.slots[slot].moment
@@ -62,9 +61,9 @@ def break_bursts(
         catch_up_units(program, store, slot, place)
 
 
-def end_bursts(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def end_bursts(program: Program, store: Store, slot: Index) -> cython.void:
     """End all bursts of a slot: a pane is over."""
-    number: cython.Py_ssize_t
+    number: Index
     for number in range(program.sets.shape[0]):
         store.graphlets[slot, number].opened = NO_MOMENT
         if store.bursts[slot, number].events > 0:
@@ -73,17 +72,13 @@ def end_bursts(program: Program, store: Store, slot: cython.Py_ssize_t) -> cytho
 
 
 def note_event(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
-    has_great: cython.bint,
+    program: Program, store: Store, slot: Index, section: Index, has_great: cython.bint
 ) -> cython.void:
     """Let an event begin or continue a burst, and see whether to share it.
 
     has_great: products with addends of the batch may exceed a double; such events are not shared.
     """
-    number: cython.Py_ssize_t = program.sections[section].number
+    number: Index = program.sections[section].number
     if store.bursts[slot, number].events == 0:
         begin_burst(program, store, slot, number)
     store.bursts[slot, number].events += 1
@@ -101,9 +96,7 @@ def note_event(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def observe(
-    program: Program, store: Store, number: cython.Py_ssize_t, section: cython.Py_ssize_t
-) -> cython.void:
+def observe(program: Program, store: Store, number: Index, section: Index) -> cython.void:
     """Note which part of the work of all cohorts an event is."""
     store.counts[number].observed += 1.0
     store.counts[number].taken += program.sections[section].taken
@@ -115,9 +108,7 @@ def observe(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def begin_burst(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def begin_burst(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Begin a burst, and decide whether to share it."""
     store.bursts[slot, number].time = store.slots[slot].time
     store.bursts[slot, number].benefit = 0.0
@@ -137,11 +128,7 @@ def begin_burst(
 @cython.nogil
 @cython.exceptval(check=False)
 def share(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    events: cython.double,
+    program: Program, store: Store, slot: Index, number: Index, events: cython.double
 ) -> cython.void:
     """Decide who shares a burst of so many events, and merge these cohorts.
 
@@ -149,7 +136,7 @@ def share(
     rows of shared events.
     """
     store.bursts[slot, number].benefit = decide(program, store, slot, number, events)
-    cohort: cython.Py_ssize_t
+    cohort: Index
     queries: cython.int = 0
     if is_compared(program, number) and can_share(program, store, slot, number):
         queries = program.sets[number].queries
@@ -178,7 +165,7 @@ def share(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def is_compared(program: Program, number: cython.Py_ssize_t) -> cython.bint:
+def is_compared(program: Program, number: Index) -> cython.bint:
     """Return whether a set's events are compared with those before them."""
     return program.sets[number].readers < program.sets[number].readers_end
 
@@ -186,9 +173,7 @@ def is_compared(program: Program, number: cython.Py_ssize_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def has_column_room(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def has_column_room(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether an event of a set can have two more snapshots, of numbers without powers."""
     return not is_compared(program, number) or (
         store.graphlets[slot, number].columns + 2 <= program.sets[number].columns
@@ -199,9 +184,7 @@ def has_column_room(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def can_share(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def can_share(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether to share a burst of compared events: it pays, or those before were shared.
 
     Where it does not pay, a little is forgotten of how many snapshots there were.
@@ -216,9 +199,7 @@ def can_share(
     return pays and not has_rows_apart(program, store, slot, number)
 
 
-def split(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def split(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Process the rest of a burst for each query alone."""
     if store.graphlets[slot, number].sharing:
         if is_compared(program, number):
@@ -234,9 +215,7 @@ def split(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def reconsider(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def reconsider(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Decide anew for a burst that is longer than expected: as many events may follow.
 
     Simultaneous events that were not shared change what the snapshot is made of.
@@ -251,9 +230,7 @@ def reconsider(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def end_burst(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def end_burst(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Count a burst that is complete, and record it if there is room."""
     if not is_compared(program, number):
         end_graphlet(program, store, slot, number)
@@ -285,10 +262,10 @@ def end_burst(
 @cython.nogil
 @cython.exceptval(check=False)
 def learn_put_in(
-    program: Program, store: Store, number: cython.Py_ssize_t, was_shared: cython.bint
+    program: Program, store: Store, number: Index, was_shared: cython.bint
 ) -> cython.void:
     """Note how many units' values are put in for each burst; of others the first guess."""
-    units: cython.Py_ssize_t = program.sets[number].units_end - program.sets[number].units
+    units: Index = program.sets[number].units_end - program.sets[number].units
     store.counts[number].ended += 1.0
     if not was_shared:
         store.counts[number].put_in += FIRST_GUESS * units

@@ -20,61 +20,59 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.runs import rows_of_run
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Number, Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Number, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
     from elsinore.trends.engine.memory import allocate, copy_event
     from elsinore.trends.engine.numbers import add_lanes, normal
-    from elsinore.trends.engine.plain import Number
+    from elsinore.trends.engine.plain import Index, Number
     from elsinore.trends.engine.rows import drop_rows, forget_rows_before
     from elsinore.trends.engine.runs import rows_of_run
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
     from elsinore.trends.engine.tables import Program
 
-SPLIT = cython.declare(cython.Py_ssize_t, 16)
+SPLIT = cython.declare(Index, 16)
 LIMIT = cython.declare(cython.double, 2.0**512)
 
 
-def column_of(
-    program: Program, number: cython.Py_ssize_t, column: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def column_of(program: Program, number: Index, column: Index) -> Index:
     """Return where the values of one of a set's snapshots begin."""
-    place: cython.Py_ssize_t = column * program.sets[number].cells
+    place: Index = column * program.sets[number].cells
     return program.sets[number].snapshots + place
 
 
 def add_up(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    span: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
+    slot: Index,
+    span: Index,
+    place: Index,
     forms: cython.double[:, ::1],
-    row: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
-    columns: cython.Py_ssize_t,
+    row: Index,
+    first: Index,
+    begin: Index,
+    lanes: Index,
+    columns: Index,
 ) -> cython.void:
     """Let row 1 of `work` be the values of a form, from `first` on in a row of `forms`.
 
     They are those of a sum, `place`, in lanes of a span from `begin` on.
     """
-    number: cython.Py_ssize_t = program.spans[span].number
-    at: cython.Py_ssize_t = program.spans[span].step
-    weights: cython.Py_ssize_t = -1
+    number: Index = program.spans[span].number
+    at: Index = program.spans[span].step
+    weights: Index = -1
     if program.sums[place].weight >= 0:
         weights = program.sums[place].weight - program.sets[number].addends + 1
         weights = first + weights * program.sets[number].columns
-    column: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
+    column: Index
+    lane: Index
     for lane in range(lanes):
         store.work[1, lane] = 0.0
     for column in range(columns):
-        cell: cython.Py_ssize_t = column_of(program, number, column)
+        cell: Index = column_of(program, number, column)
         cell += program.spans[span].cell + begin
         factor: cython.double = 0.0 if weights < 0 else forms[row, weights + column]
         if factor != 0.0:
@@ -87,32 +85,30 @@ def add_up(
                 store.work[1, lane] += factor * store.snapshots[slot, cell + lane]
 
 
-def put_columns_in(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def put_columns_in(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Bring all lanes of a set up to date: add what its graphlet's events did.
 
     What those of the latest timestamp did is added to what that adds. In states whose events are
     not compared all of it goes on by the next snapshot: there, the present ones are 0 from now on.
     """
-    first: cython.Py_ssize_t = program.sets[number].readers
-    block: cython.Py_ssize_t = program.readers[first].block
-    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
-    span: cython.Py_ssize_t
-    column: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    first: Index = program.sets[number].readers
+    block: Index = program.readers[first].block
+    columns: Index = store.graphlets[slot, number].columns
+    span: Index
+    column: Index
+    cell: Index
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
         put_span_in(program, store, slot, span, block, store.cells, store.powers)
-        at: cython.Py_ssize_t = program.spans[span].step
+        at: Index = program.spans[span].step
         if put_span_in(program, store, slot, span, block, store.added, store.added_powers):
-            lane: cython.Py_ssize_t = program.steps[at].lane
+            lane: Index = program.steps[at].lane
             touch(store, slot, program.steps[at].block, lane, lane + program.steps[at].lanes)
         if program.readers[first + program.spans[span].reader].read >= 0:
             continue
-        cells: cython.Py_ssize_t = program.steps[at].sums_end - program.steps[at].sums
+        cells: Index = program.steps[at].sums_end - program.steps[at].sums
         cells *= program.steps[at].lanes
         for column in range(columns):
-            begin: cython.Py_ssize_t = column_of(program, number, column)
+            begin: Index = column_of(program, number, column)
             begin += program.spans[span].cell
             for cell in range(begin, begin + cells):
                 store.snapshots[slot, cell] = 0.0
@@ -128,20 +124,20 @@ def put_columns_in(
 def put_span_in(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    span: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
+    slot: Index,
+    span: Index,
+    block: Index,
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
 ) -> cython.bint:
     """Add what the forms in a block of its set come to to lanes of a span; return if it is any."""
-    number: cython.Py_ssize_t = program.spans[span].number
-    at: cython.Py_ssize_t = program.spans[span].step
-    lanes: cython.Py_ssize_t = program.steps[at].lanes
-    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
-    first: cython.Py_ssize_t = program.blocks[block].cell
-    place: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
+    number: Index = program.spans[span].number
+    at: Index = program.spans[span].step
+    lanes: Index = program.steps[at].lanes
+    columns: Index = store.graphlets[slot, number].columns
+    first: Index = program.blocks[block].cell
+    place: Index
+    lane: Index
     is_any: cython.bint = False
     passed: cython.bint = False
     for lane in range(first, first + columns):
@@ -150,7 +146,7 @@ def put_span_in(
         return False
     for place in range(program.steps[at].sums, program.steps[at].sums_end):
         add_up(program, store, slot, span, place, cells, slot, first, 0, lanes, columns)
-        target: cython.Py_ssize_t = program.sums[place].cell
+        target: Index = program.sums[place].cell
         if not store.slots[slot].scaled:
             for lane in range(lanes):
                 cells[slot, target + lane] += store.work[1, lane]
@@ -166,23 +162,21 @@ def put_span_in(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def normalise(store: Store, lanes: cython.Py_ssize_t) -> cython.void:
+def normalise(store: Store, lanes: Index) -> cython.void:
     """Bring numbers in row 1 of `work` into their normal form."""
-    lane: cython.Py_ssize_t
+    lane: Index
     for lane in range(lanes):
         number: Number = normal(store.work[1, lane], 0.0)
         store.work[1, lane] = number.mantissa
         store.work_powers[1, lane] = number.power
 
 
-def has_rows_apart(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def has_rows_apart(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether lanes of a set have rows of their own, of bursts that were not shared."""
-    part: cython.Py_ssize_t
-    level: cython.Py_ssize_t
+    part: Index
+    level: Index
     for part in range(program.sets[number].parts, program.sets[number].parts_end):
-        rows: cython.Py_ssize_t = program.blocks[program.parts[part].block].rows
+        rows: Index = program.blocks[program.parts[part].block].rows
         if store.leaves[slot, rows].count + store.leaves[slot, rows].arriving > 0:
             return True
         for level in range(store.leaves[slot, rows].top):
@@ -191,11 +185,9 @@ def has_rows_apart(
     return False
 
 
-def split_rows(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def split_rows(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Split: give all lanes of a set rows of their own, and have no snapshots any more."""
-    part: cython.Py_ssize_t
+    part: Index
     store.graphlets[slot, number].snapshots = cython.cast(
         cython.int, SPLIT * program.sets[number].cells
     )  # it did not pay: as if there had been so many
@@ -209,26 +201,22 @@ def split_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def multiply_rows(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    part: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, number: Index, part: Index
 ) -> cython.void:
     """Let a block without rows have those of its reader, multiplied by the snapshots."""
-    block: cython.Py_ssize_t = program.parts[part].block
-    own: cython.Py_ssize_t = program.blocks[block].rows
-    reader: cython.Py_ssize_t = program.sets[number].readers + program.parts[part].reader
-    source: cython.Py_ssize_t = program.readers[reader].block
-    rows: cython.Py_ssize_t = program.blocks[source].rows
-    level: cython.Py_ssize_t = store.leaves[slot, rows].level
+    block: Index = program.parts[part].block
+    own: Index = program.blocks[block].rows
+    reader: Index = program.sets[number].readers + program.parts[part].reader
+    source: Index = program.readers[reader].block
+    rows: Index = program.blocks[source].rows
+    level: Index = store.leaves[slot, rows].level
     drop_rows(program, store, slot, block)
     store.leaves[slot, own] = store.leaves[slot, rows]
     if level >= 0:
-        begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-        to: cython.Py_ssize_t = allocate(store, slot, level)
+        begin: Index = store.leaves[slot, rows].begin
+        to: Index = allocate(store, slot, level)
         store.leaves[slot, own].begin = cython.cast(cython.int, to)
-        count: cython.Py_ssize_t = store.leaves[slot, rows].count
+        count: Index = store.leaves[slot, rows].count
         count += store.leaves[slot, rows].arriving
         multiply_piece(program, store, slot, number, block, begin, count, to)
     if store.leaves[slot, rows].arriving > 0:
@@ -249,35 +237,35 @@ def multiply_rows(
 def multiply_piece(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
-    to: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    block: Index,
+    begin: Index,
+    count: Index,
+    to: Index,
 ) -> cython.void:
     """Multiply rows by the snapshots, into rows of a block from `to` on."""
-    row: cython.Py_ssize_t
-    span: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
+    row: Index
+    span: Index
+    place: Index
+    lane: Index
     for row in range(begin, begin + count):
-        target: cython.Py_ssize_t = to + row - begin
-        columns: cython.Py_ssize_t = store.row_columns[row]
+        target: Index = to + row - begin
+        columns: Index = store.row_columns[row]
         columns = min(columns, store.graphlets[slot, number].columns)
         copy_event(program, store, block, row, target)
         store.row_columns[target] = program.blocks[block].width
         for span in range(program.sets[number].spans, program.sets[number].spans_end):
-            at: cython.Py_ssize_t = program.spans[span].step
+            at: Index = program.spans[span].step
             if program.steps[at].block != block:
                 continue
-            lanes: cython.Py_ssize_t = program.steps[at].lanes
+            lanes: Index = program.steps[at].lanes
             for place in range(program.steps[at].sums, program.steps[at].sums_end):
                 add_up(
                     program, store, slot, span, place, store.row_cells, row, 0, 0, lanes, columns
                 )
                 normalise(store, lanes)
-                cell: cython.Py_ssize_t = place - program.steps[at].sums
+                cell: Index = place - program.steps[at].sums
                 cell = cell * program.blocks[block].width + program.steps[at].lane
                 for lane in range(lanes):
                     store.row_cells[target, cell + lane] = store.work[1, lane]
@@ -287,11 +275,9 @@ def multiply_piece(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def drop_columns(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def drop_columns(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Have neither snapshots of a set any more nor rows that are made of them."""
-    reader: cython.Py_ssize_t
+    reader: Index
     most: cython.double = store.graphlets[slot, number].snapshots
     store.counts[number].columns += (most - store.counts[number].columns) / 4.0
     store.graphlets[slot, number].columns = 0
@@ -299,49 +285,45 @@ def drop_columns(
     store.graphlets[slot, number].opening = -1
     for reader in range(program.sets[number].readers, program.sets[number].readers_end):
         if program.readers[reader].read >= 0:
-            block: cython.Py_ssize_t = program.readers[reader].block
+            block: Index = program.readers[reader].block
             store.leaves[slot, program.blocks[block].rows].arriving = 0
             drop_rows(program, store, slot, block)
 
 
 def close_snapshots(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
-    window: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, kind: Index, window: Index
 ) -> cython.void:
     """Let all snapshots be 0 in the lanes of a window of a kind, which has the lane `window`."""
-    number: cython.Py_ssize_t
-    span: cython.Py_ssize_t
-    column: cython.Py_ssize_t
+    number: Index
+    span: Index
+    column: Index
     for number in range(program.sets.shape[0]):
         for span in range(program.sets[number].spans, program.sets[number].spans_end):
-            at: cython.Py_ssize_t = program.spans[span].step
-            block: cython.Py_ssize_t = program.steps[at].block
+            at: Index = program.spans[span].step
+            block: Index = program.steps[at].block
             if not program.kinds[kind].blocks <= block < program.kinds[kind].blocks_end:
                 continue
-            cells: cython.Py_ssize_t = program.steps[at].sums_end - program.steps[at].sums
+            cells: Index = program.steps[at].sums_end - program.steps[at].sums
             cells *= program.steps[at].lanes
             for column in range(store.graphlets[slot, number].columns):
-                begin: cython.Py_ssize_t = column_of(program, number, column)
+                begin: Index = column_of(program, number, column)
                 begin += program.spans[span].cell
-                cell: cython.Py_ssize_t = begin + window
+                cell: Index = begin + window
                 while cell < begin + cells:
                     store.snapshots[slot, cell] = 0.0
                     cell += program.kinds[kind].overlap
 
 
-def forget_snapshots(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def forget_snapshots(program: Program, store: Store, slot: Index) -> cython.void:
     """Forget the oldest snapshots that are 0 in all lanes, and rows from before the others."""
-    number: cython.Py_ssize_t
-    reader: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    number: Index
+    reader: Index
+    cell: Index
     for number in range(program.sets.shape[0]):
-        columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
-        cells: cython.Py_ssize_t = program.sets[number].cells
-        first: cython.Py_ssize_t = column_of(program, number, 0)
-        dead: cython.Py_ssize_t = 0
+        columns: Index = store.graphlets[slot, number].columns
+        cells: Index = program.sets[number].cells
+        first: Index = column_of(program, number, 0)
+        dead: Index = 0
         while dead < columns:
             cell = first + dead * cells
             while cell < first + (dead + 1) * cells - 1 and store.snapshots[slot, cell] == 0.0:
@@ -373,30 +355,26 @@ def forget_snapshots(program: Program, store: Store, slot: cython.Py_ssize_t) ->
 @cython.nogil
 @cython.exceptval(check=False)
 def shift_rows(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    block: cython.Py_ssize_t,
-    dead: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, block: Index, dead: Index
 ) -> cython.void:
     """Remove the first coefficients of all rows of a block, and the first weights."""
-    rows: cython.Py_ssize_t = program.blocks[block].rows
-    level: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    number: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    rows: Index = program.blocks[block].rows
+    level: Index
+    row: Index
+    number: Index
+    cell: Index
     for level in range(-1, store.leaves[slot, rows].top):
-        begin: cython.Py_ssize_t = store.leaves[slot, rows].begin
-        count: cython.Py_ssize_t = store.leaves[slot, rows].count
+        begin: Index = store.leaves[slot, rows].begin
+        count: Index = store.leaves[slot, rows].count
         count += store.leaves[slot, rows].arriving
         if level >= 0:
             begin = store.runs[slot, rows, level].begin
             count = rows_of_run(program, block, store.runs[slot, rows, level].count)
         for row in range(begin, begin + count):
-            left: cython.Py_ssize_t = store.row_columns[row]
+            left: Index = store.row_columns[row]
             left = min(left, program.blocks[block].width) - dead  # a tree's first row is not used
             store.row_columns[row] = cython.cast(cython.int, max(left, 0))
             for number in range(program.blocks[block].sums):
-                first: cython.Py_ssize_t = number * program.blocks[block].width
+                first: Index = number * program.blocks[block].width
                 for cell in range(first, first + left):
                     store.row_cells[row, cell] = store.row_cells[row, cell + dead]

@@ -28,11 +28,12 @@ if cython.compiled:
     )
     from cython.cimports.elsinore.trends.engine.sharing.columns import add_up, column_of
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.recurrence import addend_of, gather
     from elsinore.trends.engine.rows import clear_gathered, keep_row, new_row, read_rows
     from elsinore.trends.engine.sharing.columns import add_up, column_of
@@ -43,18 +44,13 @@ GREAT = cython.declare(cython.double, 2.0**480)  # products, and sums of 2**32 s
 
 
 def take_compared(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.bint:
     """Let an event join the shared graphlet of its section's set.
 
     Return whether numbers stay small enough to go on sharing; an event is always taken.
     """
-    number: cython.Py_ssize_t = program.sections[section].number
+    number: Index = program.sections[section].number
     is_small: cython.bint = True
     opened: cython.longlong = store.graphlets[slot, number].opened
     changed: cython.longlong = store.graphlets[slot, number].changed
@@ -72,27 +68,25 @@ def take_compared(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def open_snapshot(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def open_snapshot(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Take what goes on to events from elsewhere as a snapshot, unless the last one is the same.
 
     Of states whose events are not compared, their own trends go on, too. Return whether all values
     are small.
     """
-    column: cython.Py_ssize_t = store.graphlets[slot, number].columns
-    opening: cython.Py_ssize_t = store.graphlets[slot, number].opening
-    before: cython.Py_ssize_t = column_of(program, number, max(opening, 0))
-    base: cython.Py_ssize_t = column_of(program, number, column)
+    column: Index = store.graphlets[slot, number].columns
+    opening: Index = store.graphlets[slot, number].opening
+    before: Index = column_of(program, number, max(opening, 0))
+    base: Index = column_of(program, number, column)
     differs: cython.bint = opening < 0
     is_any: cython.bint = False
     is_small: cython.bint = True
-    span: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    cell: cython.Py_ssize_t = 0
+    span: Index
+    place: Index
+    lane: Index
+    cell: Index = 0
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
-        at: cython.Py_ssize_t = program.spans[span].step
+        at: Index = program.spans[span].step
         for place in range(program.steps[at].reads, program.steps[at].reads_end):
             clear_gathered(program, store, place, place - program.steps[at].reads)
         for place in range(program.steps[at].sums, program.steps[at].sums_end):
@@ -117,12 +111,10 @@ def open_snapshot(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def add_column(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def add_column(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Have one more snapshot, whose values are there; the last of them is its moment."""
-    column: cython.Py_ssize_t = store.graphlets[slot, number].columns + 1
-    cell: cython.Py_ssize_t = column_of(program, number, column) - 1
+    column: Index = store.graphlets[slot, number].columns + 1
+    cell: Index = column_of(program, number, column) - 1
     store.snapshots[slot, cell] = cython.cast(cython.double, store.slots[slot].moment)
     store.graphlets[slot, number].columns += 1
     store.graphlets[slot, number].snapshots = max(
@@ -135,23 +127,18 @@ def add_column(
 @cython.nogil
 @cython.exceptval(check=False)
 def read_columns(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.void:
     """Let each reader gather the coefficients and weights of what an event follows.
 
     The last reader may be that of events which are not compared: they follow all of the graphlet.
     """
-    first: cython.Py_ssize_t = program.sets[number].readers
-    block: cython.Py_ssize_t = program.readers[first].block
-    opening: cython.Py_ssize_t = store.graphlets[slot, number].opening
-    cells: cython.Py_ssize_t = program.blocks[block].sums * program.blocks[block].width
-    at: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    first: Index = program.sets[number].readers
+    block: Index = program.readers[first].block
+    opening: Index = store.graphlets[slot, number].opening
+    cells: Index = program.blocks[block].sums * program.blocks[block].width
+    at: Index
+    cell: Index
     for at in range(first, program.sets[number].readers_end):
         if program.readers[at].read >= 0:
             read_rows(program, store, batch, event, slot, program.readers[at].read, at - first)
@@ -167,24 +154,22 @@ def read_columns(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def readers_agree(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def readers_agree(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether all readers gathered the same.
 
     In states whose events are not compared, snapshots from before the graphlet are 0.
     """
-    first: cython.Py_ssize_t = program.sets[number].readers
-    block: cython.Py_ssize_t = program.readers[first].block
-    at: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    first: Index = program.sets[number].readers
+    block: Index = program.readers[first].block
+    at: Index
+    row: Index
+    cell: Index
     for at in range(first + 1, program.sets[number].readers_end):
-        begin: cython.Py_ssize_t = 0
+        begin: Index = 0
         if program.readers[at].read < 0:
             begin = store.graphlets[slot, number].first
         for row in range(program.blocks[block].sums):
-            base: cython.Py_ssize_t = row * program.blocks[block].width
+            base: Index = row * program.blocks[block].width
             for cell in range(base + begin, base + store.graphlets[slot, number].columns):
                 if store.gathered[at - first, cell] != store.gathered[0, cell]:
                     return False
@@ -195,19 +180,14 @@ def readers_agree(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_weights(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.bint:
     """Add an event's addends, times its coefficients, to the weights; return if all are small."""
-    addend: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
-    at: cython.Py_ssize_t = 0
+    addend: Index
+    cell: Index
+    at: Index = 0
     is_small: cython.bint = True
-    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
+    columns: Index = store.graphlets[slot, number].columns
     for cell in range(columns):
         is_small &= fabs(store.gathered[0, cell]) < GREAT
     for addend in range(program.sets[number].addends, program.sets[number].addends_end):
@@ -223,42 +203,37 @@ def add_weights(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_snapshot(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.bint:
     """Make an event a snapshot, unless no trend ends with it; return whether all values are small.
 
     Those who do not take it have the value 0.
     """
-    number: cython.Py_ssize_t = program.sections[section].number
-    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
-    base: cython.Py_ssize_t = column_of(program, number, columns)
+    number: Index = program.sections[section].number
+    columns: Index = store.graphlets[slot, number].columns
+    base: Index = column_of(program, number, columns)
     is_any: cython.bint = False
     is_small: cython.bint = True
-    span: cython.Py_ssize_t
-    takers: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
+    span: Index
+    takers: Index
+    place: Index
+    lane: Index
     for lane in range(program.sets[number].cells):
         store.snapshots[slot, base + lane] = 0.0
     for span in range(program.sets[number].spans, program.sets[number].spans_end):
-        at: cython.Py_ssize_t = program.spans[span].step
-        members: cython.Py_ssize_t = program.spans[span].members
+        at: Index = program.spans[span].step
+        members: Index = program.spans[span].members
         for takers in range(program.sections[section].takers, program.sections[section].takers_end):
-            begin: cython.Py_ssize_t = max(program.takers[takers].begin, members) - members
-            end: cython.Py_ssize_t = program.takers[takers].end
+            begin: Index = max(program.takers[takers].begin, members) - members
+            end: Index = program.takers[takers].end
             end = min(end, program.spans[span].members_end) - members
             begin *= program.spans[span].overlap
-            lanes: cython.Py_ssize_t = end * program.spans[span].overlap - begin
+            lanes: Index = end * program.spans[span].overlap - begin
             for place in range(program.steps[at].sums, program.steps[at].sums_end):
                 value: cython.double = addend_of(batch, event, program.sums[place].addend)
-                reader: cython.Py_ssize_t = program.spans[span].reader
-                cell: cython.Py_ssize_t = base + program.spans[span].cell + begin
-                to: cython.Py_ssize_t = place - program.steps[at].sums
+                reader: Index = program.spans[span].reader
+                cell: Index = base + program.spans[span].cell + begin
+                to: Index = place - program.steps[at].sums
                 to = cell + to * program.steps[at].lanes
                 add_up(
                     program,
@@ -280,7 +255,7 @@ def add_snapshot(
                     store.snapshots[slot, to + lane] = total
                     is_any |= total != 0.0
                     is_small &= fabs(total) < GREAT
-    block: cython.Py_ssize_t = program.readers[program.sets[number].readers].block
+    block: Index = program.readers[program.sets[number].readers].block
     for lane in range(program.blocks[block].sums * program.blocks[block].width):
         store.gathered[0, lane] = 0.0
     if is_any:
@@ -294,18 +269,13 @@ def add_snapshot(
 @cython.nogil
 @cython.exceptval(check=False)
 def store_columns(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.void:
     """Keep an event's coefficients and weights in the rows of each reader, if there are any."""
-    columns: cython.Py_ssize_t = store.graphlets[slot, number].columns
-    at: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
+    columns: Index = store.graphlets[slot, number].columns
+    at: Index
+    row: Index
+    cell: Index
     is_any: cython.bint = False
     for cell in range(columns):
         is_any |= store.gathered[0, cell] != 0.0
@@ -314,14 +284,14 @@ def store_columns(
     for at in range(program.sets[number].readers, program.sets[number].readers_end):
         if program.readers[at].read < 0:
             continue
-        block: cython.Py_ssize_t = program.readers[at].block
+        block: Index = program.readers[at].block
         new_row(program, store, batch, event, slot, block)
         store.row_columns[store.row] = store.graphlets[slot, number].columns
         keep_row(store, slot, program.blocks[block].rows)
         is_first: cython.bint = at == program.sets[number].readers
         touch(store, slot, block, 0, columns if is_first else 1)
         for row in range(program.blocks[block].sums):
-            begin: cython.Py_ssize_t = row * program.blocks[block].width
+            begin: Index = row * program.blocks[block].width
             for cell in range(begin, begin + columns):
                 store.row_cells[store.row, cell] = store.gathered[0, cell]
                 if is_first:

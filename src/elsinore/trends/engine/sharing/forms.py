@@ -28,26 +28,25 @@ if cython.compiled:
         put_form_in,
     )
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_form_in
     from elsinore.trends.engine.store import Store
     from elsinore.trends.engine.tables import Program
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
-FORMS = cython.declare(cython.Py_ssize_t, _FORMS)
+FORMS = cython.declare(Index, _FORMS)
 MOST = cython.declare(cython.double, 2.0**192)  # weights of one trend, whose products are doubles
 GREAT = cython.declare(cython.double, 2.0**256)  # mantissas of composed forms are below it
 DOWN = cython.declare(cython.double, 2.0**-512)
-STORED = cython.declare(cython.Py_ssize_t, 0)
+STORED = cython.declare(Index, 0)
 
 
-def keep_form(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def keep_form(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Keep what a graphlet of all cohorts did as a form, if there is room; return if there was.
 
     Weights have to be far from a double's range.
@@ -58,12 +57,12 @@ def keep_form(
         or store.graphlets[slot, number].forms >= program.sets[number].most_forms
     ):
         return False
-    form: cython.Py_ssize_t = store.graphlets[slot, number].forms
-    begin: cython.Py_ssize_t = program.sets[number].cohorts
-    end: cython.Py_ssize_t = program.sets[number].cohorts_end
-    cohort: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    form: Index = store.graphlets[slot, number].forms
+    begin: Index = program.sets[number].cohorts
+    end: Index = program.sets[number].cohorts_end
+    cohort: Index
+    place: Index
+    at: Index
     spread: cython.double = 0.0
     if form > 0:
         spread = store.graphlets[slot, number].spread
@@ -92,21 +91,19 @@ def keep_form(
     return True
 
 
-def catch_up(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def catch_up(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Bring all lanes of a set up to date by the forms that are kept, and keep none any more."""
     if store.graphlets[slot, number].forms == 0:
         return
-    place: cython.Py_ssize_t
-    first: cython.Py_ssize_t = program.sets[number].cohorts
+    place: Index
+    first: Index = program.sets[number].cohorts
     compose(program, store, slot, number, first, program.sets[number].cohorts_end)
     for place in range(program.sets[number].spans, program.sets[number].spans_end):
-        end: cython.Py_ssize_t = program.spans[place].members_end
-        begin: cython.Py_ssize_t = program.spans[place].members
+        end: Index = program.spans[place].members_end
+        begin: Index = program.spans[place].members
         while begin < end:
-            mark: cython.Py_ssize_t = store.marks[slot, program.member_units[begin]]
-            last: cython.Py_ssize_t = begin + 1
+            mark: Index = store.marks[slot, program.member_units[begin]]
+            last: Index = begin + 1
             while last < end and store.marks[slot, program.member_units[last]] == mark:
                 last += 1
             if mark < store.graphlets[slot, number].forms:
@@ -118,29 +115,27 @@ def catch_up(
     store.counts[number].put_in += program.sets[number].units_end - program.sets[number].units
 
 
-def catch_up_units(
-    program: Program, store: Store, slot: cython.Py_ssize_t, at: cython.Py_ssize_t
-) -> cython.void:
+def catch_up_units(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
     """Bring the units that an event reads or changes up to date; `at`: in `Program.breaks`."""
-    number: cython.Py_ssize_t = program.breaks[at].number
-    forms: cython.Py_ssize_t = store.graphlets[slot, number].forms
+    number: Index = program.breaks[at].number
+    forms: Index = store.graphlets[slot, number].forms
     if forms == 0:
         return
     if program.breaks[at].is_whole:
         catch_up(program, store, slot, number)
         return
-    place: cython.Py_ssize_t
-    piece: cython.Py_ssize_t
+    place: Index
+    piece: Index
     for place in range(program.breaks[at].units, program.breaks[at].units_end):
-        unit: cython.Py_ssize_t = program.touched[place]
-        mark: cython.Py_ssize_t = store.marks[slot, unit]
+        unit: Index = program.touched[place]
+        mark: Index = store.marks[slot, unit]
         if mark == forms:
             continue
-        member: cython.Py_ssize_t = program.pieces[program.units[unit].pieces].member
-        cohort: cython.Py_ssize_t = program.sets[number].cohorts + program.members[member]
+        member: Index = program.pieces[program.units[unit].pieces].member
+        cohort: Index = program.sets[number].cohorts + program.members[member]
         compose(program, store, slot, number, cohort, cohort + 1)
         for piece in range(program.units[unit].pieces, program.units[unit].pieces_end):
-            span: cython.Py_ssize_t = program.pieces[piece].span
+            span: Index = program.pieces[piece].span
             member = program.pieces[piece].member
             put_form_in(program, store, slot, number, span, member, 1, mark, STORED)
         store.marks[slot, unit] = cython.cast(cython.uchar, forms)
@@ -151,21 +146,16 @@ def catch_up_units(
 @cython.nogil
 @cython.exceptval(check=False)
 def compose(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, number: Index, begin: Index, end: Index
 ) -> cython.void:
     """Compose the forms from each one to the last, for cohorts `begin` to before `end`.
 
     A composed form has a power of 2**512, which its growth and its weights have in common.
     """
-    form: cython.Py_ssize_t = store.graphlets[slot, number].forms - 1
-    cohort: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    form: Index = store.graphlets[slot, number].forms - 1
+    cohort: Index
+    place: Index
+    at: Index
     for cohort in range(begin, end):
         store.composed[form, cohort] = store.form_growths[slot, form, cohort]
         store.composed_powers[form, cohort] = 0.0

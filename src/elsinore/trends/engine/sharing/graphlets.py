@@ -30,11 +30,12 @@ if cython.compiled:
         put_in,
     )
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Program
+    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.recurrence import addend_of
     from elsinore.trends.engine.sharing.forms import catch_up, keep_form
     from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_in
@@ -43,19 +44,17 @@ else:
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 GREAT = cython.declare(cython.double, 2.0**100)  # products with numbers below 2**512 are doubles
-LONGEST = cython.declare(cython.Py_ssize_t, 64)  # events in a row, which double a growth each
-STORED = cython.declare(cython.Py_ssize_t, 0)  # what events of earlier timestamps did
-ARRIVING = cython.declare(cython.Py_ssize_t, 1)  # those of the latest timestamp
+LONGEST = cython.declare(Index, 64)  # events in a row, which double a growth each
+STORED = cython.declare(Index, 0)  # what events of earlier timestamps did
+ARRIVING = cython.declare(Index, 1)  # those of the latest timestamp
 
 
-def begin_graphlet(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def begin_graphlet(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Merge: let the chosen cohorts of a set share a graphlet (HAMLET, Section 4.2).
 
     Its snapshot's values are the lanes as they are, so this costs O(cohorts).
     """
-    cohort: cython.Py_ssize_t
+    cohort: Index
     alone: cython.int = 0
     for cohort in range(program.sets[number].cohorts, program.sets[number].cohorts_end):
         store.shares[slot, cohort] = store.chosen[cohort]
@@ -69,9 +68,7 @@ def begin_graphlet(
     store.counts[number].most_propagated = max(store.counts[number].most_propagated, 1)
 
 
-def end_graphlet(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def end_graphlet(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """End a graphlet; each lane gets its own values again now, or when an event reads them."""
     if not store.graphlets[slot, number].sharing:
         return
@@ -85,29 +82,24 @@ def end_graphlet(
 
 
 def take(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
     """Let an event join the shared graphlet of its section's set."""
-    number: cython.Py_ssize_t = program.sections[section].number
+    number: Index = program.sections[section].number
     store.slots[slot].pending = 1
     if store.ordered:  # no other event is of its timestamp
         if fold_row(program, store, batch, slot, section, event, event + 1):
             settle(program, store, slot, number)
         return
-    cohort: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    takers: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    cohort: Index
+    place: Index
+    takers: Index
+    at: Index
     if not program.sections[section].is_whole:
         note_snapshots(store, slot, number, 1)
     for takers in range(program.sections[section].takers, program.sections[section].takers_end):
-        begin: cython.Py_ssize_t = program.takers[takers].begin
-        end: cython.Py_ssize_t = program.takers[takers].end
+        begin: Index = program.takers[takers].begin
+        end: Index = program.takers[takers].end
         for cohort in range(begin, end):
             store.arriving[slot, cohort] += 1.0
         for place in range(program.sets[number].addends, program.sets[number].addends_end):
@@ -129,9 +121,7 @@ def take(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def note_snapshots(
-    store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t, events: cython.Py_ssize_t
-) -> cython.void:
+def note_snapshots(store: Store, slot: Index, number: Index, events: Index) -> cython.void:
     """Count snapshots at events that some cohorts take and others do not."""
     store.counts[number].event_snapshots += events
     store.graphlets[slot, number].snapshots += cython.cast(cython.int, events)
@@ -141,22 +131,17 @@ def note_snapshots(
 
 
 def take_row(
-    program: Program,
-    store: Store,
-    batch: Batch,
-    event: cython.Py_ssize_t,
-    slot: cython.Py_ssize_t,
-    known: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
+    program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
+) -> Index:
     """Let the events after one that joined a graphlet join it, too; return the last one.
 
     These are of the same key and class, one after another at times of their own in the same
     windows, and do nothing else. This is three times as fast as event by event.
     """
-    section: cython.Py_ssize_t = program.classes[known].sections
+    section: Index = program.classes[known].sections
     if program.classes[known].sections_end != section + 1:
         return event
-    number: cython.Py_ssize_t = program.sections[section].number
+    number: Index = program.sections[section].number
     if (
         program.classes[known].steps_end != program.classes[known].steps
         or program.classes[known].resets_end != program.classes[known].resets
@@ -166,9 +151,9 @@ def take_row(
         or store.bursts[slot, number].is_observed
     ):
         return event
-    last: cython.Py_ssize_t = event
+    last: Index = event
     time: cython.longlong = store.slots[slot].time
-    end: cython.Py_ssize_t = min(batch.codes.shape[0], event + LONGEST)
+    end: Index = min(batch.codes.shape[0], event + LONGEST)
     while (
         last + 1 < end
         and batch.codes[last + 1] == batch.codes[event]
@@ -186,7 +171,7 @@ def take_row(
     store.slots[slot].time = time
     store.matched += last - event
     store.bursts[slot, number].events += last - event
-    place: cython.Py_ssize_t
+    place: Index
     for place in range(program.classes[known].breaks, program.classes[known].breaks_end):
         store.graphlets[slot, program.breaks[place].number].left = time
     take(program, store, batch, last, slot, section)
@@ -200,22 +185,22 @@ def fold_row(
     program: Program,
     store: Store,
     batch: Batch,
-    slot: cython.Py_ssize_t,
-    section: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    slot: Index,
+    section: Index,
+    begin: Index,
+    end: Index,
 ) -> cython.bint:
     """Store events `begin` to before `end`, each of a timestamp of its own.
 
     If they follow one another, each doubles growths and weights, so that the addends of n events
     are added 2**(n - 1) times. Return whether a sum is too great for more events.
     """
-    number: cython.Py_ssize_t = program.sections[section].number
-    event: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    cohort: cython.Py_ssize_t
-    takers: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    number: Index = program.sections[section].number
+    event: Index
+    place: Index
+    cohort: Index
+    takers: Index
+    at: Index
     scale: cython.double = 1.0
     repeated: cython.double = 0.0
     more: cython.double = 0.0
@@ -229,8 +214,8 @@ def fold_row(
     if not program.sections[section].is_whole:
         note_snapshots(store, slot, number, end - begin)
     for takers in range(program.sections[section].takers, program.sections[section].takers_end):
-        first: cython.Py_ssize_t = program.takers[takers].begin
-        last: cython.Py_ssize_t = program.takers[takers].end
+        first: Index = program.takers[takers].begin
+        last: Index = program.takers[takers].end
         for place in range(program.sets[number].addends, program.sets[number].addends_end):
             value: cython.double = 0.0
             for event in range(begin, end):
@@ -258,13 +243,13 @@ def fold_row(
     return is_great
 
 
-def store_graphlets(program: Program, store: Store, slot: cython.Py_ssize_t) -> cython.void:
+def store_graphlets(program: Program, store: Store, slot: Index) -> cython.void:
     """Store what the events of a slot's latest timestamp did in its shared graphlets.
 
     If an event of that timestamp changed what the graphlet's snapshot is made of, the values are
     put in.
     """
-    number: cython.Py_ssize_t
+    number: Index
     store.slots[slot].pending = 0
     for number in range(program.sets.shape[0]):
         if not store.graphlets[slot, number].pending:
@@ -281,9 +266,7 @@ def store_graphlets(program: Program, store: Store, slot: cython.Py_ssize_t) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.void:
+def settle(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Let the events of a graphlet so far be put in, or be kept as a form: sums are great."""
     if not keep_form(program, store, slot, number):
         catch_up(program, store, slot, number)
@@ -293,15 +276,13 @@ def settle(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def fold(
-    program: Program, store: Store, slot: cython.Py_ssize_t, number: cython.Py_ssize_t
-) -> cython.bint:
+def fold(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Store the latest timestamp's events for each cohort; return if one's sums are too great."""
-    begin: cython.Py_ssize_t = program.sets[number].cohorts
-    end: cython.Py_ssize_t = program.sets[number].cohorts_end
-    place: cython.Py_ssize_t
-    cohort: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    begin: Index = program.sets[number].cohorts
+    end: Index = program.sets[number].cohorts_end
+    place: Index
+    cohort: Index
+    at: Index
     is_great: cython.bint = False
     repeated: cython.double = program.sets[number].is_repeated
     for place in range(program.sets[number].addends, program.sets[number].addends_end):

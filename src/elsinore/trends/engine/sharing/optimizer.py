@@ -22,8 +22,9 @@ if cython.compiled:
         price,
     )
     from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
 else:
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.sharing.benefit import (
         EDGE,
         EVENT,
@@ -37,7 +38,7 @@ else:
 
 NEVER, DYNAMIC, ALWAYS = 0, 1, 2  # modes
 FIRST_GUESS = cython.declare(cython.double, 0.5)
-_ALWAYS = cython.declare(cython.Py_ssize_t, ALWAYS)
+_ALWAYS = cython.declare(Index, ALWAYS)
 
 
 def choose(events: float, separate: Any, values: Any) -> tuple[Any, float]:
@@ -65,13 +66,13 @@ def choose_cohorts(
     separate: cython.double[::1],
     values: cython.double[::1],
     chosen: cython.uchar[::1],
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    begin: Index,
+    end: Index,
 ) -> cython.double:
     """Do what `choose` does; return what the best plan that shares is expected to save."""
-    cohort: cython.Py_ssize_t
-    cohorts: cython.Py_ssize_t = end - begin
-    paying: cython.Py_ssize_t = prune(events, scale, separate, values, chosen, begin, end)
+    cohort: Index
+    cohorts: Index = end - begin
+    paying: Index = prune(events, scale, separate, values, chosen, begin, end)
     alone: cython.double = 0.0  # prices of all cohorts, and of those for which sharing pays not
     left_alone: cython.double = 0.0
     shared: cython.double = 0.0
@@ -99,15 +100,15 @@ def prune(
     separate: cython.double[::1],
     values: cython.double[::1],
     chosen: cython.uchar[::1],
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
+    begin: Index,
+    end: Index,
+) -> Index:
     """Choose the cohorts that cost more alone than in a burst that others share (Theorem 4.2).
 
     Return how many these are.
     """
-    cohort: cython.Py_ssize_t
-    paying: cython.Py_ssize_t = 0
+    cohort: Index
+    paying: Index = 0
     for cohort in range(begin, end):
         shared: cython.double = scale * values[cohort] + events * GROWTH
         chosen[cohort] = shared <= events * scale * separate[cohort]
@@ -116,24 +117,20 @@ def prune(
 
 
 def decide(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    events: cython.double,
+    program: Program, store: Store, slot: Index, number: Index, events: cython.double
 ) -> cython.double:
     """Choose the cohorts of a set that share a slot's burst of so many events; return the benefit.
 
     The values of units are put in, and events are taken, as often as in earlier bursts.
     """
-    begin: cython.Py_ssize_t = program.sets[number].cohorts
-    end: cython.Py_ssize_t = program.sets[number].cohorts_end
-    cohort: cython.Py_ssize_t
+    begin: Index = program.sets[number].cohorts
+    end: Index = program.sets[number].cohorts_end
+    cohort: Index
     if begin == end:
         return decide_compared(program, store, number, events)
     scale: cython.double = SCALED if store.slots[slot].scaled else 1.0
     ended: cython.double = store.counts[number].ended + 1.0
-    units: cython.Py_ssize_t = program.sets[number].units_end - program.sets[number].units
+    units: Index = program.sets[number].units_end - program.sets[number].units
     put_in: cython.double = min(
         1.0, (store.counts[number].put_in / units + FIRST_GUESS) / ended
     )  # of the units, those whose values are put in after a burst
@@ -156,13 +153,13 @@ def decide(
 @cython.nogil
 @cython.exceptval(check=False)
 def decide_compared(
-    program: Program, store: Store, number: cython.Py_ssize_t, events: cython.double
+    program: Program, store: Store, number: Index, events: cython.double
 ) -> cython.double:
     """Return what sharing a burst saves whose events are compared with those before them.
 
     There are expected to be half as many snapshots as there were at most before.
     """
-    first: cython.Py_ssize_t = program.sets[number].readers
+    first: Index = program.sets[number].readers
     readers: cython.double = program.sets[number].readers_end - first
     if readers == 0.0:
         return 0.0

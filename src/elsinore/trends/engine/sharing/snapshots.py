@@ -22,12 +22,13 @@ if cython.compiled:
     from cython.cimports.elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
     from cython.cimports.elsinore.trends.engine.scaling import make_scaled
     from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Program
+    from cython.cimports.elsinore.trends.engine.tables import Index, Program
     from cython.cimports.libc.math import fabs
 else:
     from math import fabs
 
     from elsinore.trends.engine.numbers import add_multiples
+    from elsinore.trends.engine.plain import Index
     from elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
     from elsinore.trends.engine.scaling import make_scaled
     from elsinore.trends.engine.store import Store, touch
@@ -35,27 +36,23 @@ else:
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 LIMIT = cython.declare(cython.double, 2.0**512)
-STORED = cython.declare(cython.Py_ssize_t, 0)  # what events of earlier timestamps did
-ARRIVING = cython.declare(cython.Py_ssize_t, 1)  # those of the latest timestamp
+STORED = cython.declare(Index, 0)  # what events of earlier timestamps did
+ARRIVING = cython.declare(Index, 1)  # those of the latest timestamp
 
 
 def put_in(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    arriving: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, number: Index, arriving: Index
 ) -> cython.void:
     """Bring all lanes of a sharing set up to date: add what its graphlet's events did.
 
     `arriving`: those of the latest timestamp, to what that adds. O(lanes).
     """
-    form: cython.Py_ssize_t = store.composed.shape[0] - 1
-    place: cython.Py_ssize_t
+    form: Index = store.composed.shape[0] - 1
+    place: Index
     if take_form(program, store, slot, number, form, arriving):
         for place in range(program.sets[number].spans, program.sets[number].spans_end):
-            begin: cython.Py_ssize_t = program.spans[place].members
-            nodes: cython.Py_ssize_t = program.spans[place].members_end - begin
+            begin: Index = program.spans[place].members
+            nodes: Index = program.spans[place].members_end - begin
             put_form_in(program, store, slot, number, place, begin, nodes, form, arriving)
     store.counts[number].put_in += program.sets[number].units_end - program.sets[number].units
 
@@ -64,19 +61,14 @@ def put_in(
 @cython.nogil
 @cython.exceptval(check=False)
 def take_form(
-    program: Program,
-    store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    form: cython.Py_ssize_t,
-    arriving: cython.Py_ssize_t,
+    program: Program, store: Store, slot: Index, number: Index, form: Index, arriving: Index
 ) -> cython.bint:
     """Take what a graphlet's events did as a composed form; return whether there were any."""
-    begin: cython.Py_ssize_t = program.sets[number].cohorts
-    end: cython.Py_ssize_t = program.sets[number].cohorts_end
-    cohort: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    at: cython.Py_ssize_t
+    begin: Index = program.sets[number].cohorts
+    end: Index = program.sets[number].cohorts_end
+    cohort: Index
+    place: Index
+    at: Index
     is_any: cython.bint = False
     weight: cython.double
     for cohort in range(begin, end):
@@ -107,51 +99,47 @@ def take_form(
     return is_any
 
 
-def first_weight(
-    program: Program, number: cython.Py_ssize_t, addend: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def first_weight(program: Program, number: Index, addend: Index) -> Index:
     """Return the place of the weights of an addend, that is of cohort 0's."""
-    cohorts: cython.Py_ssize_t = program.sets[number].cohorts_end - program.sets[number].cohorts
-    place: cython.Py_ssize_t = (addend - program.sets[number].addends) * cohorts
+    cohorts: Index = program.sets[number].cohorts_end - program.sets[number].cohorts
+    place: Index = (addend - program.sets[number].addends) * cohorts
     return program.sets[number].weights + place - program.sets[number].cohorts
 
 
-def first_least(
-    program: Program, number: cython.Py_ssize_t, rank: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def first_least(program: Program, number: Index, rank: Index) -> Index:
     """Return the place of the least values of a column of ranks, that is of cohort 0's."""
-    cohorts: cython.Py_ssize_t = program.sets[number].cohorts_end - program.sets[number].cohorts
-    place: cython.Py_ssize_t = (rank - program.sets[number].ranks) * cohorts
+    cohorts: Index = program.sets[number].cohorts_end - program.sets[number].cohorts
+    place: Index = (rank - program.sets[number].ranks) * cohorts
     return program.sets[number].leasts + place - program.sets[number].cohorts
 
 
 def put_form_in(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    span: cython.Py_ssize_t,
-    member: cython.Py_ssize_t,
-    nodes: cython.Py_ssize_t,
-    form: cython.Py_ssize_t,
-    arriving: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    span: Index,
+    member: Index,
+    nodes: Index,
+    form: Index,
+    arriving: Index,
 ) -> cython.void:
     """Bring the lanes of some nodes of a span, from `member` on, up to date by a composed form."""
-    at: cython.Py_ssize_t = program.spans[span].step
-    begin: cython.Py_ssize_t = (member - program.spans[span].members) * program.spans[span].overlap
-    lanes: cython.Py_ssize_t = nodes * program.spans[span].overlap
+    at: Index = program.spans[span].step
+    begin: Index = (member - program.spans[span].members) * program.spans[span].overlap
+    lanes: Index = nodes * program.spans[span].overlap
     has_power: cython.bint = spread_factors(program, store, number, span, member, nodes, form)
     if has_power and not store.slots[slot].scaled:
         make_scaled(program, store, slot)
-    place: cython.Py_ssize_t
+    place: Index
     for place in range(program.steps[at].sums, program.steps[at].sums_end):
-        row: cython.Py_ssize_t = 0 if place == program.steps[at].sums else 1
+        row: Index = 0 if place == program.steps[at].sums else 1
         has_weight: cython.bint = program.sums[place].weight >= 0
         if has_weight:
-            first: cython.Py_ssize_t = first_weight(program, number, program.sums[place].weight)
+            first: Index = first_weight(program, number, program.sums[place].weight)
             first += program.sets[number].cohorts
             spread_weights(program, store, span, member, nodes, form, first)
-        target: cython.Py_ssize_t = program.sums[place].cell + begin
+        target: Index = program.sums[place].cell + begin
         if store.slots[slot].scaled:
             gather_scaled(program, store, slot, place, begin, lanes, row)
             add_numbers(store, slot, target, row, store.factors, lanes, arriving)
@@ -165,7 +153,7 @@ def put_form_in(
     for place in range(program.steps[at].extremes, program.steps[at].extremes_end):
         take_least_of_all(program, store, slot, number, place, span, member, nodes, form, arriving)
     if arriving == ARRIVING:
-        lane: cython.Py_ssize_t = program.steps[at].lane + begin
+        lane: Index = program.steps[at].lane + begin
         touch(store, slot, program.steps[at].block, lane, lane + lanes)
 
 
@@ -175,19 +163,19 @@ def put_form_in(
 def spread_factors(
     program: Program,
     store: Store,
-    number: cython.Py_ssize_t,
-    span: cython.Py_ssize_t,
-    member: cython.Py_ssize_t,
-    nodes: cython.Py_ssize_t,
-    form: cython.Py_ssize_t,
+    number: Index,
+    span: Index,
+    member: Index,
+    nodes: Index,
+    form: Index,
 ) -> cython.bint:
     """Let `factors` have what each lane's snapshot is taken times; return if one has a power."""
     has_power: cython.bint = False
-    node: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    overlap: cython.Py_ssize_t = program.spans[span].overlap
+    node: Index
+    lane: Index
+    overlap: Index = program.spans[span].overlap
     for node in range(nodes):
-        cohort: cython.Py_ssize_t = program.sets[number].cohorts + program.members[member + node]
+        cohort: Index = program.sets[number].cohorts + program.members[member + node]
         factor: cython.double = store.composed[form, cohort]
         power: cython.double = store.composed_powers[form, cohort]
         if power == 0.0:
@@ -205,18 +193,18 @@ def spread_factors(
 def spread_weights(
     program: Program,
     store: Store,
-    span: cython.Py_ssize_t,
-    member: cython.Py_ssize_t,
-    nodes: cython.Py_ssize_t,
-    form: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
+    span: Index,
+    member: Index,
+    nodes: Index,
+    form: Index,
+    first: Index,
 ) -> cython.void:
     """Let `factor_weights` have the weight of each lane's cohort; `first`: of the first cohort."""
-    node: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    overlap: cython.Py_ssize_t = program.spans[span].overlap
+    node: Index
+    lane: Index
+    overlap: Index = program.spans[span].overlap
     for node in range(nodes):
-        at: cython.Py_ssize_t = first + program.members[member + node]
+        at: Index = first + program.members[member + node]
         for lane in range(node * overlap, (node + 1) * overlap):
             store.factor_weights[lane] = store.composed_weights[form, at]
 
@@ -224,9 +212,9 @@ def spread_weights(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def clear_work_powers(store: Store, lanes: cython.Py_ssize_t) -> cython.void:
+def clear_work_powers(store: Store, lanes: Index) -> cython.void:
     """Let the numbers of trends that were gathered as plain doubles have powers."""
-    lane: cython.Py_ssize_t
+    lane: Index
     for lane in range(lanes):
         store.work_powers[0, lane] = 0.0
 
@@ -236,15 +224,15 @@ def clear_work_powers(store: Store, lanes: cython.Py_ssize_t) -> cython.void:
 @cython.exceptval(check=False)
 def add_plain_multiples(
     store: Store,
-    slot: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    target: cython.Py_ssize_t,
-    lanes: cython.Py_ssize_t,
+    slot: Index,
+    row: Index,
+    target: Index,
+    lanes: Index,
     has_weight: cython.bint,
-    arriving: cython.Py_ssize_t,
+    arriving: Index,
 ) -> cython.bint:
     """Add factors times a row of `work`, and weights times row 0; return if one is too great."""
-    lane: cython.Py_ssize_t
+    lane: Index
     passed: cython.bint = False
     if not has_weight:
         for lane in range(lanes):
@@ -270,12 +258,12 @@ def add_plain_multiples(
 @cython.exceptval(check=False)
 def add_numbers(
     store: Store,
-    slot: cython.Py_ssize_t,
-    target: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    slot: Index,
+    target: Index,
+    row: Index,
     factors: cython.double[::1],
-    lanes: cython.Py_ssize_t,
-    arriving: cython.Py_ssize_t,
+    lanes: Index,
+    arriving: Index,
 ) -> cython.void:
     """Add factors times a row of `work` to lanes of numbers that have powers."""
     if arriving == STORED:
@@ -312,20 +300,20 @@ def add_numbers(
 def take_least_of_all(
     program: Program,
     store: Store,
-    slot: cython.Py_ssize_t,
-    number: cython.Py_ssize_t,
-    place: cython.Py_ssize_t,
-    span: cython.Py_ssize_t,
-    member: cython.Py_ssize_t,
-    nodes: cython.Py_ssize_t,
-    form: cython.Py_ssize_t,
-    arriving: cython.Py_ssize_t,
+    slot: Index,
+    number: Index,
+    place: Index,
+    span: Index,
+    member: Index,
+    nodes: Index,
+    form: Index,
+    arriving: Index,
 ) -> cython.void:
     """Take the least of the events' ranks and of an extreme's sources, where trends end."""
-    overlap: cython.Py_ssize_t = program.spans[span].overlap
-    begin: cython.Py_ssize_t = (member - program.spans[span].members) * overlap
-    first: cython.Py_ssize_t = -1
-    lane: cython.Py_ssize_t
+    overlap: Index = program.spans[span].overlap
+    begin: Index = (member - program.spans[span].members) * overlap
+    first: Index = -1
+    lane: Index
     if program.extremes[place].least >= 0:
         first = first_least(program, number, program.extremes[place].least)
         first += program.sets[number].cohorts
@@ -336,7 +324,7 @@ def take_least_of_all(
         if first >= 0:
             rank = store.composed_leasts[form, first + program.members[member + lane // overlap]]
         least: cython.longlong = least_of(program, store, slot, place, begin + lane, rank)
-        target: cython.Py_ssize_t = program.extremes[place].cell + begin + lane
+        target: Index = program.extremes[place].cell + begin + lane
         if arriving == STORED:
             store.extremes[slot, target] = min(store.extremes[slot, target], least)
         else:
