@@ -189,6 +189,13 @@ for condition in long.CONDITIONS.values():
         text = f"QUERY q RETURN COUNT(*), SUM(b.v) PATTERN {pattern} WHERE {condition};"
         results = run(plan(parse_workload(text)), long.stream(1, 30), RunOptions())
         print(results["q"].to_pylist())
+from elsinore.plan import Sharing
+from trends.engine import test_compared as compared
+types = compared.bursts(20, 1) + compared.bursts(4, 4)
+for window in ("", "WITHIN 12 seconds SLIDE 6 seconds"):
+    unit = compared.given(compared.rising(2, window), types, compared.values_of(len(types)))
+    found, operator = compared.run(unit, Sharing.ALWAYS)
+    print(found, compared.compared(operator).shared_graphlets)
 """
 
 
