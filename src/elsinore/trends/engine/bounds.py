@@ -7,6 +7,7 @@ earlier events' values. Values are compared as 64-bit integers in their order
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -147,12 +148,10 @@ class Bounds:
         for part, place in self._parts.items():
             ranges = [_range(cuts, codes, part) for cuts in part.ranges]
             if part.is_whole:
-                highs[:, place] = GREATEST
-                lows[:, place] = LEAST
-                tops = np.stack([np.where(low > high, LEAST, high) for low, high in ranges])
-                there = np.stack([low <= high for low, high in ranges]).any(axis=0)
-                highs[:, place] = tops.max(axis=0)
-                lows[~there, place], highs[~there, place] = 0, -1
+                tops = [np.where(low > high, LEAST, high) for low, high in ranges]
+                is_any = functools.reduce(np.logical_or, [low <= high for low, high in ranges])
+                lows[:, place] = np.where(is_any, LEAST, 0)
+                highs[:, place] = np.where(is_any, functools.reduce(np.maximum, tops), -1)
                 continue
             for number, (low, high) in enumerate(_apart(ranges)):
                 lows[:, place + number], highs[:, place + number] = low, high
@@ -175,13 +174,14 @@ class _Codes:
         fields = [field for field in batch.schema if field.name.startswith(prefix)]
         self._types = {field.name.removeprefix(prefix): field.type for field in fields}
         self._unit = "ns" if has_fine_lengths else unit_of(*map(plain_type, self._types.values()))
-        self._known: dict[Expression, Codes] = {}
+        self._known: dict[Expression | str | int | None, Codes] = {}
 
     def of(self, expression: Expression) -> Codes:
-        """Return the codes of an expression and which are known."""
-        if expression not in self._known:
-            self._known[expression] = self._codes(expression)
-        return self._known[expression]
+        """Return the codes of an expression, of whichever event, and which are known."""
+        key = expression.name if isinstance(expression, Attribute) else expression
+        if key not in self._known:
+            self._known[key] = self._codes(expression)
+        return self._known[key]
 
     def are_alike(self, cut: Cut) -> bool:
         """Return whether both sides of a cut are whole numbers, or neither."""
@@ -228,15 +228,17 @@ def _ranks(doubles: NDArray[np.float64]) -> Codes:
 
 def _range(cuts: Sequence[Cut], codes: _Codes, part: PartColumn) -> Range:
     """Return the least and the greatest value that all cuts allow; low above high where none."""
-    low, high = np.full(codes.rows, LEAST), np.full(codes.rows, GREATEST)
-    none = np.zeros(codes.rows, np.bool_)
-    for cut in cuts:
-        if cut.shift is None and cut.previous == part.order and codes.are_alike(cut):
-            of_cut = _compared(cut.operator, *codes.of(cut.current))
-        else:
-            of_cut = _searched(cut, codes, part.order)
-        none |= of_cut[0] > of_cut[1]
-        low, high = np.maximum(low, of_cut[0]), np.minimum(high, of_cut[1])
+    found = [
+        _compared(cut.operator, *codes.of(cut.current))
+        if cut.shift is None and cut.previous == part.order and codes.are_alike(cut)
+        else _searched(cut, codes, part.order)
+        for cut in cuts
+    ]
+    if len(found) == 1 and not part.is_falling:
+        return found[0]
+    none = functools.reduce(np.logical_or, [low > high for low, high in found])
+    low = functools.reduce(np.maximum, [low for low, _ in found])
+    high = functools.reduce(np.minimum, [high for _, high in found])
     if part.is_falling:
         low, high = ~high, ~low
     return np.where(none, 0, low), np.where(none, -1, high)
@@ -246,14 +248,15 @@ def _compared(operator: Operator, bound: NDArray[np.int64], known: NDArray[np.bo
     """Return the values that compare so with bounds."""
     low, high = np.full(len(bound), LEAST), np.full(len(bound), GREATEST)
     none = ~known
-    if operator in _UP:
-        is_open = operator is Operator.LT
-        none |= is_open & (bound == LEAST)
-        high = bound - (is_open & (bound > LEAST))
-    if operator in _DOWN:
-        is_open = operator is Operator.GT
-        none |= is_open & (bound == GREATEST)
-        low = bound + (is_open & (bound < GREATEST))
+    if operator is Operator.LT:
+        none |= bound == LEAST
+        high = bound - (bound > LEAST)
+    elif operator is Operator.GT:
+        none |= bound == GREATEST
+        low = bound + (bound < GREATEST)
+    else:
+        high = bound if operator in _UP else high
+        low = bound if operator in _DOWN else low
     return np.where(none, 0, low), np.where(none, -1, high)
 
 
