@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import MatchTemplate
+from elsinore.model.expression import CONTAINS, Call, walk
 from elsinore.model.kinds import Strategy
 
 
@@ -18,6 +19,8 @@ def why_only_by_the_engine(template: MatchTemplate) -> str | None:
         return "it reads events at a position, or aggregates of the latest ones"
     if template.relates_negatives:
         return "NOT is related to other variables"
+    if _looks_into_lists(template):
+        return "a value is looked up in the list of another event"
     if template.uncertain is not None:
         return "times are uncertain"
     if any(column.kind is ColumnKind.MATCH_NUMBER for column in template.columns):
@@ -25,6 +28,15 @@ def why_only_by_the_engine(template: MatchTemplate) -> str | None:
             "MATCH_NUMBER() numbers matches that end with the same event in the order of the search"
         )
     return None
+
+
+def _looks_into_lists(template: MatchTemplate) -> bool:
+    """Return whether a condition asks if the list of an event has a value of another."""
+    return any(
+        isinstance(node, Call) and node.name == CONTAINS
+        for condition in template.conditions
+        for node in walk(condition.expression)
+    ) or any(map(_looks_into_lists, template.negatives))
 
 
 def why_not_postponed(template: MatchTemplate) -> str | None:

@@ -42,6 +42,13 @@ QUESTIONS = {
         "SELECT who, MAX(days) AS best FROM streaks GROUP BY who ORDER BY best DESC",
         [{"who": "Ann", "best": 4}, {"who": "Bob", "best": 2}],
     ),
+    "how many different lamps were on for 50 seconds or more": (
+        SWITCHES,
+        """QUERY spells RETURN a.lamp AS lamp PATTERN SEQ(switch a, switch b)
+        WHERE [lamp] AND a.on AND NOT b.on AND b.time - a.time >= 50 seconds""",
+        "SELECT COUNT(DISTINCT lamp) AS lamps FROM spells",
+        [{"lamps": 1}],
+    ),
     "for how long each lamp was on, in all": (
         SWITCHES,
         """QUERY spells RETURN lamp, b.time - a.time AS spell PATTERN SEQ(switch a, switch b)

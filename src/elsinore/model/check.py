@@ -530,6 +530,12 @@ def trend_returns_are_aggregates(query: Clauses) -> Iterator[QueryError]:
             is_count = of_match[0].name == "COUNT_DISTINCT"
             name = "COUNT(DISTINCT b[].x)" if is_count else "MEDIAN(b[].x)"
             message = f"This is a value of one match, as in {name}. Trends have sums alone."
+            if is_count:
+                message += (
+                    " For the number of different values in all of them, return matches with the "
+                    "value and count in SQL over the results (--then, results.sql): SELECT "
+                    "COUNT(DISTINCT x) FROM q."
+                )
             yield _error(query, message, of_match[0].span)
             continue
         if any(map(_is_unknown, ex.walk(item.expression))) or _aggregates_without_variable(

@@ -158,8 +158,8 @@ def _mistake(node: Expression, query: str) -> QuerySemanticError | None:
         if isinstance(part, Call) and part.name in AGGREGATES:
             return QuerySemanticError(
                 f"{_named(node)} is computed for each event, and {part.name} is known at the end. "
-                "Return the aggregate, and compute with it in a query over the results (--then, "
-                "then=).",
+                "Return the aggregate, and compute with it in SQL over the results (--then, "
+                "results.sql).",
                 span=part.span or node.span,
                 query=query,
             )
