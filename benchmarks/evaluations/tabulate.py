@@ -14,7 +14,8 @@ from elsinore.matches.registers import Register, RegisterKind, register_places
 from elsinore.matches.stepping import stepper_over
 from elsinore.matches.template import START, Edge, MatchTemplate
 from elsinore.model.kinds import Strategy
-from elsinore.operators.conditions.code import Program
+from elsinore.operators.conditions.code import Code, Program
+from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison, comparison_of
 from elsinore.plan.guards import FREE, Ways
 
 _COMPARED = {RegisterKind.LEAST, RegisterKind.GREATEST, RegisterKind.PRESENT}
@@ -54,6 +55,15 @@ class _Table:
         return at
 
 
+def _pair(comparison: Comparison | None) -> tuple[int, int, int, int] | None:
+    """Return operator, kind and columns of a comparison by order with the event before, or None."""
+    if comparison is None or comparison.register != NEIGHBOUR or comparison.shift:
+        return None
+    if comparison.operator not in {Code.LT, Code.LE, Code.GT, Code.GE}:
+        return None
+    return comparison.operator, int(comparison.is_whole), comparison.current, comparison.other
+
+
 def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     """Return the tables of a template.
 
@@ -63,7 +73,7 @@ def build_tables(template: MatchTemplate, layout: Layout) -> Tables:
     for condition in template.conditions:
         compiler.add(condition)
     program = compiler.program
-    pairs = [program.pair_of(number) for number in range(len(template.conditions))]
+    pairs = [_pair(comparison_of(program, n)) for n in range(len(template.conditions))]
     near = [condition.reads_neighbours_only for condition in template.conditions]
     places = register_places(template.registers)
     table = _Table()

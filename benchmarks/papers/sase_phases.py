@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from elsinore.local import driver
-from elsinore.matches import uncertain
-from elsinore.matches.engine.possible import Worlds
+from elsinore.matches.engine import pattern
+from elsinore.matches.engine.tables import Match
 
 REPEATS = (1, 3, 5)  # how often each confidence is computed
 RUNS = 3
@@ -51,21 +51,21 @@ def timed(repeats: int = 1) -> Iterator[dict[str, float]]:
     Each confidence is computed `repeats` times; the answer is the same.
     """
     found = Timed()
-    kept = driver.prepare, uncertain.scan_worlds
-    search = found.wrapped("search", uncertain.scan_worlds)
+    kept = driver.prepare, pattern.scan
+    search = found.wrapped("search", pattern.scan)
 
     def scan(*arguments: Any) -> None:
         for argument in arguments:
-            if isinstance(argument, Worlds):
-                argument.repeats = repeats
+            if isinstance(argument, Match) and argument.worlds is not None:
+                argument.worlds.repeats = repeats
         search(*arguments)
 
     driver.prepare = found.wrapped("sorting", driver.prepare)
-    uncertain.scan_worlds = scan
+    pattern.scan = scan
     try:
         yield found.seconds
     finally:
-        driver.prepare, uncertain.scan_worlds = kept
+        driver.prepare, pattern.scan = kept
 
 
 def breakdown(run: Callable[[], Any]) -> dict[str, float | None]:

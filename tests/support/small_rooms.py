@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from benchmarks.evaluations import kernel_search, postponed_search, run_kernels, run_search
 
-from elsinore.matches import classes, store, uncertain
+from elsinore.matches import classes, store
 from elsinore.matches.engine import pattern
 from elsinore.operators.conditions import ranked
 from support.drawn import Drawn
@@ -35,7 +35,7 @@ def in_small_rooms(patch: pytest.MonkeyPatch, drawn: Drawn) -> None:
         patch.setattr(module, "ROOM", drawn.number(1, 3))
     patch.setattr(pattern, "WIDEST", 4)
     patch.setattr(run_search, "RUNS", drawn.number(2, 4))
-    patch.setattr(uncertain, "PAUSE_POINTS", drawn.number(1, 9))
+    patch.setattr(pattern, "PAUSE_STEPS", drawn.number(1, 9))
     patch.setattr(pattern, "MANY", drawn.one([-1.0, 0.5]))
     patch.setattr(classes, "MOST_CODES", drawn.one([0, classes.MOST_CODES]))
     patch.setattr(store, "FEW", drawn.number(0, 4))

@@ -22,6 +22,9 @@ from elsinore.matches.registers import RegisterKind
 from elsinore.matches.returns import ColumnKind
 from elsinore.matches.template import START, MatchTemplate
 from elsinore.model.kinds import Strategy
+from elsinore.operators.conditions.code import Program as Code
+from elsinore.operators.conditions.comparisons import Comparison
+from elsinore.operators.conditions.tables import Conditions
 from elsinore.structs import table
 
 MOST_ENTRIES = 1 << 16
@@ -39,7 +42,7 @@ def is_mergeable(template: MatchTemplate, search: PatternSearch) -> bool:
     query = template.query
     ends = {end.state for end in template.ends}
     return (
-        compares_neighbours(template, search.compiled.code)
+        compares_neighbours(template, search.compiled.comparisons)
         and template.strategy is not Strategy.ANY
         and not any(edge.source in ends for edge in template.edges)
         and (
@@ -84,7 +87,9 @@ class MergedQuery:
         self.taken = [self._taken(state.variable) for state in template.states]
         self.pairs = {
             (edge.source, edge.target): tuple(
-                pair for check in edge.checks if (pair := search.compiled.code.pair_of(check))
+                comparison
+                for check in edge.checks
+                if (comparison := search.compiled.comparisons[check]) is not None
             )
             for edge in template.edges
         }
@@ -138,7 +143,7 @@ class _Lists:
         self.begins: list[tuple[int, ...]] = []
         self.extends: list[tuple[int, ...]] = []
         self.changes: list[tuple[int, int]] = []
-        self.comparisons: list[tuple[int, ...]] = []
+        self.comparisons: list[Comparison] = []
 
     def put_class(self, begins: Sequence[_Entry], extends: Sequence[_Entry]) -> None:
         """Append the effects of the events of a class."""
@@ -163,7 +168,8 @@ class _Lists:
         merged.begins = table(bw.BEGIN, self.begins)
         merged.extends = table(bw.EXTEND, self.extends)
         merged.changes = table(bw.CHANGE, self.changes)
-        merged.comparisons = table(bw.COMPARISON, self.comparisons)
+        no_code = Code(starts=[0] * (len(self.comparisons) + 1))
+        merged.conditions = Conditions(no_code, self.comparisons, ())
         merged.slots = table(bw.SLOT, [(-1, -1, place) for place in slots])
         merged.first_numbers = np.array(numbers, np.int64)
         merged.numbers = np.array(numbers, np.int64)
@@ -176,7 +182,7 @@ class _Entry:
 
     numbers: tuple[int, ...]
     changes: tuple[tuple[int, int], ...]
-    pairs: tuple[tuple[int, int, int, int], ...] = ()
+    pairs: tuple[Comparison, ...] = ()
 
 
 def merge(queries: Sequence[MergedQuery]) -> Program | None:

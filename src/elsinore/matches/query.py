@@ -70,15 +70,12 @@ class QuerySearch:
         except TooManyError as error:
             raise self.too_many(error.count) from None
 
-    def _batch(self, output: tb.Output, seen: set[tuple[int, bytes]] | None = None) -> MatchBatch:
+    def _batch(self, output: tb.Output) -> MatchBatch:
         """Return views of the matches in an output, each match once (`distinct`)."""
         found = np.asarray(output.found)[:, : output.count]
         counted, paths = np.asarray(output.counted), np.asarray(output.paths)
         batch = self.batch_of(found, counted, paths, output.filled)
-        if not self.template.duplicates:
-            return batch
-        # matches that begin with one event are in one output, unless they are `seen`
-        return self.distinct(batch, set() if seen is None else seen)
+        return self.distinct(batch) if self.template.duplicates else batch
 
     def batch_of(
         self, found: Ints, counted: Doubles, paths: NDArray[np.int32], filled: int
@@ -98,20 +95,17 @@ class QuerySearch:
             known=self.pattern.compiled.known,
         )
 
-    def distinct(self, batch: MatchBatch, seen: set[tuple[int, bytes]]) -> MatchBatch:
+    def distinct(self, batch: MatchBatch) -> MatchBatch:
         """Remove matches that bind the same events to the same variables as an earlier one.
 
-        `seen` has the earlier matches that begin with the event with which the last one begins.
+        Matches that begin with one event are in one batch.
         """
+        seen: set[tuple[int, bytes]] = set()
         kept = []
-        marks = list(self.marks(batch))
-        for number, mark in enumerate(marks):
+        for number, mark in enumerate(self.marks(batch)):
             if mark not in seen:
                 seen.add(mark)
                 kept.append(number)
-        is_last = (batch.first == batch.first[-1]) & (batch.window == batch.window[-1])
-        if not is_last.all():
-            seen.intersection_update(marks[number] for number in np.flatnonzero(is_last))
         return batch.take(np.array(kept, dtype=np.int64))
 
     def marks(self, matches: MatchBatch) -> Iterator[tuple[int, bytes]]:

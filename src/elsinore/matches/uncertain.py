@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from elsinore.errors import InputError
 from elsinore.matches.arrays import EVER, Bools, Doubles, Ints, Keys, MatchBatch
 from elsinore.matches.engine import tables as tb
-from elsinore.matches.engine.codes import CLASS, TIME, Status
+from elsinore.matches.engine.codes import CLASS, TIME
+from elsinore.matches.engine.pattern import TooLongError, TooManyError
 from elsinore.matches.engine.possible import PossibleTimes, Worlds
-from elsinore.matches.engine.worlds import scan_worlds
 from elsinore.matches.operands import Laws, Layout, Operands
 from elsinore.matches.query import ANY_NUMBER, QuerySearch
 from elsinore.matches.registers import RegisterKind, register_places
 from elsinore.matches.template import MatchTemplate
+from elsinore.matches.work import Work
 from elsinore.plan.modes import HIGH, Uncertainty
 
 MOST_POINTS = 100_000  # possible times of one event
 MOST_IN_ALL = 20_000_000  # possible times of the events of a batch together: 320 MB
-PAUSE_POINTS = 500_000_000  # possible times summed up before Python looks for Ctrl-C
 MOST_SUMMED = 10_000_000_000  # possible times summed up in a call, about 20 seconds: then an error
 ROUNDING = 1e-12  # of the threshold: sums of doubles are not exact
 
@@ -84,49 +84,28 @@ class UncertainSearch(QuerySearch):
     def _probable(self, operands: Operands, keys: Keys, limit: int) -> Iterator[MatchBatch]:
         """Yield the matches that are probable enough and have a new event, in batches."""
         search = self.pattern
-        values = search.values(operands, keys, self.window.within)
-        match = search.new_match()
-        worlds = self._worlds(operands, len(match.frames))
         output = search.output(
             limit=limit,
             guard=ANY_NUMBER if limit < ANY_NUMBER else self.guard,
             wants_paths=self.wants_paths,
             counts_exactly=False,
         )
-        output.steps, output.budget = 0, MOST_SUMMED
-        graph, bounds = search.graph, tb.Window(keys, *self.window)
-        graph.event_count = -1
-        earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
-        seen: set[tuple[int, bytes]] = set()
-        while True:
-            output.count = output.filled = 0
-            output.pause = min(output.steps + PAUSE_POINTS, MOST_SUMMED)
-            output.status = Status.DONE
-            scan_worlds(search.program, values, graph, bounds, match, worlds, output)
-            status, count = output.status, output.count
-            if count:
-                piece = self._batch(output, seen)
+        bounds, work = tb.Window(keys, *self.window), Work(MOST_SUMMED, each=0)
+        try:
+            for piece in search.run(operands, keys, bounds, output, work, self._worlds(operands)):
+                batch = self._batch(piece)
                 if self.register >= 0:
-                    column = piece.numbers[:, self.register]
+                    column = batch.numbers[:, self.register]
                     column[:] = at_most_one(column)
-                yield piece
-                output.limit -= count
-            if status in {Status.DONE, Status.LIMITED}:
-                return
-            if status == Status.DEEP:
-                earlier.append(match)
-                match = search.deeper(match)
-                worlds.make_room(len(match.frames))
-            elif status == Status.FULL:
-                if count == 0:
-                    search.widen(output)
-            elif status != Status.PAUSED:
-                search.check_failure()
-                raise self._too_long() if status == Status.TOO_LONG else self.too_many(self.guard)
+                yield batch
+        except TooLongError:
+            raise self._too_long() from None
+        except TooManyError:
+            raise self.too_many(self.guard) from None
 
-    def _worlds(self, operands: Operands, depth: int) -> Worlds:
-        """Return the possible times of events, with room for a match of `depth` events."""
-        worlds = Worlds(self.possible(operands), self._sets, bool(self.template.sets), depth)
+    def _worlds(self, operands: Operands) -> Worlds:
+        """Return what the search computes confidences with."""
+        worlds = Worlds(self.possible(operands), self._sets, bool(self.template.sets))
         low, high = operands.wholes[TIME], operands.wholes[self.high]
         worlds.longest = int((high - low).max(initial=0))
         worlds.threshold, worlds.register = self.threshold, self.register

@@ -12,13 +12,14 @@ STEPS_EACH = 20_000  # more for each event, and for each match that is found
 class Work:
     """Counts the partial matches that one search tries over all of its calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowed: int = STEPS_AT_FIRST, each: int = STEPS_EACH) -> None:
         self.tried = 0
-        self.allowed = STEPS_AT_FIRST
+        self.allowed = allowed
+        self._each = each
 
     def allow(self, items: int) -> None:
         """Allow more steps for new events or matches."""
-        self.allowed += STEPS_EACH * items
+        self.allowed += self._each * items
 
     def count(self, steps: int, found: int) -> bool:
         """Count steps and matches of a search; return whether it exceeds the limit."""

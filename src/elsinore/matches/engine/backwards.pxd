@@ -1,9 +1,12 @@
+from elsinore.operators.conditions.tables cimport Conditions, Registers
+
 cdef class Merged:
     cdef public ClassMoves[::1] classes
     cdef public Begin[::1] begins
     cdef public Extend[::1] extends
     cdef public Change[::1] changes
-    cdef public Comparison[::1] comparisons
+    cdef public Conditions conditions
+    cdef public Registers registers
     cdef public Slot[::1] slots
     cdef public long long[::1] numbers
     cdef public const long long[::1] first_numbers

@@ -19,8 +19,8 @@ import numpy as np
 
 from elsinore.matches.engine.codes import CLASS, TIME
 from elsinore.matches.engine.tables import Values, Window
-from elsinore.operators.conditions.code import Code
-from elsinore.operators.conditions.tables import NULL as _NULL
+from elsinore.operators.conditions.machine import comparison_holds
+from elsinore.operators.conditions.tables import Registers
 from elsinore.structs import empty, struct
 
 CLASS_MOVES = struct(i4="begins begins_end extends extends_end")
@@ -29,13 +29,8 @@ EXTEND = struct(
     i4="source slot is_contiguous is_end comparisons comparisons_end changes changes_end"
 )
 CHANGE = struct(i8="below added")
-COMPARISON = struct(i4="code is_whole current previous")
 SLOT = struct(i8="last next", i4="numbers")
 
-NULL = cython.declare(cython.longlong, _NULL)
-LT = cython.declare(cython.int, Code.LT)
-LE = cython.declare(cython.int, Code.LE)
-GT = cython.declare(cython.int, Code.GT)
 FIRST_NUMBER = cython.declare(cython.int, 2)  # of a match, behind its first and its last row
 
 
@@ -43,8 +38,9 @@ class Merged:
     """What events do to the slots of the states of several queries.
 
     `classes` [1 + class] has the ranges of `begins` and `extends` of events of a class, no class
-    first. Each of these has a range of `changes`, one for each register: if its number is less than
-    `below` it becomes the row, then `added` is added. A slot's `last` and `next` are the rows of
+    first. Each of these has a range of `changes`, one for each register: if its number is less
+    than `below` it becomes the row, then `added` is added. Extensions have a range of `conditions`,
+    which compare a row with the one before it. A slot's `last` and `next` are the rows of
     the last and the next event, -1: none; its registers are `numbers` from its place on,
     `first_numbers` behind a key's last event. `lane_ends` [lane] is the place in `found` before
     which the lane's next match is written.
@@ -55,7 +51,8 @@ class Merged:
         self.begins: Any = empty(BEGIN, 0)
         self.extends: Any = empty(EXTEND, 0)
         self.changes: Any = empty(CHANGE, 0)
-        self.comparisons: Any = empty(COMPARISON, 0)
+        self.conditions: Any = None
+        self.registers = Registers(0, 0, 0)
         self.slots: Any = empty(SLOT, 0)
         self.numbers: Any = np.zeros(0, np.int64)
         self.first_numbers: Any = self.numbers
@@ -179,7 +176,9 @@ def extend(
     for comparison in range(
         merged.extends[number].comparisons, merged.extends[number].comparisons_end
     ):
-        if row == first_row or not comparison_holds(merged, values, comparison, row):
+        if row == first_row or not comparison_holds(
+            merged.conditions, comparison, values, row, values, row - 1, merged.registers, 0
+        ):
             return  # nothing may follow directly behind the row before
     source: cython.int = merged.extends[number].source
     slot: cython.int = merged.extends[number].slot
@@ -198,33 +197,3 @@ def extend(
     at: cython.int
     for at in range(merged.extends[number].changes_end - first):
         merged.numbers[after + at] = changed(merged, first + at, merged.numbers[before + at], row)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def comparison_holds(
-    merged: Merged, values: Values, number: cython.int, row: cython.longlong
-) -> cython.bint:
-    """Return whether an attribute of a row compares with one of the row before it."""
-    code: cython.int = merged.comparisons[number].code
-    current: cython.int = merged.comparisons[number].current
-    previous: cython.int = merged.comparisons[number].previous
-    if merged.comparisons[number].is_whole:
-        left: cython.longlong = values.integers[current, row]
-        right: cython.longlong = values.integers[previous, row - 1]
-        if left == NULL or right == NULL:  # noqa: PLR1714 - compiled
-            return False
-        if code == LT:
-            return left < right
-        if code == LE:
-            return left <= right
-        return left > right if code == GT else left >= right
-    first: cython.double = values.doubles[current, row]
-    second: cython.double = values.doubles[previous, row - 1]
-    if code == LT:
-        return first < second
-    if code == LE:
-        return first <= second
-    return first > second if code == GT else first >= second

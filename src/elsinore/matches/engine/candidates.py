@@ -11,6 +11,7 @@ from __future__ import annotations
 import cython
 
 from elsinore.matches.engine.codes import MOMENT
+from elsinore.matches.engine.neighbours import is_open
 from elsinore.matches.engine.tables import Graph, Match, Program, Values
 from elsinore.operators.conditions.machine import comparison_holds
 
@@ -114,19 +115,23 @@ def next_place(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_past_limit(
+def is_barred(
     program: Program,
     values: Values,
     match: Match,
     edge: cython.int,
     current: cython.longlong,
     previous: cython.longlong,
+    first_row: cython.longlong,
     before: cython.longlong,
 ) -> cython.bint:
-    """Return whether neither row `current` nor any later one fulfils the limits of an edge.
+    """Return whether neither row `current` nor any later one may follow `previous` by an edge.
 
-    `before` is a row of the registers; -1 while the graph is built, and there are none.
+    NOT or a limit of the edge tells. `before` is a row of the registers; -1 while the graph is
+    built, and there are none.
     """
+    if not is_open(program, values, match, edge, current, previous, first_row):
+        return True
     place: cython.int
     for place in range(program.edges[edge].limits, program.edges[edge].limits_end):
         number: cython.int = program.limits[place]

@@ -15,7 +15,13 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.possible import Worlds, count_of, first_point, last_point
+from elsinore.matches.engine.possible import (
+    Worlds,
+    ascend,
+    count_of,
+    first_point,
+    last_point,
+)
 from elsinore.matches.engine.stages import chance_of_stages
 
 
@@ -45,30 +51,21 @@ def fill_mass(worlds: Worlds, depth: cython.int) -> cython.double:
     """Fill row `depth` of the mass, f_j of the step; return its sum."""
     row: cython.longlong = worlds.steps[depth].row
     start: cython.longlong = worlds.possible.starts[row]
-    total: cython.double = 0.0
-    before: cython.double = 0.0
-    first: cython.longlong = 0
-    earlier: cython.longlong = 0
-    end: cython.longlong = 0
-    place: cython.longlong
     if depth > 0:
-        first = worlds.possible.starts[worlds.steps[depth - 1].row]
-        end = worlds.possible.starts[worlds.steps[depth - 1].row + 1]
-        earlier = first
+        before: cython.longlong = worlds.steps[depth - 1].row
+        first: cython.longlong = worlds.possible.starts[before]
+        end: cython.longlong = worlds.possible.starts[before + 1]
+        latest: cython.longlong = worlds.window_end
+        return ascend(
+            worlds.possible, worlds.mass, depth - 1, first, end, worlds.mass, depth, row, latest
+        )
+    total: cython.double = 0.0
+    place: cython.longlong
     for place in range(start, worlds.possible.starts[row + 1]):
         time: cython.longlong = worlds.possible.points[place]
-        value: cython.double = worlds.possible.odds[place]
-        if depth > 0:
-            while earlier < end and worlds.possible.points[earlier] < time:
-                before += worlds.mass[depth - 1, earlier - first]
-                earlier += 1
-            value *= before
-        elif time < worlds.window_begin:
-            value = 0.0
-        if time > worlds.window_end:
-            value = 0.0
-        worlds.mass[depth, place - start] = value
-        total += value
+        is_inside: cython.bint = worlds.window_begin <= time <= worlds.window_end
+        worlds.mass[0, place - start] = worlds.possible.odds[place] if is_inside else 0.0
+        total += worlds.mass[0, place - start]
     return total
 
 
@@ -106,29 +103,20 @@ def chance_within(worlds: Worlds, depth: cython.int) -> cython.double:
     total: cython.double = 0.0
     first: cython.longlong = worlds.steps[0].row
     begin: cython.longlong
-    place: cython.longlong
     step: cython.int
     for begin in range(worlds.possible.starts[first], worlds.possible.starts[first + 1]):
         latest: cython.longlong = worlds.possible.points[begin] + worlds.within
-        count: cython.longlong = 1
-        start_before: cython.longlong = begin
-        worlds.work[0, 0] = worlds.possible.odds[begin]
-        now: cython.int = 0
+        before: cython.longlong = begin
+        end: cython.longlong = begin + 1
+        chance: cython.double = worlds.possible.odds[begin]
+        worlds.work[0, 0] = chance
         for step in range(1, depth + 1):
             row: cython.longlong = worlds.steps[step].row
-            start: cython.longlong = worlds.possible.starts[row]
-            before: cython.double = 0.0
-            earlier: cython.longlong = 0
-            for place in range(start, worlds.possible.starts[row + 1]):
-                time: cython.longlong = worlds.possible.points[place]
-                while earlier < count and worlds.possible.points[start_before + earlier] < time:
-                    before += worlds.work[now, earlier]
-                    earlier += 1
-                value: cython.double = worlds.possible.odds[place] * before
-                worlds.work[1 - now, place - start] = 0.0 if time > latest else value
-            now = 1 - now
-            start_before = start
-            count = worlds.possible.starts[row + 1] - start
-        for place in range(count):
-            total += worlds.work[now, place]
+            now: cython.int = step % 2
+            chance = ascend(
+                worlds.possible, worlds.work, 1 - now, before, end, worlds.work, now, row, latest
+            )
+            before = worlds.possible.starts[row]
+            end = worlds.possible.starts[row + 1]
+        total += chance
     return total

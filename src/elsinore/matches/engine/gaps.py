@@ -23,6 +23,7 @@ import numpy as np
 from elsinore.matches.engine.codes import TIME
 from elsinore.matches.engine.possible import FAR as _FAR
 from elsinore.matches.engine.possible import (
+    ascend,
     chance_between,
     count_of,
     first_point,
@@ -340,11 +341,15 @@ def fill_step(
 ) -> cython.void:
     """Fill the mass of a step from that of the step before, whose times are `begin` to `end`."""
     now: cython.int = step % 2
-    is_guarded: cython.bint = gaps.sets[step] >= 0
-    start: cython.longlong = gaps.possible.starts[row_of(gaps, step)]
-    stop: cython.longlong = gaps.possible.starts[row_of(gaps, step) + 1]
+    row: cython.longlong = row_of(gaps, step)
+    start: cython.longlong = gaps.possible.starts[row]
+    stop: cython.longlong = gaps.possible.starts[row + 1]
     pairs: cython.longlong = (end - begin) * (stop - start)
-    gaps.summed += pairs * (1 + NEAR_COST * gaps.near_count) if is_guarded else pairs
+    if gaps.sets[step] < 0:
+        gaps.summed += pairs
+        ascend(gaps.possible, gaps.mass, 1 - now, begin, end, gaps.mass, now, row, latest)
+        return
+    gaps.summed += pairs * (1 + NEAR_COST * gaps.near_count)
     place: cython.longlong
     earlier: cython.longlong
     for place in range(start, stop):
@@ -355,9 +360,8 @@ def fill_step(
             if after >= time or time > latest:
                 break
             part: cython.double = gaps.mass[1 - now, earlier - begin]
-            if is_guarded and part > 0.0:
-                part *= chance_free(gaps, step, after, time)
-            value += part
+            if part > 0.0:
+                value += part * chance_free(gaps, step, after, time)
         gaps.mass[now, place - start] = value * gaps.possible.odds[place]
 
 

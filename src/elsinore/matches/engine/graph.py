@@ -13,13 +13,13 @@ import cython
 
 from elsinore.matches.engine.candidates import (
     first_place,
-    is_past_limit,
+    is_barred,
     next_place,
     node_at,
     reference_of,
 )
 from elsinore.matches.engine.codes import CLASS, MOMENT, TIME, Selection, Status, Strategy
-from elsinore.matches.engine.neighbours import is_open, may_follow
+from elsinore.matches.engine.neighbours import follows, may_follow
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
 from elsinore.matches.engine.trees import add_smaller, clear_path, put_in
@@ -69,6 +69,7 @@ def gather(program: Program, values: Values, graph: Graph, window: Window) -> cy
         for place in range(program.classes[number].states, program.classes[number].states_end):
             graph.nodes[graph.node_count].event = event
             graph.nodes[graph.node_count].state = program.class_states[place]
+            graph.nodes[graph.node_count].soonest = 0  # until the graph is built
             graph.node_count += 1
         graph.events[event].node_end = graph.node_count
         graph.event_count += 1
@@ -97,6 +98,7 @@ def build(
     graph.uses_trees = program.orders.shape[0] > 0 and last - begin >= LONG
     graph.built = last
     joined: cython.int = last  # events after it have been joined
+    reach: cython.int = last  # the last event that can be in a window with the event
     link: cython.int = 0
     at: cython.int = last
     node: cython.int
@@ -105,13 +107,17 @@ def build(
         while graph.events[joined].moment > graph.events[at].moment:
             join(program, values, graph, joined)
             joined -= 1
+        while (
+            window.within >= 0 and graph.events[reach].time - graph.events[at].time > window.within
+        ):
+            reach -= 1
         for node in range(graph.events[at].node, graph.events[at].node_end):
             state = graph.nodes[node].state
             graph.nodes[node].link = link
             for edge in range(program.states[state].edges, program.states[state].edges_end):
                 graph.links[link] = graph.heads[program.edges[edge].target]
                 link += 1
-            complete(program, values, match, graph, window, node)
+            complete(program, values, match, graph, window, node, reach)
         at -= 1
     if graph.uses_trees:
         for at in range(joined + 1, last + 1):
@@ -150,8 +156,12 @@ def complete(
     graph: Graph,
     window: Window,
     node: cython.int,
+    reach: cython.int,
 ) -> cython.void:
-    """Set a node's count and soonest end, from those of the nodes that may follow it."""
+    """Set a node's count and soonest end, from those of the nodes that may follow it.
+
+    These are of events up to `reach`.
+    """
     state: cython.int = graph.nodes[node].state
     event: cython.int = graph.nodes[node].event
     graph.nodes[node].count = 0.0
@@ -163,7 +173,7 @@ def complete(
     if program.strategy == Strategy.CONTIGUOUS:
         until = graph.events[event].moment + 1
     elif program.strategy != Strategy.ANY and program.is_near:
-        until = first_follower(program, values, match, graph, window, node)
+        until = first_moment(program, values, match, graph, window, node, -1, reach)
     graph.nodes[node].until = until
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
@@ -174,57 +184,48 @@ def complete(
         elif graph.uses_trees and program.edges[edge].order >= 0:
             add_smaller(program, values, graph, node, program.edges[edge].order)
         else:
-            add_followers(program, values, match, graph, window, node, edge, until)
+            add_followers(program, values, match, graph, window, node, edge, until, reach)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def limit_of(graph: Graph, window: Window, event: cython.int) -> cython.longlong:
-    """Return the latest time of an event that may be in a window with an event."""
-    if window.within < 0:
-        return FOREVER
-    return graph.events[event].time + window.within
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def first_follower(
+def first_moment(
     program: Program,
     values: Values,
     match: Match,
     graph: Graph,
     window: Window,
     node: cython.int,
+    step: cython.int,
+    last: cython.int,
 ) -> cython.longlong:
-    """Return the first moment at which an event may follow a node; -1 if there is none.
+    """Return the first moment at which an event up to `last` may follow a node; -1 if none.
 
-    For conditions on neighbours and NOT alone.
+    `step` is the row of the registers of a match that ends with the node; -1: of any match.
     """
     state: cython.int = graph.nodes[node].state
-    event: cython.int = graph.nodes[node].event
-    row: cython.longlong = graph.events[event].row
-    limit: cython.longlong = limit_of(graph, window, event)
+    previous: cython.longlong = graph.events[graph.nodes[node].event].row
+    links: cython.int = graph.nodes[node].link - program.states[state].edges
     until: cython.longlong = FOREVER
     edge: cython.int
     for edge in range(program.states[state].edges, program.states[state].edges_end):
-        head: cython.int = graph.heads[program.edges[edge].target]
-        reference: cython.longlong = reference_of(program, match, edge, row, -1)
-        place: cython.longlong = first_place(program, values, edge, row, reference, head)
+        linked: cython.int = graph.links[links + edge]
+        reference: cython.longlong = reference_of(program, match, edge, previous, step)
+        place: cython.longlong = first_place(program, values, edge, previous, reference, linked)
         while place >= 0:
-            later: cython.int = node_at(program, values, graph, edge, place, reference)
-            following: cython.int = graph.nodes[later].event
-            moment: cython.longlong = graph.events[following].moment
-            if moment >= until or graph.events[following].time > limit or following > graph.built:
+            event: cython.int = graph.nodes[
+                node_at(program, values, graph, edge, place, reference)
+            ].event
+            row: cython.longlong = graph.events[event].row
+            if (
+                event > last
+                or graph.events[event].moment >= until
+                or is_barred(program, values, match, edge, row, previous, window.first_row, step)
+            ):
                 break
-            current: cython.longlong = graph.events[following].row
-            if not is_open(program, values, edge, current, row, window.first_row):
-                break
-            if is_past_limit(program, values, match, edge, current, row, -1):
-                break
-            if may_follow(program, values, match, edge, current, row, window.first_row):
-                until = moment
+            if follows(program, values, match, edge, row, previous, window.first_row, step):
+                until = graph.events[event].moment
                 break
             place = next_place(program, values, graph, edge, place, reference)
     return -1 if until == FOREVER else until
@@ -242,32 +243,32 @@ def add_followers(
     node: cython.int,
     edge: cython.int,
     until: cython.longlong,
+    last: cython.int,
 ) -> cython.void:
-    """Add to a node the counts of the nodes that may follow it by an edge, up to a moment.
+    """Add to a node the counts of the nodes that may follow it by an edge, up to event `last`.
 
-    Under NEXT and Strategy.CONTIGUOUS only the nodes of that moment follow.
+    Under NEXT and CONTIGUOUS only the nodes of the moment `until` follow.
     """
-    event: cython.int = graph.nodes[node].event
-    row: cython.longlong = graph.events[event].row
-    limit: cython.longlong = limit_of(graph, window, event)
-    head: cython.int = graph.heads[program.edges[edge].target]
-    reference: cython.longlong = reference_of(program, match, edge, row, -1)
-    place: cython.longlong = first_place(program, values, edge, row, reference, head)
+    state: cython.int = graph.nodes[node].state
+    previous: cython.longlong = graph.events[graph.nodes[node].event].row
+    linked: cython.int = graph.links[graph.nodes[node].link + edge - program.states[state].edges]
+    reference: cython.longlong = reference_of(program, match, edge, previous, -1)
+    place: cython.longlong = first_place(program, values, edge, previous, reference, linked)
     while place >= 0:
         later: cython.int = node_at(program, values, graph, edge, place, reference)
-        following: cython.int = graph.nodes[later].event
-        moment: cython.longlong = graph.events[following].moment
-        if moment > until or graph.events[following].time > limit or following > graph.built:
-            break
-        current: cython.longlong = graph.events[following].row
-        if not is_open(program, values, edge, current, row, window.first_row):
-            break
-        if is_past_limit(program, values, match, edge, current, row, -1):
+        event: cython.int = graph.nodes[later].event
+        moment: cython.longlong = graph.events[event].moment
+        row: cython.longlong = graph.events[event].row
+        if (
+            event > last
+            or moment > until
+            or is_barred(program, values, match, edge, row, previous, window.first_row, -1)
+        ):
             break
         if (
             (program.strategy == Strategy.ANY or moment == until)
             and graph.nodes[later].count > 0.0
-            and may_follow(program, values, match, edge, current, row, window.first_row)
+            and may_follow(program, values, match, edge, row, previous, window.first_row)
         ):
             graph.nodes[node].count += graph.nodes[later].count
             soonest: cython.int = graph.nodes[later].soonest
@@ -281,13 +282,10 @@ def add_followers(
 def may_begin(program: Program, graph: Graph, event: cython.int) -> cython.bint:
     """Return whether a match may begin with an event and can be completed."""
     node: cython.int
-    edge: cython.int
     for node in range(graph.events[event].node, graph.events[event].node_end):
-        if graph.nodes[node].soonest == graph.event_count:
-            continue
-        for edge in range(program.first_edges):
-            if program.edges[edge].target == graph.nodes[node].state:
-                return True
+        first_edge: cython.int = program.states[graph.nodes[node].state].first_edge
+        if first_edge >= 0 and graph.nodes[node].soonest < graph.event_count:
+            return True
     return False
 
 
@@ -323,10 +321,19 @@ def total_count(program: Program, graph: Graph, window: Window) -> cython.double
     total: cython.double = 0.0
     event: cython.int
     node: cython.int
-    edge: cython.int
     for event in range(window.begin, window.begin_end):
         for node in range(graph.events[event].node, graph.events[event].node_end):
-            for edge in range(program.first_edges):
-                if program.edges[edge].target == graph.nodes[node].state:
-                    total += graph.nodes[node].count
+            if program.states[graph.nodes[node].state].first_edge >= 0:
+                total += graph.nodes[node].count
     return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter(graph: Graph, match: Match, node: cython.int, edge: cython.int) -> cython.void:
+    """Make a node the match's last one, entered by an edge."""
+    match.frames[match.depth].row = graph.events[graph.nodes[node].event].row
+    match.frames[match.depth].node = node
+    match.frames[match.depth].edge = edge
+    match.is_made = 0

@@ -27,7 +27,8 @@ def was_seen(
 
     A NOT at the beginning may tell apart in which state a match began: then nothing is remembered.
     """
-    if not program.is_near or not program.edges[match.frames[0].edge].is_free:
+    first: cython.int = program.edges[match.frames[0].edge].guard
+    if not program.is_near or not program.guards[first].is_free:
         return False
     if graph.seen_from[node] == match.start and graph.seen_depth[node] >= depth:
         return True
@@ -76,14 +77,7 @@ def give_best(
     if match.is_kept:
         for frame in range(match.best_depth + 1):
             match.frames[frame] = match.best[frame]
-            select(
-                program,
-                values,
-                match,
-                graph.nodes[match.best[frame].node].state,
-                match.best[frame].row,
-                frame + 1,
-            )
+        select_frames(program, values, graph, match, match.best_depth + 1)
         match.is_kept = 0
     row: cython.longlong = match.frames[match.best_depth].row
     end: cython.longlong = values.integers[TIME, row]
@@ -93,12 +87,33 @@ def give_best(
         match.depth = -1
         if output.status not in (Status.DONE, Status.LIMITED):
             return
-        if program.suppress >= 0:
-            is_far: cython.bint = end > FOREVER - program.suppress
-            window.keys[key].quiet = FOREVER if is_far else end + program.suppress
+        suppress_after(program, window, end)
     if program.selection == Selection.LAST_EVENT:
         moment: cython.longlong = values.integers[MOMENT, row]
         while row < window.keys[key].end_row and values.integers[MOMENT, row] == moment:
             row += 1
         window.keys[key].next_row = row
     match.best_depth = -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def select_frames(
+    program: Program, values: Values, graph: Graph, match: Match, count: cython.int
+) -> cython.void:
+    """Set the registers by the events of the match's first frames."""
+    frame: cython.int
+    for frame in range(count):
+        state: cython.int = graph.nodes[match.frames[frame].node].state
+        select(program, values, match, state, match.frames[frame].row, frame + 1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def suppress_after(program: Program, window: Window, end: cython.longlong) -> cython.void:
+    """Suppress other matches of the key for a while after one that ended at a time."""
+    if program.suppress >= 0:
+        is_far: cython.bint = end > FOREVER - program.suppress
+        window.keys[window.key].quiet = FOREVER if is_far else end + program.suppress

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import MOMENT
 from elsinore.matches.engine.graph import gather
-from elsinore.matches.engine.neighbours import is_free, is_open, last_before, may_follow
+from elsinore.matches.engine.guards import is_free, last_before
+from elsinore.matches.engine.neighbours import is_open, may_follow
 from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 
 
@@ -51,7 +51,14 @@ def latest_beginnings(
                     if (
                         began > best
                         and began >= graph.events[earliest].moment
-                        and may_end(program, values, graph, node, window.keys[window.key].end_row)
+                        and may_end(
+                            program,
+                            values,
+                            graph,
+                            match,
+                            node,
+                            window.keys[window.key].end_row,
+                        )
                     ):
                         best = began
             while row < window.keys[window.key].end_row:
@@ -67,18 +74,17 @@ def may_end(
     program: Program,
     values: Values,
     graph: Graph,
+    match: Match,
     node: cython.int,
     end_row: cython.longlong,
 ) -> cython.bint:
     """Return whether a match may end with a node, given a NOT at its end up to `end_row`."""
     state: cython.int = graph.nodes[node].state
-    if not program.states[state].ends or program.states[state].is_free:
-        return program.states[state].ends
-    row: cython.longlong = graph.events[graph.nodes[node].event].row
-    ways: cython.int = program.states[state].ways
-    ways_end: cython.int = program.states[state].ways_end
-    moment: cython.longlong = values.integers[MOMENT, row]
-    return is_free(program, values, ways, ways_end, moment, end_row - 1)
+    guard: cython.int = program.states[state].guard
+    moment: cython.longlong = graph.events[graph.nodes[node].event].moment
+    return program.states[state].ends and is_free(
+        program, values, match, guard, moment, end_row - 1, 0, -1, -1, -1
+    )
 
 
 @cython.cfunc
@@ -101,19 +107,11 @@ def latest_beginning(
     event: cython.int = graph.nodes[node].event
     row: cython.longlong = graph.events[event].row
     moment: cython.longlong = graph.events[event].moment
-    edge: cython.int
-    for edge in range(program.first_edges):
-        if program.edges[edge].target != state:
-            continue
+    edge: cython.int = program.states[state].first_edge
+    if edge >= 0:
         before_row: cython.longlong = last_before(values, row, window.first_row)
-        if program.edges[edge].is_free or is_free(
-            program,
-            values,
-            program.edges[edge].ways,
-            program.edges[edge].ways_end,
-            -1,
-            before_row,
-        ):
+        guard: cython.int = program.edges[edge].guard
+        if is_free(program, values, match, guard, -1, before_row, 0, -1, -1, -1):
             return moment
     began: cython.longlong = -1
     before: cython.int = event - 1
@@ -131,7 +129,7 @@ def latest_beginning(
                 for edge in range(program.states[source].edges, program.states[source].edges_end):
                     if (
                         program.edges[edge].target == state
-                        and is_open(program, values, edge, row, previous, window.first_row)
+                        and is_open(program, values, match, edge, row, previous, window.first_row)
                         and may_follow(
                             program, values, match, edge, row, previous, window.first_row
                         )

@@ -100,8 +100,8 @@ class Lookups:
     def _may_be_ordered(self, edge: int) -> bool:
         row = self._edges[edge]
         is_any = self._program.strategy == Strategy.ANY
-        is_guarded = not row.is_free or row.unless != row.unless_end
-        return is_any and row.source != START and not is_guarded
+        is_free = bool(np.asarray(self._program.guards)["is_free"][row.guard]) and row.unless < 0
+        return is_any and row.source != START and is_free
 
     def put_orders(self, graph: tb.Graph, operands: Operands) -> Ints:
         """Set the orders of the program; return the integers of a batch with rows for them."""

@@ -16,6 +16,7 @@ from elsinore.matches.engine.buckets import put_buckets
 from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, MOMENT, Selection, Status
 from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
+from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.program import compile_template
 from elsinore.matches.engine.search import scan
 from elsinore.matches.engine.sets import Sets, list_sets
@@ -142,7 +143,7 @@ class PatternSearch:
             and program.selection == Selection.ALL
             and bool(program.is_near)
             and not program.is_deferred
-            and bool(np.asarray(program.edges)["is_free"][: program.first_edges].all())
+            and not self.template.begins_with_not
         )
 
     @property
@@ -165,16 +166,26 @@ class PatternSearch:
         return output
 
     def run(
-        self, operands: Operands, keys: Keys, window: tb.Window, output: tb.Output, work: Work
+        self,
+        operands: Operands,
+        keys: Keys,
+        window: tb.Window,
+        output: tb.Output,
+        work: Work,
+        worlds: Worlds | None = None,
     ) -> Iterator[tb.Output]:
         """Yield the output whenever it has matches; they are overwritten afterwards.
 
-        Raises TooLongError, TooManyError or AggregateFailure.
+        `worlds` are the possible times of events, None if times are certain. Raises TooLongError,
+        TooManyError or AggregateFailure.
         """
         values = self.values(operands, keys, window.within)
         graph, program = self.graph, self.program
         match = self._match or self.new_match()
         match.depth, match.first_edge, match.is_made = -1, 0, 0
+        match.worlds = worlds
+        if worlds is not None:
+            worlds.make_room(len(match.frames))
         earlier: list[tb.Match] = []  # states of aggregates are known by their addresses
         graph.event_count = -1
         while True:
@@ -330,6 +341,9 @@ class PatternSearch:
         np.asarray(deeper.best)[:depth] = np.asarray(match.best)
         deeper.best_depth, deeper.best_event = match.best_depth, match.best_event
         deeper.is_kept, deeper.start = match.is_kept, match.start
+        deeper.worlds = match.worlds
+        if match.worlds is not None:
+            match.worlds.make_room(2 * depth)
         return deeper
 
     def widen(self, output: tb.Output) -> None:

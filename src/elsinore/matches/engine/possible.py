@@ -40,7 +40,7 @@ class Worlds:
     computed `repeats` times, more than once only to measure what they cost.
     """
 
-    def __init__(self, possible: Any, sets: Any, has_sets: bool, depth: int) -> None:
+    def __init__(self, possible: Any, sets: Any, has_sets: bool) -> None:
         self.possible = possible
         self.sets = sets
         self.has_sets = int(has_sets)
@@ -52,11 +52,11 @@ class Worlds:
         self.register = -1
         self.repeats = 1
         self.steps = empty(STEP, 0)
-        self.mass = np.zeros((0, 0))
-        self.make_room(depth)
+        self.mass = self.work = np.zeros((0, 0))
+        self.times = np.zeros((0, 0), np.int64)
 
     def make_room(self, depth: int) -> None:
-        """Make room for matches of `depth` events; those under way are kept."""
+        """Make room for matches of `depth` events; the one under way is kept."""
         widest = int(np.diff(np.asarray(self.possible.starts)).max(initial=0))
         steps = empty(STEP, depth)
         mass = np.zeros((depth, widest))
@@ -138,3 +138,38 @@ def chance_between(
         else:
             high = middle
     return possible.sums[low + row] - possible.sums[first + row]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def ascend(
+    possible: PossibleTimes,
+    before: cython.double[:, ::1],
+    line: cython.int,
+    begin: cython.longlong,
+    end: cython.longlong,
+    after: cython.double[:, ::1],
+    target: cython.int,
+    row: cython.longlong,
+    latest: cython.longlong,
+) -> cython.double:
+    """Fill a line of `after` with f_j of an event's times up to `latest`; return its sum.
+
+    f_j(t) = p_j(t) * sum of f_{j-1}(u) over u < t. A line of `before` has f_{j-1} of the times from
+    place `begin` to `end` of those of all events.
+    """
+    total: cython.double = 0.0
+    earlier: cython.double = 0.0
+    at: cython.longlong = begin
+    place: cython.longlong
+    start: cython.longlong = possible.starts[row]
+    for place in range(start, possible.starts[row + 1]):
+        time: cython.longlong = possible.points[place]
+        while at < end and possible.points[at] < time:
+            earlier += before[line, at - begin]
+            at += 1
+        value: cython.double = possible.odds[place] * earlier if time <= latest else 0.0
+        after[target, place - start] = value
+        total += value
+    return total

@@ -19,7 +19,7 @@ from elsinore.matches.relations import Relation
 from elsinore.matches.template import START, Edge, End, MatchTemplate
 from elsinore.model.kinds import AfterMatch, Strategy
 from elsinore.operators.conditions.code import Program as Code
-from elsinore.operators.conditions.comparisons import Comparison, comparison_of
+from elsinore.operators.conditions.comparisons import NEIGHBOUR, Comparison, comparison_of
 from elsinore.operators.conditions.tables import Conditions
 from elsinore.plan.guards import FREE, Ways
 from elsinore.structs import empty, table
@@ -73,18 +73,27 @@ class _Lists:
         return begin, len(self.values)
 
 
-class _Ways:
-    """The ways of edges and ends: which patterns under NOT each of them has."""
+class _Guards:
+    """What NOT forbids in the gaps of matches: ways, and relations of the patterns in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, lists: _Lists) -> None:
+        self.rows: list[tuple[int, ...]] = []
         self.ways: list[Range] = []
         self.negatives = _Lists()
+        self.relations = _Lists()
+        self._lists = lists  # of conditions
 
-    def put(self, ways: Ways) -> Range:
-        """Append ways; return their range."""
+    def put(self, ways: Ways, relations: Iterable[Relation] = ()) -> int:
+        """Append a guard; return its place."""
         begin = len(self.ways)
         self.ways += [self.negatives.put(sorted(way)) for way in sorted(ways, key=sorted)]
-        return begin, len(self.ways)
+        # bucket and limits of relations: `elsinore.matches.engine.orders`
+        related = self.relations.put(
+            (r.negative, *self._lists.put(r.conditions), int(r.is_late), -1, 0, 0)
+            for r in relations
+        )
+        self.rows.append((int(frozenset() in ways), begin, len(self.ways), *related))
+        return len(self.rows) - 1
 
 
 def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
@@ -97,10 +106,11 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         compiler.add(condition)
     code = compiler.program
     comparisons = tuple(comparison_of(code, number) for number in range(len(code.starts) - 1))
-    known = known_rows(template, code)
+    known = known_rows(template, comparisons)
     aggregates = _Aggregates(template, layout)
     updates = _Updates(template, layout, known, aggregates)
-    lists, ways, relations = _Lists(), _Ways(), _Lists()
+    lists = _Lists()
+    guards = _Guards(lists)
     near = [condition.reads_neighbours_only for condition in template.conditions]
     ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
     filters = [[] if template.is_negative else checked for checked in filters_of(template)]
@@ -111,12 +121,10 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
             *lists.put(c for c in edge.checks if near[c]),
             *lists.put(c for c in edge.checks if not near[c]),
             *lists.put(edge.late),
-            int(frozenset() in edge.ways),
-            *ways.put(edge.ways),
-            *ways.put(edge.unless),
+            guards.put(edge.ways, edge.relations),
+            guards.put(edge.unless) if edge.unless else -1,
             int(_is_plain(edge, near)),
             *(-1, -1, 0, 0),  # order, bucket and limits: `elsinore.matches.engine.orders`
-            *relations.put(_relation(relation, lists) for relation in edge.relations),
             *lists.put(filters[number]),
         )
         for number, edge in ordered
@@ -131,7 +139,7 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
     states = [
         (*state, *of_state)
         for state, of_state in zip(
-            _states(template, sources, lists, ways, relations, updates, filters[len(edges) :]),
+            _states(template, ordered, lists, guards, updates, filters[len(edges) :]),
             of_states,
             strict=True,
         )
@@ -143,10 +151,11 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         "states": table(tb.STATE, states),
         "edges": table(tb.EDGE, edges),
         "conditions": Conditions(code, comparisons, lists.values),
-        "ways": table(tb.WAY, ways.ways),
-        "negatives": np.array(ways.negatives.values, np.int32),
+        "guards": table(tb.GUARD, guards.rows),
+        "ways": table(tb.WAY, guards.ways),
+        "negatives": np.array(guards.negatives.values, np.int32),
         "updates": table(tb.UPDATE, updates.values),
-        "relations": table(tb.RELATION, relations.values),
+        "relations": table(tb.RELATION, guards.relations.values),
         "deadlines": table(tb.DEADLINE, deadlines.values),
         "initials": table(tb.INITIAL, _initials(template, places, aggregates)),
         "aggregates": table(tb.AGGREGATE, aggregates.rows),
@@ -156,7 +165,8 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         "first_edges": sources.count(START),
         "final": final[0],
         "final_end": final[1],
-        "has_filters": int(any(filters)),
+        "has_filters": int(any(filters) and template.uncertain is None),
+        "is_uncertain": int(template.uncertain is not None),
         "is_near": int(_is_near(template, near)),
         **_numbers(template),
     }
@@ -185,14 +195,17 @@ def _numbers(template: MatchTemplate) -> dict[str, int]:
 
 def _states(
     template: MatchTemplate,
-    sources: Sequence[int],
+    ordered: Sequence[tuple[int, Edge]],
     lists: _Lists,
-    ways: _Ways,
-    relations: _Lists,
+    guards: _Guards,
     updates: _Updates,
     filters: Sequence[Sequence[int]],
 ) -> list[tuple[int, ...]]:
-    """Return the rows of `tables.STATE`; `sources` are those of the edges, in order."""
+    """Return the rows of `tables.STATE`; `ordered` are the edges by their sources."""
+    sources = [edge.source for _, edge in ordered]
+    first_edges = {
+        edge.target: place for place, (_, edge) in enumerate(ordered) if edge.source == START
+    }
     final = {end.state for end in template.ends}
     has_leaves = _has_leaves(template)
     states: list[tuple[int, ...]] = []
@@ -201,12 +214,11 @@ def _states(
         states.append(
             (
                 *(begin, begin + sources.count(state)),
+                first_edges.get(state, -1),
                 int(state in final),
-                int(frozenset() in end.ways),
-                *ways.put(end.ways),
+                guards.put(end.ways, end.relations),
                 *updates.put(state),
                 int(has_leaves and state in final and end.ways == FREE and state not in sources),
-                *relations.put(_relation(relation, lists) for relation in end.relations),
                 *lists.put(filters[state]),
             )
         )
@@ -232,11 +244,6 @@ def _is_near(template: MatchTemplate, near: Sequence[bool]) -> bool:
         and not any(edge.late for edge in template.edges)
         and not template.relates_negatives
     )
-
-
-def _relation(relation: Relation, lists: _Lists) -> tuple[int, ...]:
-    """Return a relation; its bucket and limits: `elsinore.matches.engine.orders`."""
-    return (relation.negative, *lists.put(relation.conditions), int(relation.is_late), -1, 0, 0)
 
 
 def _has_late_relations(template: MatchTemplate) -> bool:
@@ -373,9 +380,9 @@ class _Updates:
         return source, 1 if register.aggregate is None else 1 + register.aggregate.width
 
 
-def known_rows(template: MatchTemplate, code: Code) -> dict[int, int]:
+def known_rows(template: MatchTemplate, comparisons: Sequence[Comparison | None]) -> dict[int, int]:
     """Return the registers, by number, that need no update: see `Compiled.known`."""
-    if not compares_neighbours(template, code):
+    if not compares_neighbours(template, comparisons):
         return {}
     rows = {n: known_row(template, register) for n, register in enumerate(template.registers)}
     return {number: row for number, row in rows.items() if row is not None}
@@ -397,9 +404,9 @@ def known_row(template: MatchTemplate, register: Register) -> int | None:
     return None
 
 
-def compares_neighbours(template: MatchTemplate, code: Code) -> bool:
+def compares_neighbours(template: MatchTemplate, comparisons: Sequence[Comparison | None]) -> bool:
     """Return whether only comparisons of neighbouring events decide how a match continues."""
-    checks = {check for edge in template.edges for check in edge.checks}
+    checks = [comparisons[check] for edge in template.edges for check in edge.checks]
     return (
         not (template.duplicates or template.final or template.negatives)
         and template.uncertain is None
@@ -410,5 +417,5 @@ def compares_neighbours(template: MatchTemplate, code: Code) -> bool:
         and all(not edge.late and edge.ways == FREE for edge in template.edges)
         and all(end.ways == FREE for end in template.ends)
         and all(not edge.checks for edge in template.edges if edge.source == START)
-        and all(code.pair_of(check) is not None for check in checks)
+        and all(check is not None and check.register == NEIGHBOUR for check in checks)
     )

@@ -1,8 +1,9 @@
 """The search for matches: along the edges of the graph, depth first, from each beginning.
 
-Conditions that read more than two neighbours are evaluated as a match grows. A search that stops,
-because there is no room or to let Python look for Ctrl-C, continues from where it was when it is
-called again.
+Conditions that read more than two neighbours are evaluated as a match grows. If times are uncertain
+there is no graph: any event whose times allow it may follow (`elsinore.matches.engine.worlds`). A
+search that stops, because there is no room or to let Python look for Ctrl-C, continues from where
+it was when it is called again.
 """
 
 from __future__ import annotations
@@ -11,21 +12,34 @@ import cython
 
 from elsinore.matches.engine.candidates import (
     first_place,
-    is_past_limit,
+    is_barred,
     next_place,
     node_at,
     reference_of,
 )
 from elsinore.matches.engine.codes import Selection, Status, Strategy
-from elsinore.matches.engine.completion import is_gap_free, is_match
+from elsinore.matches.engine.completion import is_match
 from elsinore.matches.engine.filters import filter_early
-from elsinore.matches.engine.graph import build, gather, is_too_many, may_begin
+from elsinore.matches.engine.graph import (
+    build,
+    enter,
+    first_moment,
+    gather,
+    is_too_many,
+    may_begin,
+)
 from elsinore.matches.engine.longest import give_best, keep_best, note_best, was_seen
-from elsinore.matches.engine.neighbours import far_hold, is_open, may_follow
+from elsinore.matches.engine.neighbours import far_hold, follows
 from elsinore.matches.engine.registers import begin_registers, give_out, give_out_leaf, select
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
 from elsinore.matches.engine.windows import leave_key, next_window
+from elsinore.matches.engine.worlds import (
+    begins_probably,
+    extend_probably,
+    is_confident,
+    set_reach,
+)
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
 UNTRIED = cython.declare(cython.int, -2)  # no node of the edge has been a candidate yet
@@ -45,8 +59,10 @@ def scan(
         while window.key < window.keys.shape[0]:
             if graph.event_count < 0:
                 gather(program, values, graph, window)
-                if graph.event_count > 0 and (
-                    program.strategy != Strategy.ANY or window.within < 0
+                if (
+                    graph.event_count > 0
+                    and not program.is_uncertain
+                    and (program.strategy != Strategy.ANY or window.within < 0)
                 ):
                     build(program, values, match, graph, window, 0, graph.event_count - 1)
             is_under_way: cython.bint = not window.is_new and window.begin < window.begin_end
@@ -115,7 +131,7 @@ def matches_from(
     """Return the matches that begin with the event `window.begin`."""
     steps: cython.longlong = 0
     while True:
-        if match.depth < 0 and not begins(program, values, graph, window, match):
+        if match.depth < 0 and not begins(program, values, graph, window, match, output):
             break
         if not match.is_made:
             steps += 1
@@ -125,11 +141,13 @@ def matches_from(
             if program.failed_row >= 0:
                 output.status = Status.FAILED
                 break
-            if (
-                program.states[state].ends
-                and row >= window.fresh
-                and is_match(program, values, graph, window, match)
-            ):
+            if program.is_uncertain:
+                is_due: cython.bint = program.states[state].ends and is_confident(
+                    match, match.worlds, output
+                )
+            else:
+                is_due = program.states[state].ends and row >= window.fresh
+            if is_due and is_match(program, values, graph, window, match):
                 if program.selection:
                     note_best(graph, match)
                 else:
@@ -148,9 +166,15 @@ def matches_from(
             output.status = Status.PAUSED
         if output.status != Status.DONE:
             break
-        if not extend(program, values, graph, window, match, output):
-            if output.status != Status.DONE:
-                break
+        if program.is_uncertain:
+            is_extended: cython.bint = extend_probably(
+                program, values, graph, window, match, match.worlds, output
+            )
+        else:
+            is_extended = extend(program, values, graph, window, match, output)
+        if output.status != Status.DONE:
+            break
+        if not is_extended:
             match.depth -= 1
     output.steps += steps
 
@@ -159,7 +183,7 @@ def matches_from(
 @cython.nogil
 @cython.exceptval(check=False)
 def begins(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match
+    program: Program, values: Values, graph: Graph, window: Window, match: Match, output: Output
 ) -> cython.bint:
     """Begin a match with the window's event in the next state in which it may, if there is one."""
     event: cython.int = window.begin
@@ -173,6 +197,10 @@ def begins(
                 continue
             if graph.nodes[node].soonest > window.last:
                 continue
+            if program.is_uncertain and not begins_probably(
+                graph, window, match.worlds, output, node
+            ):
+                continue
             if far_hold(program, values, match, edge, row, -1, 0):
                 if program.selection:
                     keep_best(match, -1)
@@ -185,87 +213,22 @@ def begins(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def enter(graph: Graph, match: Match, node: cython.int, edge: cython.int) -> cython.void:
-    """Make a node the match's last one, entered by an edge."""
-    match.frames[match.depth].row = graph.events[graph.nodes[node].event].row
-    match.frames[match.depth].node = node
-    match.frames[match.depth].edge = edge
-    match.is_made = 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def look_ahead(
     program: Program, values: Values, graph: Graph, window: Window, match: Match
 ) -> cython.void:
     """Set the moment at which the match must be continued, if its strategy requires one."""
+    if program.is_uncertain:
+        set_reach(graph, match, match.worlds)
+        return
     node: cython.int = match.frames[match.depth].node
     match.frames[match.depth].trying = program.states[graph.nodes[node].state].edges
     match.frames[match.depth].candidate = UNTRIED
-    if program.is_near or program.strategy != Strategy.NEXT:
-        match.frames[match.depth].until = graph.nodes[node].until
-    else:
-        match.frames[match.depth].until = first_moment(program, values, graph, window, match)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def first_moment(
-    program: Program, values: Values, graph: Graph, window: Window, match: Match
-) -> cython.longlong:
-    """Return the first moment at which an event can extend the match; -1 if there is none."""
-    node: cython.int = match.frames[match.depth].node
-    state: cython.int = graph.nodes[node].state
-    previous: cython.longlong = match.frames[match.depth].row
-    until: cython.longlong = FOREVER
-    edge: cython.int
-    for edge in range(program.states[state].edges, program.states[state].edges_end):
-        link: cython.int = graph.nodes[node].link + edge - program.states[state].edges
-        step: cython.longlong = match.depth + 1
-        reference: cython.longlong = reference_of(program, match, edge, previous, step)
-        place: cython.longlong = first_place(
-            program, values, edge, previous, reference, graph.links[link]
+    match.frames[match.depth].until = graph.nodes[node].until
+    if program.strategy == Strategy.NEXT and not program.is_near:
+        step: cython.int = match.depth + 1
+        match.frames[match.depth].until = first_moment(
+            program, values, match, graph, window, node, step, window.last
         )
-        while place >= 0:
-            later: cython.int = node_at(program, values, graph, edge, place, reference)
-            event: cython.int = graph.nodes[later].event
-            if event > window.last or graph.events[event].moment >= until:
-                break
-            row: cython.longlong = graph.events[event].row
-            if not is_open(program, values, edge, row, previous, window.first_row):
-                break
-            if is_past_limit(program, values, match, edge, row, previous, step):
-                break
-            if follows(program, values, window, match, edge, row):
-                until = graph.events[event].moment
-                break
-            place = next_place(program, values, graph, edge, place, reference)
-    return -1 if until == FOREVER else until
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def follows(
-    program: Program,
-    values: Values,
-    window: Window,
-    match: Match,
-    edge: cython.int,
-    row: cython.longlong,
-) -> cython.bint:
-    """Return whether a row may follow the match by an edge."""
-    previous: cython.longlong = match.frames[match.depth].row
-    if not may_follow(program, values, match, edge, row, previous, window.first_row):
-        return False
-    step: cython.int = match.depth + 1
-    if not far_hold(program, values, match, edge, row, previous, step):
-        return False
-    if program.edges[edge].relations == program.edges[edge].relations_end:
-        return True
-    return is_gap_free(program, values, window, match, edge, row, previous, step, -1)
 
 
 @cython.cfunc
@@ -298,9 +261,7 @@ def extend(
             row: cython.longlong = graph.events[event].row
             if event > window.last or graph.events[event].moment > until:
                 break
-            if not is_open(program, values, edge, row, previous, window.first_row):
-                break
-            if is_past_limit(program, values, match, edge, row, previous, depth + 1):
+            if is_barred(program, values, match, edge, row, previous, window.first_row, depth + 1):
                 break
             tried: cython.longlong = place
             place = next_place(program, values, graph, edge, place, reference)
@@ -310,7 +271,7 @@ def extend(
                 continue
             if program.has_filters and graph.closed[candidate] == match.start:
                 continue
-            if follows(program, values, window, match, edge, row):
+            if follows(program, values, match, edge, row, previous, window.first_row, depth + 1):
                 if program.selection and was_seen(program, graph, match, candidate, depth + 1):
                     continue
                 if program.states[program.edges[edge].target].is_leaf:

@@ -14,13 +14,12 @@ from typing import Any
 import cython
 import numpy as np
 
-from elsinore.matches.engine.codes import BEGINS, ENDS, KEY_FIRST, MOMENT, TIME, WINDOW
+from elsinore.matches.engine.codes import BEGINS, ENDS, MOMENT, WINDOW
+from elsinore.matches.engine.completion import is_free_around
 from elsinore.matches.engine.graph import gather
 from elsinore.matches.engine.neighbours import (
     far_hold,
-    is_free,
     is_open,
-    last_before,
     may_follow,
 )
 from elsinore.matches.engine.registers import begin_registers, step_aggregate
@@ -89,6 +88,7 @@ def list_sets(
             ):
                 for register in range(match.held.shape[1]):
                     match.held[FIRST_ONE, register] = begin
+                set_bounds(values, window, sets)
                 mark_nodes(program, values, graph, window, match, sets, 1)
                 mark_nodes(program, values, graph, window, match, sets, -1)
                 if sets.marks[sets.first] == ON_PATH:
@@ -117,14 +117,11 @@ def find_events(
 def find_first(program: Program, graph: Graph, sets: Sets, state: cython.int) -> cython.bint:
     """Set the node and the edge that a row begins with; return whether there is one."""
     node: cython.int
-    edge: cython.int
     for node in range(graph.events[sets.event].node, graph.events[sets.event].node_end):
         if graph.nodes[node].state == state:
-            for edge in range(program.first_edges):
-                if program.edges[edge].target == state:
-                    sets.first = node
-                    sets.first_edge = edge
-                    return True
+            sets.first = node
+            sets.first_edge = program.states[state].first_edge
+            return sets.first_edge >= 0
     return False
 
 
@@ -175,7 +172,7 @@ def mark_nodes(
                     continue
             elif sets.marks[node] != REACHED:
                 continue
-            elif may_end(program, values, graph, window, sets, node):
+            elif may_end(program, values, graph, window, match, sets, node):
                 sets.marks[node] = ON_PATH
                 continue
             if has_neighbour(program, values, graph, window, match, sets, node, step):
@@ -211,7 +208,7 @@ def has_neighbour(
             beside: cython.longlong = graph.events[graph.nodes[neighbour].event].row
             later: cython.longlong = row if step > 0 else beside
             earlier: cython.longlong = beside if step > 0 else row
-            if not is_open(program, values, edge, later, earlier, window.first_row):
+            if not is_open(program, values, match, edge, later, earlier, window.first_row):
                 break
             if leads(program, values, window, match, sets, edge, later, earlier):
                 return True
@@ -271,34 +268,30 @@ def may_end(
     values: Values,
     graph: Graph,
     window: Window,
+    match: Match,
     sets: Sets,
     node: cython.int,
 ) -> cython.bint:
     """Return whether a match of a row may end with a node: NOT at its beginning and at its end."""
     state: cython.int = graph.nodes[node].state
-    if not program.states[state].ends:
-        return False
+    first: cython.longlong = sets.rows[sets.next_row, BEGINS]
     last: cython.longlong = graph.events[graph.nodes[node].event].row
-    first_row: cython.longlong = sets.rows[sets.next_row, KEY_FIRST]
-    edge: cython.int = sets.first_edge
-    if not program.edges[edge].is_free:
-        lowest: cython.longlong = 0
-        if window.slide > 0 or window.within >= 0:
-            start: cython.longlong = values.integers[TIME, last] - window.within
-            if window.slide > 0:
-                start = window.origin + sets.rows[sets.next_row, WINDOW] * window.slide
-            lowest = values.integers[MOMENT, first_at(values, first_row, last, start)]
-        before: cython.longlong = last_before(values, sets.rows[sets.next_row, BEGINS], first_row)
-        ways: cython.int = program.edges[edge].ways
-        ways_end: cython.int = program.edges[edge].ways_end
-        if not is_free(program, values, ways, ways_end, lowest - 1, before):
-            return False
-    if program.states[state].is_free:
-        return True
-    moment: cython.longlong = values.integers[MOMENT, last]
-    ways = program.states[state].ways
-    ways_end = program.states[state].ways_end
-    return is_free(program, values, ways, ways_end, moment, sets.rows[sets.next_row, ENDS])
+    return program.states[state].ends and is_free_around(
+        program, values, window, match, sets.first_edge, first, state, last, FIRST_ONE
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def set_bounds(values: Values, window: Window, sets: Sets) -> cython.void:
+    """Set from which moment to which row NOT is looked for around the matches of a row."""
+    end: cython.longlong = sets.rows[sets.next_row, ENDS]
+    window.highest = end
+    window.lowest = -1 if window.within >= 0 else 0
+    if window.slide > 0:
+        start: cython.longlong = window.origin + sets.rows[sets.next_row, WINDOW] * window.slide
+        window.lowest = values.integers[MOMENT, first_at(values, window.first_row, end, start)]
 
 
 @cython.cfunc

@@ -13,19 +13,19 @@ import cython
 
 from elsinore.matches.engine.candidates import (
     first_place,
+    is_barred,
     next_place,
     node_at,
     reference_of,
 )
 from elsinore.matches.engine.codes import TIME, Status
 from elsinore.matches.engine.graph import build, gather
-from elsinore.matches.engine.neighbours import is_open, may_follow
-from elsinore.matches.engine.registers import begin_registers, give_out, select
-from elsinore.matches.engine.tables import FOREVER as _FOREVER
+from elsinore.matches.engine.longest import select_frames, suppress_after
+from elsinore.matches.engine.neighbours import may_follow
+from elsinore.matches.engine.registers import begin_registers, give_out
 from elsinore.matches.engine.tables import Graph, Match, Output, Program, Values, Window
 from elsinore.matches.engine.windows import leave_key
 
-FOREVER = cython.declare(cython.longlong, _FOREVER)
 FIRST = cython.declare(cython.int, -1)  # in `Graph.came`: the match begins with the node
 
 
@@ -78,15 +78,13 @@ def act(
     key: cython.int = window.key
     best: cython.int = -1
     node: cython.int
-    edge: cython.int
     for node in range(graph.events[event].node, graph.events[event].node_end):
         state: cython.int = graph.nodes[node].state
         if graph.nodes[node].soonest == graph.event_count:
             continue
-        for edge in range(program.first_edges):
-            if program.edges[edge].target == state:
-                graph.began[node] = row
-                graph.came[node] = FIRST
+        if program.states[state].first_edge >= 0:
+            graph.began[node] = row
+            graph.came[node] = FIRST
         if (
             program.states[state].ends
             and row >= window.fresh
@@ -99,9 +97,7 @@ def act(
         return_match(program, values, graph, window, match, output, best)
         if output.status not in (Status.DONE, Status.LIMITED):
             return
-        end: cython.longlong = graph.events[event].time
-        is_far: cython.bint = end > FOREVER - program.suppress
-        window.keys[key].quiet = FOREVER if is_far else end + program.suppress
+        suppress_after(program, window, graph.events[event].time)
     for node in range(graph.events[event].node, graph.events[event].node_end):
         if graph.nodes[node].soonest < graph.event_count and graph.began[node] >= 0:
             lead_on(program, values, graph, window, match, node)
@@ -142,7 +138,7 @@ def lead_on(
             if graph.events[event].moment > until:
                 break
             current: cython.longlong = graph.events[event].row
-            if not is_open(program, values, edge, current, row, window.first_row):
+            if is_barred(program, values, match, edge, current, row, window.first_row, -1):
                 break
             if (
                 graph.events[event].moment == until
@@ -182,9 +178,7 @@ def return_match(
         match.frames[frame].node = node
         match.frames[frame].row = graph.events[graph.nodes[node].event].row
         node = graph.came[node]
-    for frame in range(length):
-        state: cython.int = graph.nodes[match.frames[frame].node].state
-        select(program, values, match, state, match.frames[frame].row, frame + 1)
+    select_frames(program, values, graph, match, length)
     if program.failed_row >= 0:
         output.status = Status.FAILED
         return

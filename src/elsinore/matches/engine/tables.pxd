@@ -1,3 +1,4 @@
+from elsinore.matches.engine.possible cimport Worlds
 from elsinore.operators.conditions.tables cimport Columns, Conditions, Registers
 
 cdef class Program:
@@ -6,6 +7,7 @@ cdef class Program:
     cdef public State[::1] states
     cdef public Edge[::1] edges
     cdef public Conditions conditions
+    cdef public Guard[::1] guards
     cdef public Way[::1] ways
     cdef public int[::1] negatives
     cdef public Update[::1] updates
@@ -26,6 +28,7 @@ cdef class Program:
     cdef public int is_deferred
     cdef public int decides_early
     cdef public int is_near
+    cdef public int is_uncertain
     cdef public int has_late
     cdef public int has_late_relations
     cdef public int has_duplicates
@@ -82,6 +85,7 @@ cdef class Match(Registers):
     cdef public int depth
     cdef public int first_edge
     cdef public int is_made
+    cdef public Worlds worlds
     cdef public Frame[::1] best
     cdef public int best_depth
     cdef public int best_event

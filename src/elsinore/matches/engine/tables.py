@@ -21,14 +21,14 @@ FOREVER = 2**63 - 1
 
 
 STATE = struct(
-    i4="edges edges_end ends is_free ways ways_end updates updates_end "
-    "is_leaf relations relations_end early early_end deadlines deadlines_end"
+    i4="edges edges_end first_edge ends guard updates updates_end is_leaf early early_end "
+    "deadlines deadlines_end"
 )
 EDGE = struct(
-    i4="source target near near_end far far_end late late_end is_free ways ways_end "
-    "unless unless_end is_plain order bucket limits limits_end "
-    "relations relations_end early early_end"
+    i4="source target near near_end far far_end late late_end guard unless is_plain order bucket "
+    "limits limits_end early early_end"
 )
+GUARD = struct(i4="is_free ways ways_end relations relations_end")
 WAY = struct(i4="negatives negatives_end")
 UPDATE = struct(i4="kind register column is_whole source width")
 AGGREGATE = struct(i8="address python_address", i4="arguments arguments_end place formula")
@@ -47,13 +47,14 @@ FRAME = struct(i8="row until candidate reference", i4="node edge trying")
 class Program:
     """A template as tables (`elsinore.matches.engine.program` fills them).
 
-    The states of a class are `class_states` of its range. `is_near`: no condition reads more than
-    two neighbours, so that the counts of the graph are those of matches. `initials`: what registers
-    of numbers are before the first event, unless 0. `forbids` [pattern, class]: whether a pattern
-    under NOT takes events of a class. `failed_row` is the event at which an aggregate of the user's
-    failed, -1: none. `selection` is what AFTER MATCH asks for; for `suppress` after a match no
-    other of its key is returned, -1: each is. Early filters are
-    tried with more than `many` partial matches for each event of a window.
+    `first_edge` of a state is the edge by which a match begins in it, -1: none. `guard` and
+    `unless` are places in `guards`; -1: none. The states of a class are `class_states` of its
+    range. `is_near`: no condition reads more than two neighbours, so that the counts of the graph
+    are those of matches. `initials`: what registers of numbers are before the first event, unless
+    0. `forbids` [pattern, class]: whether a pattern under NOT takes events of a class. `failed_row`
+    is the event at which an aggregate of the user's failed, -1: none. `selection` is what AFTER
+    MATCH asks for; for `suppress` after a match no other of its key is returned, -1: each is. Early
+    filters are tried with more than `many` partial matches for each event of a window.
     """
 
     def __init__(self, tables: dict[str, Any], facts: dict[str, int]) -> None:
@@ -62,6 +63,7 @@ class Program:
         self.states = tables["states"]
         self.edges = tables["edges"]
         self.conditions = tables["conditions"]
+        self.guards = tables["guards"]
         self.ways = tables["ways"]
         self.negatives = tables["negatives"]
         self.updates = tables["updates"]
@@ -82,6 +84,7 @@ class Program:
         self.is_deferred = facts["is_deferred"]
         self.decides_early = facts["decides_early"]
         self.is_near = facts["is_near"]
+        self.is_uncertain = facts["is_uncertain"]
         self.has_late = facts["has_late"]
         self.has_late_relations = facts["has_late_relations"]
         self.has_duplicates = facts["has_duplicates"]
@@ -169,8 +172,9 @@ class Window:
 class Match(Registers):
     """The partial match that is extended: a frame for each event; registers in row depth + 1.
 
-    The longest match from an event, the `start`-th one, has the first `best_depth` + 1 frames, as
-    long as they are not `is_kept` in `best`; it ends with event `best_event`.
+    `worlds` are the possible times of its events; None if times are certain. The longest match from
+    an event, the `start`-th one, has the first `best_depth` + 1 frames, as long as they are not
+    `is_kept` in `best`; it ends with event `best_event`.
     """
 
     def __init__(self, depth: int, events: int, numbers: int) -> None:
@@ -179,6 +183,7 @@ class Match(Registers):
         self.depth = -1
         self.first_edge = 0
         self.is_made = 0
+        self.worlds: Any = None  # `possible.Worlds`
         self.best = empty(FRAME, depth)
         self.best_depth = -1
         self.best_event = -1

@@ -2,7 +2,8 @@
 
 Without SLIDE a window of `within` begins with each event that may begin a match. With SLIDE a match
 is returned for each window that contains it. A match is returned when its last event is new; if it
-ends with NOT, when its window has passed.
+ends with NOT, when its window has passed. If times are uncertain, each event that may begin a match
+is searched alone, in each window that SLIDE lays out.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import cython
 
 from elsinore.matches.engine.codes import MOMENT, TIME, Strategy
 from elsinore.matches.engine.graph import build, may_begin
+from elsinore.matches.engine.possible import FAR as _FAR
+from elsinore.matches.engine.possible import Worlds
 from elsinore.matches.engine.tables import FOREVER as _FOREVER
 from elsinore.matches.engine.tables import Graph, Match, Program, Values, Window
 
 FOREVER = cython.declare(cython.longlong, _FOREVER)
+FAR = cython.declare(cython.longlong, _FAR)
 
 
 @cython.cfunc
@@ -69,6 +73,8 @@ def next_window(
         return False
     if not window.is_new and window.begin < window.begin_end:
         return True
+    if program.is_uncertain:
+        return next_beginning(graph, window, match.worlds)
     if window.slide > 0:
         return next_slide(program, values, match, graph, window)
     if window.within >= 0:
@@ -197,3 +203,64 @@ def next_slide(
 def first_number(window: Window, time: cython.longlong) -> cython.longlong:
     """Return the number of the first window that contains a time."""
     return floor_divided(time - window.within - window.origin, window.slide) + 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def first_event(graph: Graph, begin: cython.int, time: cython.longlong) -> cython.int:
+    """Return the first event from `begin` on whose earliest time is at least `time`."""
+    end: cython.int = graph.event_count
+    while begin < end:
+        middle: cython.int = (begin + end) // 2
+        if graph.events[middle].time < time:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def next_beginning(graph: Graph, window: Window, worlds: Worlds) -> cython.bint:
+    """Set the window, and the event in it that a match is to begin with; return whether one is."""
+    window.last = graph.event_count - 1
+    if window.is_new:
+        window.is_new = 0
+        window.begin = 0
+        window.number = 0
+        worlds.window_begin = -FAR
+        worlds.window_end = FAR
+        worlds.within = window.within
+        if window.slide > 0:
+            set_window(window, worlds, first_number(window, graph.events[0].time))
+    while True:
+        if (
+            window.begin < graph.event_count
+            and graph.events[window.begin].time <= worlds.window_end
+        ):
+            window.begin_end = window.begin + 1
+            return True
+        if window.slide == 0:
+            return False
+        number: cython.longlong = window.number + 1
+        start: cython.longlong = window.origin + number * window.slide
+        window.begin = first_event(graph, 0, start - worlds.longest)
+        if window.begin == graph.event_count:
+            return False
+        time: cython.longlong = graph.events[window.begin].time
+        if time >= start + window.within:  # an empty window: skip to the first with the event
+            number = first_number(window, time)
+        set_window(window, worlds, number)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def set_window(window: Window, worlds: Worlds, number: cython.longlong) -> cython.void:
+    """Set the number of the window that SLIDE lays out, and its first and last time."""
+    window.number = number
+    worlds.window_begin = window.origin + number * window.slide
+    worlds.window_end = worlds.window_begin + window.within - 1
+    worlds.within = -1

@@ -77,9 +77,6 @@ class Code(IntEnum):
     CONTAINS = 51  # whether the list of one integer has the value of the code that is another
 
 
-_TURNED: dict[int, int] = {Code.LT: Code.GT, Code.LE: Code.GE, Code.GT: Code.LT, Code.GE: Code.LE}
-
-
 @dataclass(slots=True)
 class Program:
     """The code of several conditions: condition n is rows `starts[n]` to before `starts[n + 1]`.
@@ -98,25 +95,3 @@ class Program:
         """Return the instructions of a condition, four integers each."""
         rows = self.rows[self.starts[number] : self.starts[number + 1]]
         return [value for row in rows for value in row]
-
-    def pair_of(self, number: int) -> tuple[int, int, int, int] | None:
-        """Return a condition as a comparison of an attribute with one of the event before.
-
-        The comparison (`Code.LT` to `Code.GE`), whether it is of integers, the row of the current
-        event's attribute and that of the other; None for any other condition.
-        """
-        rows = self.rows[self.starts[number] : self.starts[number + 1]]
-        if (
-            len(rows) != 3
-            or rows[0][0] != rows[1][0]
-            or rows[0][0] not in {Code.DOUBLE, Code.WHOLE}
-        ):
-            return None
-        is_whole = rows[0][0] == Code.WHOLE
-        code = rows[2][0] - (Code.WHOLE_LT - Code.LT if is_whole else 0)
-        moments = rows[0][1], rows[1][1]
-        if code not in _TURNED or set(moments) != {Moment.CURRENT, Moment.PREVIOUS}:
-            return None
-        if moments[0] == Moment.PREVIOUS:
-            return _TURNED[code], int(is_whole), rows[1][3], rows[0][3]
-        return code, int(is_whole), rows[0][3], rows[1][3]

@@ -1,7 +1,9 @@
-"""NOTs that are related to the match: whether an event in a gap fulfils the relations.
+"""NOT: whether a gap of a match is free of what NOT forbids in it.
 
-The conditions of a relation read the event of the NOT as the current one, the event after the gap
-as the previous one (`elsinore.matches.relations`).
+A *guard* belongs to a gap: before a match, between two of its events, or after it. One of its
+*ways* must be free: no match of the patterns under NOT in it may lie in the gap. A pattern with a
+*relation* forbids only events that fulfil the relation's conditions. These read the event of the
+NOT as the current one, the event after the gap as the previous one (`elsinore.matches.relations`).
 """
 
 from __future__ import annotations
@@ -16,11 +18,46 @@ from elsinore.operators.conditions.machine import all_hold, comparison_holds
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_passable(
+def last_before(
+    values: Values, row: cython.longlong, first_row: cython.longlong
+) -> cython.longlong:
+    """Return the last row, from `first_row` on, of an earlier moment than `row`; -1 if none."""
+    moment: cython.longlong = values.integers[MOMENT, row]
+    while row >= first_row and values.integers[MOMENT, row] == moment:
+        row -= 1
+    return row if row >= first_row else -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_free_between(
     program: Program,
     values: Values,
     match: Match,
-    edge: cython.int,
+    guard: cython.int,
+    row: cython.longlong,
+    previous: cython.longlong,
+    first_row: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether the gap between row `previous` and a later row is free (see `is_free`)."""
+    if program.guards[guard].is_free:
+        return True
+    moment: cython.longlong = values.integers[MOMENT, previous]
+    last: cython.longlong = last_before(values, row, first_row)
+    return is_free(program, values, match, guard, moment, last, first_row, row, before, final)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_free(
+    program: Program,
+    values: Values,
+    match: Match,
+    guard: cython.int,
     moment: cython.longlong,
     last_row: cython.longlong,
     first_row: cython.longlong,
@@ -28,37 +65,30 @@ def is_passable(
     before: cython.longlong,
     final: cython.longlong,
 ) -> cython.bint:
-    """Return whether some way is free of what NOT forbids after `moment` up to a row.
+    """Return whether some way of a guard has no match that begins after `moment`, up to a row.
 
-    `edge` is what the gap belongs to; -1 - state for the gap after a match that ends in a state.
-    `following` is the row of the event after the gap, `before` and `final` are rows of the
-    registers. `final` is -1 while the match is not complete: late relations then forbid nothing.
+    `last_row` is -1 if there is no such row. `following` is the row of the event after the gap,
+    `before` and `final` are rows of the registers. `final` is -1 while the match is not complete:
+    late relations then forbid nothing.
     """
-    if last_row < 0:
+    if program.guards[guard].is_free or last_row < 0:
         return True
-    if edge >= 0:
-        ways: cython.int = program.edges[edge].ways
-        ways_end: cython.int = program.edges[edge].ways_end
-        relations: cython.int = program.edges[edge].relations
-        relations_end: cython.int = program.edges[edge].relations_end
-    else:
-        ways = program.states[-1 - edge].ways
-        ways_end = program.states[-1 - edge].ways_end
-        relations = program.states[-1 - edge].relations
-        relations_end = program.states[-1 - edge].relations_end
     way: cython.int
     place: cython.int
     relation: cython.int
-    for way in range(ways, ways_end):
+    for way in range(program.guards[guard].ways, program.guards[guard].ways_end):
         free: cython.bint = True
         for place in range(program.ways[way].negatives, program.ways[way].negatives_end):
             negative: cython.int = program.negatives[place]
             if values.negatives[negative, last_row] <= moment:
                 continue
-            relation = relations
-            while relation < relations_end and program.relations[relation].negative != negative:
+            relation = program.guards[guard].relations
+            while (
+                relation < program.guards[guard].relations_end
+                and program.relations[relation].negative != negative
+            ):
                 relation += 1
-            if relation < relations_end:
+            if relation < program.guards[guard].relations_end:
                 if final < 0 and program.relations[relation].is_late:
                     continue
                 if not is_forbidden(
