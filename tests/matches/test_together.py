@@ -16,14 +16,16 @@ from support.matches import batch_of, streams_apart, units_of
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 RISING = "AND b[i].v > b[i-1].v"
+SHIFTED = "AND b[i].n <= b[i-1].n + 2"
+EQUAL = "AND b[i].s = b[i-1].s"
 PATTERNS = {  # what is asked of them, and conditions
-    "SEQ(A a, B+ b, C c)": ("k, a.v, COUNT(b[]) AS n", "AND a.n > 1", RISING),
+    "SEQ(A a, B+ b, C c)": ("k, a.v, COUNT(b[]) AS n", "AND a.n > 1", RISING, SHIFTED, EQUAL),
     "SEQ(D a, B+ b, C c)": ("k, a.v, COUNT(b[]) AS n", "AND a.n > 1", RISING),
     "SEQ(A a, B* b, C c)": ("k, b[1].n, b[b.LEN].s, COUNT(b[]) * 2 AS n", "AND c.v > 0", RISING),
     "SEQ(A a, B b, A d, B+ e, C c)": ("b.n, d.v, e[e.LEN].n", "AND b.v < 2", "AND b.v > a.v"),
     "SEQ(A+ a, (B b OR D d)+, C c)": ("a[1].n, COUNT(b[]) - COUNT(d[]) AS n", "AND c.n > 0"),
     "SEQ(A a, (SEQ(B b, B e))+, C c)": ("COUNT(b[]) AS n, c.v, e[e.LEN].s", "AND a.v > 0"),
-    "SEQ(B+ b, C{2} c)": ("b[1].v, c[1].v, c[c.LEN].v, COUNT(b[]) AS n", RISING),
+    "SEQ(B+ b, C{2} c)": ("b[1].v, c[1].v, c[c.LEN].v, COUNT(b[]) AS n", RISING, SHIFTED),
 }
 WITHIN = ("", "WITHIN 4", "WITHIN 40")
 
@@ -98,6 +100,31 @@ def test_queries_that_continue_equally_share_slots(monkeypatch):
     program = programs[-1]
     assert program.lanes == ((0, 2), (1,))  # what the last finds, the first has found
     assert len(program.merged.slots) == 3  # after the first event, after b, and after the end
+
+
+@pytest.mark.parametrize("condition", [RISING, SHIFTED, EQUAL, "AND b[i].v != b[i-1].v"])
+def test_queries_that_compare_neighbours_in_any_way_are_answered_together(monkeypatch, condition):
+    programs = []
+    merge = together.merge
+
+    def noted(queries):
+        programs.append(merge(queries))
+        return programs[-1]
+
+    monkeypatch.setattr(together, "merge", noted)
+    text = "".join(
+        f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ({first} a, B+ b, C c) "
+        f"WHERE [k] {condition} STRATEGY CONTIGUOUS;"
+        for n, first in enumerate("AD")
+    )
+    values = {"v": 1.0, "n": 1, "s": "x"}
+    events = [
+        Happening(n * 1_000_000, kind, {"k": 0, **values, "v": float(n)})
+        for n, kind in enumerate("ABBCDBC")
+    ]
+    found = matches(text, events, 0)
+    assert {n: [row["c0"] for row in rows] for n, rows in found.items()} == {0: [2], 1: [1]}
+    assert programs[-1] is not None
 
 
 def test_an_event_that_goes_on_in_a_circle_is_for_the_search_one_by_one():
