@@ -13,6 +13,7 @@ from elsinore.model.expression import Expression
 from elsinore.plan.classes import Classes
 
 MOST_CODES = 1 << 20  # that numbers are looked up for in a table; for more, by hashing
+FEW = 1024  # events of a batch whose classes are looked at first
 NO_CLASS, UNSEEN = -1, -2  # in place of a number
 
 
@@ -33,18 +34,25 @@ class EventClasses:
 
     def numbers(self, codes: Ints) -> Ints:
         """Return the numbers of the classes of events, NO_CLASS for codes below 0."""
-        codes = np.maximum(codes, NO_CLASS)
+        if codes.min(initial=0) < NO_CLASS:
+            codes = np.maximum(codes, NO_CLASS)
         if self._table is not None:
-            table_numbers = self._table[codes]
-            is_unseen = table_numbers == UNSEEN
+            self._learn(self._table, codes[:FEW])  # mostly all that a batch has
+            numbers_of_codes = self._table[codes]
+            is_unseen = numbers_of_codes == UNSEEN
             if is_unseen.any():
-                for code in np.unique(codes[is_unseen]).tolist():
-                    self._table[code] = self._number(code)
-                table_numbers = self._table[codes]
-            return table_numbers
+                self._learn(self._table, codes[is_unseen])
+                numbers_of_codes = self._table[codes]
+            return numbers_of_codes
         encoded = to_arrow(codes).dictionary_encode()
         numbers = [self._number(code) for code in encoded.dictionary.to_pylist()]
         return np.take(np.array(numbers, np.int64), to_numpy(encoded.indices))
+
+    def _learn(self, table: Ints, codes: Ints) -> None:
+        """Number the classes among some codes that occur for the first time."""
+        for code in np.unique(codes).tolist():
+            if table[code] == UNSEEN:
+                table[code] = self._number(code)
 
     def _number(self, code: int) -> int:
         if code < 0:
