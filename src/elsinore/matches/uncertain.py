@@ -90,7 +90,7 @@ class UncertainSearch(QuerySearch):
             wants_paths=self.wants_paths,
             counts_exactly=False,
         )
-        bounds, work = tb.Window(keys, *self.window), Work(MOST_SUMMED, each=0)
+        bounds, work = tb.Window(keys, *self.window), Work(MOST_SUMMED)
         try:
             for piece in search.run(operands, keys, bounds, output, work, self._worlds(operands)):
                 batch = self._batch(piece)

@@ -12,10 +12,11 @@ STEPS_EACH = 20_000  # more for each event, and for each match that is found
 class Work:
     """Counts the partial matches that one search tries over all of its calls."""
 
-    def __init__(self, allowed: int = STEPS_AT_FIRST, each: int = STEPS_EACH) -> None:
+    def __init__(self, allowed: int | None = None) -> None:
+        """Allow so many steps in all; if None, more with each event and each match."""
         self.tried = 0
-        self.allowed = allowed
-        self._each = each
+        self.allowed = STEPS_AT_FIRST if allowed is None else allowed
+        self._each = STEPS_EACH if allowed is None else 0
 
     def allow(self, items: int) -> None:
         """Allow more steps for new events or matches."""
