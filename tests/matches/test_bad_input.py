@@ -15,9 +15,9 @@ CASES = [
         "'y' stands under NOT: conditions there are about one event or neighbours",
     ),
     (
-        "RETURN a.v PATTERN SEQ(A a, NOT SEQ(C x, D y), B b) WHERE x.v > a.v",
-        "x.v > a.v",
-        "Only a NOT of a single event can be related to other events",
+        "RETURN a.v PATTERN SEQ(A a, NOT SEQ(C+ x, D+ y), B b) WHERE x.v + y.v > a.v",
+        "x.v + y.v > a.v",
+        "'x' and 'y': both may stand for several events under NOT",
     ),
     (f"RETURN b.v {PATTERN}", "b.v", "say which is meant, as b[1].v or b[b.LEN].v"),
     (f"RETURN b[i].v {PATTERN}", "b[i].v", "'b' may be bound to several events"),

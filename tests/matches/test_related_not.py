@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 
 import elsinore as el
 from elsinore.errors import ElsinoreError
+from elsinore.matches.engine import listed
 from elsinore.matches.spec import spec_of
 from elsinore.model.clock import Clock
 from elsinore.model.time_values import Moment
@@ -44,17 +46,34 @@ PATTERNS = (
     "SEQ(A a, NOT C c, B b, NOT C d, A e)",
 )
 
+SEVERAL = (
+    "SEQ(A a, NOT SEQ(C c, D d), B b)",
+    "SEQ(NOT SEQ(C c, D d), B b)",
+    "SEQ(A a, B b, NOT SEQ(C c, D d))",
+    "SEQ(A a, NOT SEQ(C+ c, D d), B+ b)",
+    "SEQ(A a, NOT C+ c, B b, NOT SEQ(A d, C e))",
+    "SEQ(A+ a, NOT SEQ(C c, D? d, C e), B b)",
+    "SEQ(A a, NOT (SEQ(C c, D d) OR B e), B b, C f)",
+    "SEQ(A a, NOT SEQ(C c, NOT B e, D d), B b)",
+    "SEQ(A a, NOT SEQ(C c, NOT B e), B b)",
+    "SEQ(A a, B? b, NOT (SEQ(C c, D d))+, A e)",
+    "(SEQ(A a, NOT SEQ(C c, D d), B b))+",
+    "SEQ(A a, (SEQ(NOT SEQ(C c, D* d), B b) OR B e), C f)",
+    "SEQ(A a, NOT C{2} c, B b, NOT C d)",
+)
+
 ENDING = (
     "SEQ(A a, B b, NOT C c)",
     "SEQ(A a, B+ b, NOT C c)",
     "SEQ(A+ a, B b, NOT C c)",
     "SEQ(A a, (SEQ(B b, NOT C c))?)",
     "SEQ(A a, NOT D d, B b, NOT C c)",
+    "SEQ(A a, (SEQ(B b, NOT C c) OR SEQ(B b2, NOT SEQ(D d, E e))))",
 )
 
 
-def drawn_query(drawn: Drawn) -> str:
-    text = drawn.one(PATTERNS)
+def drawn_query(drawn: Drawn, patterns: Sequence[str]) -> str:
+    text = drawn.one(patterns)
     begin = f"QUERY q RETURN EVENT_IDS(n) AS ids PATTERN {text} WHERE"
     pattern = parsed(f"{begin} [k];").queries[0].pattern
     whole = scopes(pattern)[0]
@@ -70,9 +89,10 @@ def drawn_query(drawn: Drawn) -> str:
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-@given(CASES)
-def test_matches_are_those_of_brute_force(drawn: Drawn) -> None:
-    workload = parsed(drawn_query(drawn))
+@pytest.mark.parametrize("patterns", [PATTERNS, SEVERAL], ids=["one", "several"])
+@given(drawn=CASES)
+def test_matches_are_those_of_brute_force(patterns: Sequence[str], drawn: Drawn) -> None:
+    workload = parsed(drawn_query(drawn, patterns))
     (query,) = workload.queries
     events, ordered = streams(drawn, pattern=query.pattern), drawn.whether()
     (unit,) = units_of(workload)
@@ -95,7 +115,10 @@ def test_deadlines_of_the_last_not_change_no_match(drawn: Drawn) -> None:
         f"c.t - {other}.t {drawn.one(('<', '<=', '='))} {drawn.one((0, 1, 2, 3))} seconds"
         for other in drawn.some("ab", least=1)
     ]
-    more = drawn.one(("", " AND c.n = a.n", " AND [k]"))
+    further = ["", " AND c.n = a.n", " AND [k]"]
+    if "E e" in pattern:
+        further += [" AND d.n = a.n", " AND d.t - a.t <= 2 seconds AND d.n < e.n"]
+    more = drawn.one(further)
     window = drawn.one(("", "WITHIN 3", "WITHIN 5", "WITHIN 6 SLIDE 3"))
     text = f"QUERY q RETURN EVENT_IDS(n) AS ids PATTERN {pattern}"
     end = f"STRATEGY {drawn.one(STRATEGIES)} {window};"
@@ -172,6 +195,86 @@ def test_paid_and_not_shipped_in_time(where: str, ids: list[int]) -> None:
     assert table["id"].to_pylist() == ids
 
 
+def test_a_live_match_waits_for_the_window_if_several_events_stand_under_its_last_not() -> None:
+    """The latest deadline of one event is not that of the pattern."""
+    events = [("A", 1), ("A", 2), ("C", 1), ("C", 2), ("D", 2), ("D", 1), ("X", 0)]
+    times = [0, 1, 2, 3, 5, 9, 12]
+    rows = [
+        {"time": time, "type": kind, "id": id_}
+        for time, (kind, id_) in zip(times, events, strict=True)
+    ]
+    table = pa.Table.from_pylist(rows)
+    workload = el.Workload.parse("""
+        RETURN a.id AS id PATTERN SEQ(A a, NOT SEQ(C c, D d))
+        WHERE c.id = a.id AND d.id = a.id AND d.time - a.time <= 5 seconds WITHIN 10 seconds;
+    """)
+    live = workload.live(table.schema, lateness="0 seconds")
+    given = []
+    for place, row in enumerate(rows):
+        for _, batch in live.push(table.slice(place, 1)):
+            given += [(row["time"], match["id"]) for match in batch.to_pylist()]
+    assert given == [(12, 1)]
+    assert not any(len(batch) for _, batch in live.end())
+
+
+ALL_TRIPS = [(0, 3), (0, 7), (4, 7)]
+TRIPS = [
+    {"time": n, "type": kind, "id": id_, "ref": ref}
+    for n, (kind, id_, ref) in enumerate(
+        [
+            *(("A", 1, 0), ("X", 0, 1), ("Y", 0, 5), ("B", 5, 0)),
+            *(("A", 2, 0), ("X", 0, 2), ("Y", 0, 7), ("B", 6, 0)),
+        ]
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where", "times"),
+    [
+        ("SEQ(A a, NOT SEQ(X x, Y y), B b)", "x.ref = a.id", []),
+        ("SEQ(A a, NOT SEQ(X x, Y y), B b)", "x.ref = a.id AND y.ref = b.id", [(0, 7), (4, 7)]),
+        ("SEQ(A a, NOT SEQ(X x, Y y), B b)", "y.time - a.time <= 1 second", ALL_TRIPS),
+        ("SEQ(A a, NOT SEQ(X x, Y y), B b)", "y.ref + x.ref = a.id + b.id", [(0, 7), (4, 7)]),
+        ("SEQ(A a, NOT SEQ(X x, Y y), B b)", "y.ref = b.id AND y.ref > x.ref + 4", ALL_TRIPS),
+        ("SEQ(A a, NOT X{2} x, B b)", "x.ref >= a.id", [(0, 3), (4, 7)]),
+        ("SEQ(A a, NOT X{2} x, B b)", "x.ref = a.id", ALL_TRIPS),
+        ("SEQ(A a, NOT SEQ(X+ x, Y y), B b)", "x[1].ref = a.id AND y.ref = 7", [(0, 3)]),
+        (
+            "SEQ(A a, NOT SEQ(X+ x, Y y), B b)",
+            "x[x.LEN].ref = a.id + 1 AND y.ref > b.id",
+            [(0, 3), (4, 7)],
+        ),
+        ("SEQ(NOT SEQ(X x, Y y), B b)", "y.ref = b.id", [(7,)]),
+        ("SEQ(A a, NOT SEQ(X x, Y y))", "y.ref = a.id + 4", [(4,)]),
+    ],
+)
+def test_several_events_under_not(pattern: str, where: str, times: list[tuple[int, ...]]) -> None:
+    text = f"RETURN EVENT_IDS(time) AS times PATTERN {pattern} WHERE {where}"
+    (table,) = el.Workload.parse(text).run(TRIPS).values()
+    assert [tuple(ids) for ids in table["times"].to_pylist()] == times
+
+
+def test_the_builder_relates_several_events_under_not() -> None:
+    a, b, x, y = el.event("A", "a"), el.event("B", "b"), el.event("X", "x"), el.event("Y", "y")
+    built = (
+        el.query("q")
+        .match(el.seq(a, el.no(el.seq(x, y)), b))
+        .where(x.ref == a.id, y.ref == b.id)
+        .select(el.event_ids("time").alias("times"))
+    )
+    (table,) = el.Workload(built).run(TRIPS).values()
+    assert [tuple(ids) for ids in table["times"].to_pylist()] == [(0, 7), (4, 7)]
+
+
+def test_too_many_listed_matches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed, "MOST_LISTED", 1_000)
+    events = [{"time": n, "type": kind, "ref": 1} for n, kind in enumerate("A" + 10 * "X" + "YB")]
+    text = "RETURN a.ref PATTERN SEQ(A a, NOT SEQ(X+ x, Y y), B b) WHERE y.ref = a.ref + 1"
+    with pytest.raises(ElsinoreError, match="a pattern under NOT has more than 1,000 matches"):
+        el.Workload.parse(text).run(events)
+
+
 def test_a_type_stands_for_each_not_of_it() -> None:
     text = "RETURN a.v AS v PATTERN SEQ(A a, NOT C c, B b, NOT C d, D e) WHERE C.v = a.v"
     events = [
@@ -185,7 +288,10 @@ def test_a_type_stands_for_each_not_of_it() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("SEQ(A a, NOT SEQ(C c, D d), B b) WHERE c.x = a.x", "NOT of a single event"),
+        ("SEQ(A a, NOT SEQ(C c, NOT E e, D d), B b) WHERE e.x = a.x", "a NOT in a NOT"),
+        ("SEQ(A a, NOT SEQ(C+ c, D+ d), B b) WHERE c.x + d.x = a.x", "both may stand for several"),
+        ("SEQ(A a, NOT SEQ(C c, D d), B+ b) WHERE d.x > MAX(b[].x)", "single events"),
+        ("SEQ(A a, NOT SEQ(C c, D d), B b) WHERE c.x = a.x WITHIN 5 COLLAPSED", "COLLAPSED"),
         ("SEQ(A a, NOT C c, B b, NOT D d) WHERE c.x = d.x", "stand under different NOTs"),
         ("SEQ(A a, NOT C c, B+ b) WHERE c.x > MAX(b[].x)", "single events"),
         ("(SEQ(A a, NOT C c, B b, D d))+ WHERE c.x = d.x", "repeated group"),
@@ -201,3 +307,8 @@ def test_other_relations_are_rejected_with_the_reason(text: str, part: str) -> N
 def test_explain_names_the_relation() -> None:
     text = "RETURN p.id PATTERN SEQ(Pay p, NOT Ship s) WHERE s.id = p.id WITHIN 60"
     assert "s.id = p.id: " in el.Workload.parse(text).explain()
+    text = "RETURN p.id PATTERN SEQ(Pay p, NOT SEQ(Pick x, Ship s)) WHERE s.id = p.id WITHIN 60"
+    explained = el.Workload.parse(text).explain()
+    assert "s.id = p.id: " in explained
+    assert "tested for the matches of the pattern under NOT, which are listed" in explained
+    assert "each s" not in explained  # a partial match does not remember it

@@ -214,7 +214,7 @@ class _Part:
         self.window = window
         self.ordered = ordered
         self.made = 0
-        self._negatives: dict[tuple[pt.Pattern, frozenset[int]], set[tuple[int, int]]] = {}
+        self._negatives: dict[tuple[pt.Pattern, frozenset[int]], list[tuple[Bound, ...]]] = {}
         self._pairs: dict[pt.Pattern, set[tuple[str, str]]] = {}
 
     def matches(self) -> list[tuple[tuple[Bound, ...], tuple[Any, ...]]]:
@@ -304,15 +304,15 @@ class _Part:
             if last - within <= event.time <= first + within
         )
 
-    def _spans(self, negated: pt.Pattern, around: frozenset[int]) -> set[tuple[int, int]]:
-        """Return the first and last events of all matches, in a window, of a pattern under NOT."""
+    def _forbidden(self, negated: pt.Pattern, around: frozenset[int]) -> list[tuple[Bound, ...]]:
+        """Return all matches, in a window, of a pattern under NOT."""
         if (negated, around) not in self._negatives:
-            self._negatives[negated, around] = {
-                (steps[0].event, steps[-1].event)
+            self._negatives[negated, around] = [
+                steps
                 for steps, ending in self._assignments(negated)
                 if around.issuperset(step.event for step in steps)
                 and self._is_match(negated, steps, ending, Strategy.ANY, around)
-            }
+            ]
         return self._negatives[negated, around]
 
     def _free(
@@ -332,34 +332,35 @@ class _Part:
             if extending and number == 0:
                 continue
             for negated in step.nots:
-                for begin, end in self._spans(negated, around):
-                    after = number == 0 or self.later(steps[number - 1].event, begin)
+                for under in self._forbidden(negated, around):
+                    after = number == 0 or self.later(steps[number - 1].event, under[0].event)
                     if (
                         after
-                        and self.later(end, step.event)
-                        and self._is_related(negated, begin, steps, number, complete=not extending)
+                        and self.later(under[-1].event, step.event)
+                        and self._is_related(negated, under, steps, number, complete=not extending)
                     ):
                         return False
         return not any(
-            self.later(steps[-1].event, begin)
-            and self._is_related(negated, begin, steps, None, complete=True)
+            self.later(steps[-1].event, under[0].event)
+            and self._is_related(negated, under, steps, None, complete=True)
             for negated in ending
-            for begin, _ in self._spans(negated, around)
+            for under in self._forbidden(negated, around)
         )
 
     def _is_related(
         self,
         negated: pt.Pattern,
-        event: int,
+        under: tuple[Bound, ...],
         steps: tuple[Bound, ...],
         number: int | None,
         *,
         complete: bool,
     ) -> bool:
-        """Return whether an event of a NOT fulfils all conditions that relate it to a match.
+        """Return whether the events of a NOT fulfil all conditions that relate them to a match.
 
-        `number`: the step after the gap, None at the end. A variable stands for that step, or else
-        for its latest one before the gap; what is bound later is known when the match is complete.
+        A variable under NOT stands for each of its events in turn. `number`: the step after the
+        gap, None at the end. Another variable stands for that step, or else for its latest one
+        before the gap; what is bound later is known when the match is complete.
         """
         whole = self.query.pattern
         predicates = [p for p in self.query.where if self._relates(negated, p)]
@@ -378,31 +379,38 @@ class _Part:
             for a in ex.attributes(p)
         }
         for predicate in predicates:
-            values = {}
+            values: dict[Attribute, list[int]] = {}
             for a in ex.attributes(predicate):
                 variables = self._variables(a.variable, whole)
                 if not variables:
-                    values[a] = event
+                    forbidden = self._variables(a.variable, negated)
+                    values[a] = [step.event for step in under if step.variable in forbidden]
+                    if a.reference in {Reference.FIRST, Reference.LAST}:
+                        place = 0 if a.reference is Reference.FIRST else -1
+                        values[a] = values[a] and [values[a][place]]
                     continue
                 following = number is not None and steps[number].variable in variables
                 if number is not None and following and a.reference in SINGLE:
-                    values[a] = steps[number].event
+                    values[a] = [steps[number].event]
                     continue
                 if is_late[id(predicate), a] and not complete:
                     return False
                 seen = steps if number is None or is_late[id(predicate), a] else steps[:number]
                 bound = [step.event for step in seen if step.variable in variables]
-                values[a] = bound[0 if a.reference is Reference.FIRST else -1] if bound else None
-            if None not in values.values() and not is_true(
-                predicate, lambda a, v=values: self.events[v[a]].value(a.name)
-            ):
-                return False
+                values[a] = bound[:1] if a.reference is Reference.FIRST else bound[-1:]
+            each = next((events for events in values.values() if len(events) > 1), [0])
+            for event in each:  # of the one variable that is repeated
+                chosen = {a: e if len(e) < 2 else [event] for a, e in values.items()}
+                if all(chosen.values()) and not is_true(
+                    predicate, lambda a, c=chosen: self.events[c[a][0]].value(a.name)
+                ):
+                    return False
         return True
 
     def _relates(self, negated: pt.Pattern, predicate: Expression) -> bool:
         """Return whether a condition is about the event of a NOT and other events."""
         names = {a.variable for a in ex.attributes(predicate)}
-        own = {event.variable for event in pt.events(negated)}
+        own = {event.variable for event in pt.positive_events(negated)}
         whole = self.query.pattern
         under = {name for name in names if not self._variables(name, whole)}
         is_on_it = any(own.intersection(variables_named(whole, name)) for name in under)

@@ -55,20 +55,22 @@ def condition(drawn: Drawn, scope: Scope) -> str:
 
 
 def relation(drawn: Drawn, scope: Scope, pattern: pt.Pattern) -> str | None:
-    """Draw a condition that relates the event of a NOT to those of the whole pattern."""
-    negated = [
-        name
-        for node in pt.walk(pattern)
-        if isinstance(node, pt.Negation) and isinstance(node.pattern, pt.Event)
-        for name in (node.pattern.variable, node.pattern.type)
-    ]
+    """Draw a condition that relates the events of a NOT to those of the whole pattern."""
+    negated = [node.pattern for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
     if not negated:
         return None
-    name = drawn.one(negated)
+    under = drawn.one(negated)
+    event = drawn.one(pt.positive_events(under))
+    repeated = pt.kleene_variables(under)
+    reference = drawn.one(("", "", "", "[1]", f"[{event.variable}.LEN]"))
+    is_named = event.variable in repeated and bool(reference)
+    name = f"{event.variable}{reference}" if is_named else drawn.one((event.variable, event.type))
+    more = drawn.one(pt.positive_events(under)).variable
     other = drawn.one(scope.names)
     reference = drawn.one(("", "", "", "[1]", f"[{other}.LEN]")) if other in scope.repeated else ""
     event = f"{other}{reference}"
     texts = (
+        f"{name}.n + {more}.n > {event}.n",
         f"{name}.n = {event}.n",
         f"{name}.s = {event}.s",
         f"{name}.v {drawn.one(COMPARISONS)} {event}.v",

@@ -26,6 +26,7 @@ from elsinore.matches.collapsible import known_conditions, needs_paths
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.codes import BEGINS, CLASS, ENDS, WINDOW
 from elsinore.matches.engine.due import COLUMNS, list_windows
+from elsinore.matches.engine.listed import NONE_LISTED
 from elsinore.matches.engine.pattern import NO_BUCKETS, PatternSearch, RowSets
 from elsinore.matches.engine.sets import step_sets
 from elsinore.matches.negated import NegatedSearch
@@ -222,7 +223,7 @@ class CollapsedSearch:
         """Return a user's aggregate of each row's set, its events in the order of time."""
         order = np.lexsort((events, rows))
         search = self.pattern
-        values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS)
+        values = tb.Values(operands.doubles, operands.wholes, NO_NEGATIVES, NO_BUCKETS, NONE_LISTED)
         match = search.new_match()
         ordered = rows[order], events[order]
         step_sets(search.program, values, match, states[0], place, *ordered, results)
@@ -298,7 +299,7 @@ def due_rows(keys: Keys, wholes: Ints, window: WindowSpan, fits: Bools) -> Ints:
     `fits` are the events that may begin a row. Columns are those of `elsinore.matches.engine.due`.
     """
     empty = np.zeros((0, 0))
-    values = tb.Values(empty, np.ascontiguousarray(wholes), NO_NEGATIVES, NO_BUCKETS)
+    values = tb.Values(empty, np.ascontiguousarray(wholes), NO_NEGATIVES, NO_BUCKETS, NONE_LISTED)
     mask = fits.astype(np.uint8)
     rows = np.empty((int(np.count_nonzero(fits)), COLUMNS), dtype=np.int64)
     count = list_windows(values, tb.Window(keys, *window), mask, rows)

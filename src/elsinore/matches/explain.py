@@ -24,6 +24,8 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
     users = {r.aggregate.name: r.aggregate for r in template.registers if r.aggregate is not None}
     begins = {template.states[edge.target].variable for edge in template.edges if edge.source < 0}
     ends = {template.states[end.state].variable for end in template.ends}
+    under_not = {number for reads in template.listed.values() for number in reads}
+    remembered = [r for n, r in enumerate(template.registers) if n not in under_not]
     return {
         "name": query.name,
         "strategy": query.strategy.value,
@@ -31,7 +33,7 @@ def template_facts(template: MatchTemplate) -> dict[str, Any]:
         "begins_with": sorted(begins),
         "ends_with": sorted(ends),
         "sets": list(template.sets),
-        "registers": [_remembered(register) for register in template.registers],
+        "registers": [_remembered(register) for register in remembered],
         "aggregates": dict(_stepped(r) for r in template.registers if r.aggregate is not None),
         "conditions": [
             {"text": render(p), "class": consistency(p, users).value, "when": _when(template, p)}
@@ -109,6 +111,9 @@ def _when(template: MatchTemplate, predicate: Any) -> str:
         return "left to whoever expands a row"
     if numbers & set(template.final) or any(numbers & set(e.late) for e in template.edges):
         return "tested when the match is complete"
+    under_not = {number for reads in template.listed.values() for number in reads}
+    if any(under_not.intersection(template.conditions[n].bound) for n in numbers):
+        return "tested for the matches of the pattern under NOT, which are listed before the search"
     lookups = {lookup_of(template.conditions[n]) for n in numbers}
     if len(lookups) == 1 and (lookup := next(iter(lookups))) is not None:
         return lookup.value

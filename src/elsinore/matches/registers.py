@@ -33,12 +33,16 @@ class RegisterKind(IntEnum):
     NTH = 10  # the event at a position, counted from 1
     LAG = 11  # the event so many before the latest one
     MOVED = 12  # in the engine: numbers as another register had them before the latest event
+    EACH = 13  # in relations of NOT: one after the other of the events bound under NOT
     USER = 7  # the value of an aggregate that the user defines, then its state and arguments
 
     @property
     def holds_event(self) -> bool:
         """Whether it holds an event; else a number."""
-        return self <= RegisterKind.GREATEST or self in {RegisterKind.NTH, RegisterKind.LAG}
+        return self <= RegisterKind.GREATEST or self in _EVENTS
+
+
+_EVENTS = {RegisterKind.NTH, RegisterKind.LAG, RegisterKind.EACH}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """What a NOT forbids only in relation to the match: `SEQ(A a, NOT C c) WHERE c.ref = a.id`.
 
-An event between the two neighbours of the gap excludes the match if it fulfils the NOT's own
-conditions and all those that relate it to variables which the match binds. A repeated variable
-stands for its event right after the gap, or else for its latest one. Relations to events that come
-later than the gap are checked when the match is complete.
+Events between the two neighbours of the gap exclude the match if they fulfil the NOT's own
+conditions and all those that relate them to variables which the match binds. A repeated variable of
+the match stands for its event right after the gap, or else for its latest one; one under NOT for
+each of its events. Relations to events that come later than the gap are checked when the match is
+complete.
 """
 
 from __future__ import annotations
@@ -21,20 +22,24 @@ from elsinore.model.query import Query
 from elsinore.operators.conditions.code import Moment
 from elsinore.plan.guards import Ways
 from elsinore.plan.predicates import place_of
-from elsinore.plan.related import related_variables
+from elsinore.plan.related import positive_variables, related_negatives
+
+_UNDER_NOT = {Reference.FIRST: RegisterKind.FIRST, Reference.LAST: RegisterKind.LATEST}
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The conditions that relate the event of a NOT, by its number, to a match.
+    """The conditions that relate the events of a NOT, by its number, to a match.
 
-    They read it as the current event, and the event after the gap as the previous one. `is_late`:
-    they are checked when the match is complete.
+    They read the event after the gap as the previous one, and the event of a NOT of one event as
+    the current one. Several events are read in the registers `reads`, into which those of one match
+    of the NOT after the other are put. `is_late`: they are checked when the match is complete.
     """
 
     negative: int
     conditions: tuple[int, ...]
     is_late: bool
+    reads: tuple[int, ...] = ()
 
 
 class Relations:
@@ -44,15 +49,12 @@ class Relations:
         self, query: Query, whole: pt.Pattern, negatives: Sequence[pt.Pattern], owner: Conditions
     ) -> None:
         self._query, self._whole, self._owner = query, whole, owner
+        self._negatives = negatives
         self._predicates: dict[int, list[Expression]] = {}
-        numbers = {
-            negative.variable: number
-            for number, negative in enumerate(negatives)
-            if isinstance(negative, pt.Event)
-        }
         for predicate in query.where if whole is query.pattern else ():
-            for variable in related_variables(query, predicate):
-                self._predicates.setdefault(numbers[variable], []).append(predicate)
+            for negative in related_negatives(query, predicate):
+                number = negatives.index(negative)
+                self._predicates.setdefault(number, []).append(predicate)
         self._is_repeated = any(
             isinstance(node, pt.Negation)
             for kleene in pt.walk(whole)
@@ -74,8 +76,9 @@ class Relations:
         )
 
     def _relation(self, number: int, later: str | None, *, begins: bool) -> Relation:
+        reads: dict[int, None] = {}
         conditions = [
-            self._condition(predicate, later, begins=begins)
+            self._condition(predicate, self._negatives[number], reads, later, begins=begins)
             for predicate in self._predicates[number]
         ]
         is_late = any(condition.bound_finally for condition in conditions)
@@ -87,12 +90,21 @@ class Relations:
                 query=self._query.name,
             )
         numbers = tuple(self._owner.number_of(condition) for condition in conditions)
-        return Relation(number, numbers, is_late)
+        return Relation(number, numbers, is_late, tuple(reads))
 
-    def _condition(self, predicate: Expression, later: str | None, *, begins: bool) -> Condition:
-        """Return a condition for the event of a NOT before one bound to `later`, or at the end.
+    def _condition(
+        self,
+        predicate: Expression,
+        negative: pt.Pattern,
+        reads: dict[int, None],
+        later: str | None,
+        *,
+        begins: bool,
+    ) -> Condition:
+        """Return a condition for the events of a NOT before one bound to `later`, or at the end.
 
-        What is bound after that event is read when the match is complete.
+        What is bound after that event is read when the match is complete. Registers of events under
+        NOT are added to `reads`.
         """
         bound: set[int] = set()
         bound_finally: set[int] = set()
@@ -100,8 +112,15 @@ class Relations:
 
         def slot(leaf: Attribute) -> Expression:
             variables = owner.variables(leaf.variable)
-            if not variables:
+            if not variables and isinstance(negative, pt.Event):
                 return slot_attribute(Slot(Moment.CURRENT, attribute=leaf.name))
+            if not variables:
+                under_not = positive_variables(self._query, leaf.variable, negative)
+                kind = _UNDER_NOT.get(leaf.reference, RegisterKind.EACH)
+                register = owner.registers.number(kind, under_not)
+                reads[register] = None
+                bound.add(register)
+                return slot_attribute(Slot(Moment.BEFORE, register, leaf.name))
             is_first = leaf.reference is Reference.FIRST
             if later in variables and leaf.reference in {Reference.PLAIN, Reference.CURRENT}:
                 return slot_attribute(Slot(Moment.PREVIOUS, attribute=leaf.name))

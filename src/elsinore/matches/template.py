@@ -124,6 +124,20 @@ class MatchTemplate:
         return any(part.relations for part in parts)
 
     @property
+    def listed(self) -> dict[int, tuple[int, ...]]:
+        """The patterns under NOT whose matches are listed, and the registers of their events.
+
+        They are those of several events that conditions relate to the match.
+        """
+        parts: tuple[Edge | End, ...] = (*self.edges, *self.ends)
+        return {
+            relation.negative: relation.reads
+            for part in parts
+            for relation in part.relations
+            if relation.reads
+        }
+
+    @property
     def begins_with_not(self) -> bool:
         """Whether a match may begin with NOT."""
         return any(edge.source == START and any(edge.ways - FREE) for edge in self.edges)

@@ -96,7 +96,7 @@ class _Pass:
 
     def __init__(self, program: Program, operands: Operands, keys: Keys) -> None:
         self._merged, self._widths = program.merged, program.widths
-        columns = operands.doubles, operands.wholes, NO_ROWS, NO_ROWS
+        columns = operands.doubles, operands.wholes, NO_ROWS, NO_ROWS, NO_ROWS
         self._values = tb.Values(*map(np.ascontiguousarray, columns))
         self._window = tb.Window(keys, NO_WINDOW, 0, 0)
 

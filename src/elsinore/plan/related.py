@@ -1,13 +1,13 @@
-"""Conditions that relate the event of a NOT to others: `SEQ(A a, NOT C c) WHERE c.ref = a.id`.
+"""Conditions that relate the events of a NOT to others: `SEQ(A a, NOT C c) WHERE c.ref = a.id`.
 
-An event in a gap excludes the trend or match if it fulfils the NOT's own conditions and all of
-these. In match queries they may relate it to any variable (`elsinore.matches.relations`), in trend
-queries to the two events around the gap.
+Events in a gap exclude the trend or match if they fulfil the NOT's own conditions and all of these.
+In match queries they may relate any number of events to any variable of the match
+(`elsinore.matches.relations`), in trend queries a single event to the two around the gap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from elsinore.automata.nfa import closure
 from elsinore.errors import QuerySemanticError
@@ -23,17 +23,16 @@ from elsinore.plan.predicates import place_of, wholes_of
 _REFERENCES = frozenset({Reference.PLAIN, Reference.CURRENT, Reference.FIRST, Reference.LAST})
 
 
-def related_variables(query: Query, predicate: Expression) -> tuple[str, ...]:
-    """Return the variables of NOTs whose events a condition relates to other events.
+def related_negatives(query: Query, predicate: Expression) -> tuple[pt.Pattern, ...]:
+    """Return the patterns under NOT whose events a condition relates to other events.
 
-    They are several if it names the type of several NOTs: it relates the event of each of them.
+    They are several if it names types that stand in several NOTs: it relates the events of each.
 
-    Raises QuerySemanticError if it relates more than a single event under NOT, or in another way
-    than attribute by attribute.
+    Raises QuerySemanticError if it relates events of two NOTs or of a NOT in a NOT, or in another
+    way than attribute by attribute.
     """
     if is_local(predicate):
         return ()
-    single, nested = _negated(query.pattern)
     positive = {event.variable for event in pt.positive_events(query.pattern)}
     names = dict.fromkeys(attribute.variable for attribute in ex.attributes(predicate))
     kinds = {name: set(variables_named(query.pattern, name)) for name in names}
@@ -44,50 +43,97 @@ def related_variables(query: Query, predicate: Expression) -> tuple[str, ...]:
     under_not = [name for name, variables in kinds.items() if not variables & positive]
     if not under_not:
         return ()  # of two patterns of AND or OR: planning says why they are never compared
+    outer = _outer_negatives(query.pattern)
+    bound = {e.variable for negative in outer for e in pt.positive_events(negative)}
+    related = tuple(
+        negative
+        for negative in outer
+        if all(positive_variables(query, name, negative) for name in under_not)
+    )
+    inner = next((name for name in under_not if not kinds[name] <= bound), None)
     reason = None
-    if len(under_not) != 1 or any(v & positive and not v <= positive for v in kinds.values()):
+    if inner is not None:
+        reason = (
+            f"'{inner}' stands under a NOT in a NOT. Only the events of a NOT that stands in no "
+            "other one can be related to other events."
+        )
+    elif not related or any(v & positive and not v <= positive for v in kinds.values()):
         reason = (
             f"{' and '.join(names)} are never in one match: they stand under different NOTs. "
-            "Relate the event of one NOT to events of the match."
+            "Relate the events of one NOT to events of the match."
         )
-    elif not kinds[under_not[0]] <= single:
-        reason = (
-            f"'{under_not[0]}' stands under {'a NOT in a NOT' if nested else 'NOT with others'}. "
-            "Only a NOT of a single event can be related to other events."
-        )
-    elif any(
-        attribute.reference not in _REFERENCES
-        or (attribute.variable == under_not[0] and attribute.reference is not Reference.PLAIN)
-        for attribute in ex.attributes(predicate)
+    else:
+        reason = _unreadable(query, predicate, under_not, related)
+    if reason is not None:
+        raise QuerySemanticError(reason, span=place_of(predicate), query=query.name)
+    return related
+
+
+def _unreadable(
+    query: Query,
+    predicate: Expression,
+    under_not: Sequence[str],
+    related: Sequence[pt.Pattern],
+) -> str | None:
+    """Return why a condition that relates events under NOT cannot be read, None if it can."""
+    leaves = ex.attributes(predicate)
+    is_single = all(isinstance(negative, pt.Event) for negative in related)
+    named = " and ".join(f"'{name}'" for name in under_not)
+    if any(
+        leaf.reference not in _REFERENCES
+        or (is_single and leaf.variable in under_not and leaf.reference is not Reference.PLAIN)
+        for leaf in leaves
     ) or any(
         isinstance(node, ex.Like)
         or (isinstance(node, ex.Call) and node.name not in ex.BETWEEN_EVENTS)
         for node in ex.walk(predicate)
     ):
-        reason = (
-            f"'{under_not[0]}' stands under NOT: compare its attributes with those of single "
+        return (
+            f"{named}: what stands under NOT is compared attribute by attribute with single "
             "events, such as a.x, b[1].x or b[b.LEN].x."
         )
-    if reason is not None:
-        raise QuerySemanticError(reason, span=place_of(predicate), query=query.name)
-    return variables_named(query.pattern, under_not[0])
+    repeated = {
+        leaf.variable
+        for leaf in leaves
+        for negative in related
+        if leaf.variable in under_not
+        and leaf.reference in {Reference.PLAIN, Reference.CURRENT}
+        and _is_repeated(query, leaf.variable, negative)
+    }
+    if len(repeated) > 1:
+        first, second = sorted(repeated)[:2]
+        return (
+            f"{named}: both may stand for several events under NOT. Say which event of one of them "
+            f"is compared, as {first}[1].x or {second}[{second}.LEN].x."
+        )
+    return None
 
 
-def _negated(pattern: pt.Pattern) -> tuple[set[str], bool]:
-    """Return the variables that stand alone under a NOT, and whether some NOT stands in another."""
-    outer = [node for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
+def _is_repeated(query: Query, name: str, negative: pt.Pattern) -> bool:
+    """Return whether a name may stand for several events of a pattern under NOT."""
+    variables = positive_variables(query, name, negative)
+    return len(variables) > 1 or bool(pt.kleene_variables(negative).intersection(variables))
+
+
+def positive_variables(query: Query, name: str, whole: pt.Pattern | None) -> tuple[str, ...]:
+    """Return the variables that a name stands for in a pattern, what is under NOT in it left out.
+
+    None: in the query's pattern.
+    """
+    own = {event.variable for event in pt.positive_events(whole or query.pattern)}
+    return tuple(v for v in variables_named(query.pattern, name) if v in own)
+
+
+def _outer_negatives(pattern: pt.Pattern) -> tuple[pt.Pattern, ...]:
+    """Return the patterns under NOTs that stand in no other NOT, each once."""
+    negations = [node for node in pt.walk(pattern) if isinstance(node, pt.Negation)]
     inner = {
         id(node)
-        for negation in outer
+        for negation in negations
         for node in pt.walk(negation.pattern)
         if isinstance(node, pt.Negation)
     }
-    single = {
-        node.pattern.variable
-        for node in outer
-        if isinstance(node.pattern, pt.Event) and id(node) not in inner
-    }
-    return single, bool(inner)
+    return tuple(dict.fromkeys(node.pattern for node in negations if id(node) not in inner))
 
 
 def related_conditions(
@@ -101,7 +147,19 @@ def related_conditions(
     positive = {event.variable for event in pt.positive_events(query.pattern)}
     by_variable: dict[str, tuple[Expression, ...]] = {}
     for predicate in query.where:
-        for forbidden in related_variables(query, predicate):
+        for negative in related_negatives(query, predicate):
+            if not isinstance(negative, pt.Event):
+                own = {event.variable for event in pt.positive_events(negative)}
+                named = {attribute.variable for attribute in ex.attributes(predicate)}
+                name = min(n for n in named if own.intersection(variables_named(query.pattern, n)))
+                raise QuerySemanticError(
+                    f"'{name}' stands under NOT with others. Only a NOT of a single event can be "
+                    "related to other events in a trend query. Return matches, which may relate "
+                    "several.",
+                    span=place_of(predicate),
+                    query=query.name,
+                )
+            forbidden = negative.variable
             for attribute in ex.attributes(predicate):
                 if attribute.reference is not Reference.PLAIN:
                     raise QuerySemanticError(

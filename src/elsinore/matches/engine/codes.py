@@ -7,6 +7,7 @@ from enum import IntEnum
 TIME, CLASS, MOMENT = range(3)  # the first rows of the integers of events
 BEGINS_AT, ENDS_AT, IN_WINDOW, PATH, BOUND = range(5)  # rows of `Output.found`
 BEGINS, WINDOW, ENDS, KEY_FIRST = range(4)  # columns of rows in collapsed form (`due`)
+LISTED_FIRST, LISTED_LAST, LISTED_COUNT, LISTED_EVENTS = range(4)  # rows of `Values.listed`
 
 
 class Strategy(IntEnum):

@@ -2,15 +2,23 @@
 
 A *guard* belongs to a gap: before a match, between two of its events, or after it. One of its
 *ways* must be free: no match of the patterns under NOT in it may lie in the gap. A pattern with a
-*relation* forbids only events that fulfil the relation's conditions. These read the event of the
-NOT as the current one, the event after the gap as the previous one (`elsinore.matches.relations`).
+*relation* forbids only what fulfils the relation's conditions. These read the event of the NOT as
+the current one, or several events in registers, and the event after the gap as the previous one
+(`elsinore.matches.relations`).
 """
 
 from __future__ import annotations
 
 import cython
 
-from elsinore.matches.engine.codes import CLASS, MOMENT
+from elsinore.matches.engine.codes import (
+    CLASS,
+    LISTED_COUNT,
+    LISTED_EVENTS,
+    LISTED_FIRST,
+    LISTED_LAST,
+    MOMENT,
+)
 from elsinore.matches.engine.tables import Match, Program, Values
 from elsinore.operators.conditions.machine import all_hold, comparison_holds
 
@@ -128,8 +136,22 @@ def is_forbidden(
 ) -> cython.bint:
     """Return whether an event after `moment` up to a row fulfils a relation.
 
-    Rows are read from a bucket if there is one, and up to the relation's limits.
+    Rows are read from a bucket if there is one, and up to the relation's limits. Of a pattern of
+    several events, see `is_match_forbidden`.
     """
+    if program.relations[relation].reads < program.relations[relation].reads_end:
+        return is_match_forbidden(
+            program,
+            values,
+            match,
+            relation,
+            moment,
+            last_row,
+            first_row,
+            following,
+            before,
+            final,
+        )
     rows: cython.int = -1
     begin: cython.longlong = first_row
     end: cython.longlong = last_row + 1
@@ -176,6 +198,82 @@ def is_forbidden(
         if is_past(program, values, match, relation, row, following, before):
             return False
     return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_match_forbidden(
+    program: Program,
+    values: Values,
+    match: Match,
+    relation: cython.int,
+    moment: cython.longlong,
+    last_row: cython.longlong,
+    first_row: cython.longlong,
+    following: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether a listed match that begins after `moment` up to a row fulfils a relation."""
+    place: cython.longlong = program.relations[relation].listed
+    end: cython.longlong = program.relations[relation].listed_end
+    last: cython.longlong = end
+    row: cython.longlong
+    while place < last:  # the first match of the key that begins after the moment
+        middle: cython.longlong = (place + last) // 2
+        row = values.listed[LISTED_FIRST, middle]
+        if row < first_row or (row <= last_row and values.integers[MOMENT, row] <= moment):
+            place = middle + 1
+        else:
+            last = middle
+    while place < end and values.listed[LISTED_FIRST, place] <= last_row:
+        after: cython.longlong = place + values.listed[LISTED_COUNT, place]
+        if values.listed[LISTED_LAST, place] <= last_row:
+            while place < after and listed_holds(
+                program, values, match, relation, place, following, before, final
+            ):
+                place += 1
+            if place == after:
+                return True
+        place = after
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def listed_holds(
+    program: Program,
+    values: Values,
+    match: Match,
+    relation: cython.int,
+    place: cython.longlong,
+    following: cython.longlong,
+    before: cython.longlong,
+    final: cython.longlong,
+) -> cython.bint:
+    """Return whether the events at a place of the list fulfil a relation.
+
+    They are put into its registers, which nothing else reads.
+    """
+    reads: cython.int = program.relations[relation].reads
+    read: cython.int
+    for read in range(program.relations[relation].reads_end - reads):
+        register: cython.int = program.reads[reads + read]
+        match.held[before, register] = values.listed[LISTED_EVENTS + read, place]
+    return all_hold(
+        program.conditions,
+        program.relations[relation].conditions,
+        program.relations[relation].conditions_end,
+        values,
+        -1,
+        values,
+        following,
+        match,
+        before,
+        final,
+    )
 
 
 @cython.cfunc

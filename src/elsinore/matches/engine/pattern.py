@@ -14,6 +14,7 @@ from elsinore.matches.classes import ClassStates
 from elsinore.matches.engine import tables as tb
 from elsinore.matches.engine.buckets import put_buckets
 from elsinore.matches.engine.codes import BEGINS_AT, ENDS_AT, MOMENT, Selection, Status
+from elsinore.matches.engine.listed import NONE_LISTED, ListedMatches, joined
 from elsinore.matches.engine.negatives import latest_beginnings
 from elsinore.matches.engine.orders import FEW, Lookups
 from elsinore.matches.engine.possible import Worlds
@@ -78,6 +79,7 @@ class PatternSearch:
         self.event_registers = sum(holds_event for holds_event, _ in widths)
         self.number_registers = sum(width for holds_event, width in widths if not holds_event)
         self._negatives = [PatternSearch(negative, layout) for negative in template.negatives]
+        self._reads = template.listed
 
     @property
     def counts_exactly(self) -> bool:
@@ -237,9 +239,7 @@ class PatternSearch:
         """
         rows = operands.wholes.shape[1] if self._negatives else 0
         latest = np.full((len(self._negatives), rows), -1, np.int64)
-        every = keys.copy()
-        every.new_row = every.first_row
-        every.passed, every.reached = NEVER, EVER
+        every = _all_of(keys)
         for number, negative in enumerate(self._negatives):
             if negative.program.is_near:
                 negative._fill_by_neighbours(operands, every, within, latest[number])
@@ -258,23 +258,49 @@ class PatternSearch:
 
     def _fill_one_by_one(self, operands: Operands, keys: Keys, within: int, latest: Ints) -> None:
         """Fill the latest beginnings of a pattern from all its matches."""
+        moments = operands.wholes[MOMENT]
+        for piece in self._one_by_one(operands, keys, within, wants_paths=False):
+            found = np.asarray(piece.found)[:, : piece.count]
+            np.maximum.at(latest, found[ENDS_AT], moments[found[BEGINS_AT]])
+        for begin, end in zip(keys.first_row, keys.end_row, strict=True):
+            latest[begin:end] = np.maximum.accumulate(latest[begin:end])
+
+    def _one_by_one(
+        self, operands: Operands, keys: Keys, within: int, *, wants_paths: bool
+    ) -> Iterator[tb.Output]:
+        """Yield all matches of a pattern under NOT, in outputs that are overwritten afterwards."""
         window = tb.Window(keys, within, 0, 0)
         window.all_rows = 1
         work = Work()
         work.allow(int((keys.end_row - keys.first_row).sum()))
-        output = self.output(limit=EVER, guard=EVER, wants_paths=False, counts_exactly=False)
-        moments = operands.wholes[MOMENT]
+        output = self.output(limit=EVER, guard=EVER, wants_paths=wants_paths, counts_exactly=False)
         try:
-            for piece in self.run(operands, keys, window, output, work):
-                found = np.asarray(piece.found)[:, : piece.count]
-                np.maximum.at(latest, found[ENDS_AT], moments[found[BEGINS_AT]])
+            yield from self.run(operands, keys, window, output, work)
         except TooLongError:
             raise InputError(
                 f"A pattern under NOT has too many matches to look at one by one: {work.tried:,} "
                 "partial matches were tried. Make the window shorter, or compare neighbours only."
             ) from None
-        for begin, end in zip(keys.first_row, keys.end_row, strict=True):
-            latest[begin:end] = np.maximum.accumulate(latest[begin:end])
+
+    def _list_related(self, operands: Operands, keys: Keys, within: int) -> Ints:
+        """List the matches of patterns under NOT that relations are about, and set their places.
+
+        See `elsinore.matches.engine.listed`.
+        """
+        relations = np.asarray(self.program.relations)
+        tables: list[Ints] = []
+        end = 0
+        for number, reads in self._reads.items():
+            negative = self._negatives[number]
+            listing = ListedMatches(self.template, negative.template, reads)
+            for piece in negative._one_by_one(operands, _all_of(keys), within, wants_paths=True):
+                listing.put(piece)
+            tables.append(listing.table())
+            begin, end = end, end + tables[-1].shape[1]
+            of_negative = relations["negative"] == number
+            relations["listed"][of_negative] = begin
+            relations["listed_end"][of_negative] = end
+        return joined(tables) if tables else NONE_LISTED
 
     def values(self, operands: Operands, keys: Keys, within: int) -> tb.Values:
         """Return the values of a batch, with the program and the graph ready for them."""
@@ -282,10 +308,11 @@ class PatternSearch:
         negatives = self.latest_rows(operands, keys, within)
         if len(self.program.relations):
             self._put_forbidden()
+        listed = self._list_related(operands, keys, within)
         longest = int((keys.end_row - keys.first_row).max(initial=0))
         integers, buckets = self._look_up(operands, keys, longest)
         self._make_room(longest, operands.wholes.shape[1])
-        columns = operands.doubles, integers, negatives, buckets
+        columns = operands.doubles, integers, negatives, buckets, listed
         return tb.Values(*map(np.ascontiguousarray, columns))
 
     def _look_up(self, operands: Operands, keys: Keys, longest: int) -> tuple[Ints, Ints]:
@@ -350,6 +377,14 @@ class PatternSearch:
         """Make room for twice as many matches."""
         wider = tb.Output(self.event_registers, self.number_registers, 2 * output.found.shape[1])
         output.found, output.counted, output.paths = wider.found, wider.counted, wider.paths
+
+
+def _all_of(keys: Keys) -> Keys:
+    """Return keys of which all events are new, and all windows due."""
+    every = keys.copy()
+    every.new_row = every.first_row
+    every.passed, every.reached = NEVER, EVER
+    return every
 
 
 class RowSets:

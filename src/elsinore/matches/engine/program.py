@@ -76,24 +76,29 @@ class _Lists:
 class _Guards:
     """What NOT forbids in the gaps of matches: ways, and relations of the patterns in them."""
 
-    def __init__(self, lists: _Lists) -> None:
+    def __init__(self, lists: _Lists, places: Sequence[int]) -> None:
         self.rows: list[tuple[int, ...]] = []
         self.ways: list[Range] = []
         self.negatives = _Lists()
         self.relations = _Lists()
+        self.reads = _Lists()
         self._lists = lists  # of conditions
+        self._places = places  # of registers
 
     def put(self, ways: Ways, relations: Iterable[Relation] = ()) -> int:
         """Append a guard; return its place."""
         begin = len(self.ways)
         self.ways += [self.negatives.put(sorted(way)) for way in sorted(ways, key=sorted)]
-        # bucket and limits of relations: `elsinore.matches.engine.orders`
-        related = self.relations.put(
-            (r.negative, *self._lists.put(r.conditions), int(r.is_late), -1, 0, 0)
-            for r in relations
-        )
+        related = self.relations.put(map(self._relation, relations))
         self.rows.append((int(frozenset() in ways), begin, len(self.ways), *related))
         return len(self.rows) - 1
+
+    def _relation(self, relation: Relation) -> tuple[int, ...]:
+        """Return a row of `tables.RELATION`."""
+        conditions = self._lists.put(relation.conditions)
+        reads = self.reads.put(self._places[register] for register in relation.reads)
+        # bucket and limits: `elsinore.matches.engine.orders`; matches: `listed`
+        return relation.negative, *conditions, int(relation.is_late), -1, 0, 0, *reads, 0, 0
 
 
 def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
@@ -110,7 +115,8 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
     aggregates = _Aggregates(template, layout)
     updates = _Updates(template, layout, known, aggregates)
     lists = _Lists()
-    guards = _Guards(lists)
+    places = register_places(template.registers)
+    guards = _Guards(lists, places)
     near = [condition.reads_neighbours_only for condition in template.conditions]
     ordered = sorted(enumerate(template.edges), key=lambda numbered: numbered[1].source)
     filters = [[] if template.is_negative else checked for checked in filters_of(template)]
@@ -130,7 +136,6 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         for number, edge in ordered
     ]
     sources = [edge.source for _, edge in ordered]
-    places = register_places(template.registers)
     deadlines = _Lists()
     of_states = [
         deadlines.put((d.ticks, d.negative, places[d.register]) for d in ends.deadlines)
@@ -156,6 +161,7 @@ def compile_template(template: MatchTemplate, layout: Layout) -> Compiled:
         "negatives": np.array(guards.negatives.values, np.int32),
         "updates": table(tb.UPDATE, updates.values),
         "relations": table(tb.RELATION, guards.relations.values),
+        "reads": np.array(guards.reads.values, np.int32),
         "deadlines": table(tb.DEADLINE, deadlines.values),
         "initials": table(tb.INITIAL, _initials(template, places, aggregates)),
         "aggregates": table(tb.AGGREGATE, aggregates.rows),

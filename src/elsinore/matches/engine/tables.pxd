@@ -17,6 +17,7 @@ cdef class Program:
     cdef public Order[::1] orders
     cdef public Bucket[::1] buckets
     cdef public Relation[::1] relations
+    cdef public int[::1] reads
     cdef public Deadline[::1] deadlines
     cdef public const unsigned char[:, ::1] forbids
     cdef public int[::1] limits
@@ -40,6 +41,7 @@ cdef class Program:
 cdef class Values(Columns):
     cdef public const long long[:, ::1] negatives
     cdef public const long long[:, ::1] buckets
+    cdef public const long long[:, ::1] listed
 
 cdef class Graph:
     cdef public Event[::1] events

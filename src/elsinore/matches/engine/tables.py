@@ -35,7 +35,10 @@ AGGREGATE = struct(i8="address python_address", i4="arguments arguments_end plac
 INITIAL = struct(f8="value", i4="register")
 ORDER = struct(i4="target place bound tree places is_equality")
 BUCKET = struct(i4="register rows")
-RELATION = struct(i4="negative conditions conditions_end is_late bucket limits limits_end")
+RELATION = struct(
+    i4="negative conditions conditions_end is_late bucket limits limits_end reads reads_end "
+    "listed listed_end"
+)
 DEADLINE = struct(i8="ticks", i4="negative register")
 EVENT_CLASS = struct(i4="states states_end")
 KEY = struct(i8="first_row end_row new_row passed reached next_row quiet")
@@ -51,7 +54,8 @@ class Program:
     `unless` are places in `guards`; -1: none. The states of a class are `class_states` of its
     range. `is_near`: no condition reads more than two neighbours, so that the counts of the graph
     are those of matches. `initials`: what registers of numbers are before the first event, unless
-    0. `forbids` [pattern, class]: whether a pattern under NOT takes events of a class. `failed_row`
+    0. `reads` are the registers of events under NOT that relations read, by place.
+    `forbids` [pattern, class]: whether a pattern under NOT takes events of a class. `failed_row`
     is the event at which an aggregate of the user's failed, -1: none. `selection` is what AFTER
     MATCH asks for; for `suppress` after a match no other of its key is returned, -1: each is. Early
     filters are tried with more than `many` partial matches for each event of a window.
@@ -71,6 +75,7 @@ class Program:
         self.aggregates = tables["aggregates"]
         self.arguments = tables["arguments"]
         self.relations = tables["relations"]
+        self.reads = tables["reads"]
         self.deadlines = tables["deadlines"]
         self.forbids = np.zeros((0, 0), np.uint8)
         self.orders = empty(ORDER, 0)
@@ -98,13 +103,17 @@ class Values(Columns):
     """The attributes of events: [row of the layout, event].
 
     negatives: [pattern, event] the latest moment at which a match of a pattern under NOT began that
-    ended by the event. buckets: see `elsinore.matches.engine.buckets`.
+    ended by the event. buckets: see `elsinore.matches.engine.buckets`; listed: see
+    `elsinore.matches.engine.listed`.
     """
 
-    def __init__(self, doubles: Any, integers: Any, negatives: Any, buckets: Any) -> None:
+    def __init__(
+        self, doubles: Any, integers: Any, negatives: Any, buckets: Any, listed: Any
+    ) -> None:
         super().__init__(doubles, integers)
         self.negatives = negatives
         self.buckets = buckets
+        self.listed = listed
 
 
 class Graph:
