@@ -13,7 +13,7 @@ import elsinore as el
 from elsinore.cli.app import app
 from elsinore.matches.aggregates import BUILT_IN, FORMULAS, UserAggregate
 from elsinore.matches.stepping import ASK_PYTHON, FOREIGN, STEPPED, Stepper, _cause
-from support.matches import Middle, Spread, Weighted
+from support.matches import Middle, Spellings, Spread, Weighted
 
 EVENTS = [
     {"time": n, "type": kind, "v": v}
@@ -206,3 +206,15 @@ def test_why_something_does_not_compile_is_told_without_colours() -> None:
         "Failed in nopython mode\n\x1b[1m\x1b[1mUntyped global name 'open':\x1b[0m \x1b[1mno\x1b[0m"
     )
     assert _cause(ValueError(told)) == "Untyped global name 'open': no"
+
+
+TEXTS = [
+    {"time": n, "type": "B", "s": text} for n, text in enumerate(["b", "Z", None, "ä", "b", "a"])
+]
+
+
+def test_the_latest_texts_are_aggregated_with_states_that_are_objects() -> None:
+    query = """RETURN b[].s AS s PATTERN B+ b STRATEGY CONTIGUOUS AFTER MATCH SKIP PAST LAST EVENT
+        WHERE SPELLINGS(b[i-2..i-1].s) < 2"""
+    (rows,) = el.Workload.parse(query, aggregates={"spellings": Spellings}).run(TEXTS).values()
+    assert rows["s"].to_pylist() == [["b", "Z"], [None], ["ä", "b"], ["a"]]

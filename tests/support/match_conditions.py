@@ -152,6 +152,8 @@ def _prefix(drawn: Drawn, scope: Scope) -> str:
     name = scope.kleene(drawn)
     if name is None:
         return _whole(drawn, scope)
+    if drawn.number(0, 11) == 0:
+        return f"SPELLINGS({name}[{_earlier(drawn)}].s) < {_constant(drawn)}"
     function = drawn.one((*AGGREGATES, "SPREAD", "MEDIAN", "VARIANCE", "COUNT(DISTINCT "))
     call = function if "(" in function else f"{function}("
     before = f"{call}{name}[{_earlier(drawn)}].{drawn.one(NUMBERS)})"

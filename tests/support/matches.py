@@ -109,7 +109,26 @@ class Longest:
         return state
 
 
-USERS = {"SPREAD": Spread, "MIDDLE": Middle, "WEIGHTED": Weighted, "LONGEST": Longest}
+class Spellings:
+    """The number of different first characters of texts: its state is a set."""
+
+    def init(self):
+        return frozenset()
+
+    def step(self, state, text):
+        return state | {text[:1]}
+
+    def value(self, state):
+        return len(state)
+
+
+USERS = {
+    "SPREAD": Spread,
+    "MIDDLE": Middle,
+    "WEIGHTED": Weighted,
+    "LONGEST": Longest,
+    "SPELLINGS": Spellings,
+}
 
 
 def units_of(
@@ -287,6 +306,7 @@ KLEENE = (
     "COUNT(DISTINCT b[].s) >= 2",
     "COUNT(DISTINCT b[1..i-1].n) < 2",
     "b[i].v >= MEDIAN(b[1..i-1].v)",
+    "SPELLINGS(b[i-2..i-1].s) < 2",
     "STDDEV(b[].n) > 0.5 OR LONGEST(b[].s) > 1",
     "b[i].v >= MIDDLE(b[1..i-1].v)",
     "WEIGHTED(b[].v, b[].n) < 2",

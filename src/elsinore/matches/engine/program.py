@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elsinore.matches.aggregates import FORMULAS
+from elsinore.matches.aggregates import FORMULAS, UserAggregate
 from elsinore.matches.consistency import filters_of
 from elsinore.matches.engine import codes
 from elsinore.matches.engine import tables as tb
@@ -288,12 +288,17 @@ class _Aggregates:
         self.arguments = _Lists()
         self.steppers: tuple[Stepper, ...] = ()
         self.numbers: dict[Register, int] = {}
+        # registers that take over states from one another have one stepper, which keeps the states
+        by_arguments: dict[tuple[UserAggregate, tuple[str, ...]], tuple[Stepper, list[int]]] = {}
         for register in template.registers:
             if register.aggregate is None:
                 continue
             from elsinore.matches.stepping import stepper_over  # noqa: PLC0415 - few queries need it
 
-            made, rows = stepper_over(register.aggregate, register.arguments, layout)
+            read = register.aggregate, register.arguments
+            if read not in by_arguments:
+                by_arguments[read] = stepper_over(*read, layout)
+            made, rows = by_arguments[read]
             self.steppers += (made,)
             self.numbers[register] = len(self.rows)
             arguments = self.arguments.put(rows)
