@@ -78,6 +78,10 @@ def value_of(
                 whole += 1
                 at_row = before if a == 2 else final
                 wholes[whole] = summed(tables, numbers[at_row, b], numbers[at_row, c])
+            elif op == 52:
+                chosen = numbers[before, b] if a == 2 else numbers[final, b]
+                whole += 1
+                wholes[whole] = _NULL if np.isnan(chosen) else values.integers[c, int(chosen)]
             elif op == 36:
                 top += 1
                 stack[top] = np.nan if wholes[whole] == _NULL else float(wholes[whole])

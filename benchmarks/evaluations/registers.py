@@ -139,11 +139,13 @@ def step_aggregate(
     """Step a user's aggregate by an event, unless a value is null; FAILED tells where it failed.
 
     `tables[listed]`: how many doubles its state and its arguments take, the function's address, the
-    rows of the arguments. The register holds its value, its state, its arguments.
+    rows of the arguments, of which -1 stands for the event's row. The register holds its value, its
+    state, its arguments.
     """
     arguments = register + 1 + tables[listed]
     for number in range(tables[listed + 1]):
-        value = doubles[tables[listed + 4 + number], row]
+        column = tables[listed + 4 + number]
+        value = doubles[column, row] if column >= 0 else float(row)
         if np.isnan(value):
             return
         numbers[step, arguments + number] = value

@@ -67,10 +67,10 @@ QUESTIONS = {
         [{"a": 1, "c": 0}],
     ),
     "logins from at least three countries": Question(
-        "RETURN u, COUNT(DISTINCT l[].c) AS n, MEDIAN(l[].v) AS m PATTERN L{3,} l "
-        "WHERE [u] AND COUNT(DISTINCT l[].c) >= 3 STRATEGY CONTIGUOUS WITHIN 10",
+        "RETURN u, COUNT(DISTINCT l[].c) AS n, MEDIAN(l[].v) AS m, MEDIAN(l[].c) AS c "
+        "PATTERN L{3,} l WHERE [u] AND COUNT(DISTINCT l[].c) >= 3 STRATEGY CONTIGUOUS WITHIN 10",
         typed("LLLLL", u=[1, 1, 1, 2, 1], c=["x", "y", None, "z", "z"], v=[1, 2, 9, 9, 3]),
-        [{"u": 1, "n": 3, "m": 2.5}],
+        [{"u": 1, "n": 3, "m": 2.5, "c": "y"}],
     ),
     "orders that no payment of the same number follows in time, counted": Question(
         "RETURN COUNT(*) AS n PATTERN SEQ(O o, NOT P p) "

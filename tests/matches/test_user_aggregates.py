@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -213,8 +214,49 @@ TEXTS = [
 ]
 
 
+def test_the_median_of_texts_is_the_lower_one_in_the_middle() -> None:
+    (rows,) = (
+        el.Workload.parse(
+            "RETURN b[].s AS s, MEDIAN(b[].s) AS m, MEDIAN(upper(b[].s)) AS u PATTERN B+ b "
+            "WHERE MEDIAN(b[].s) >= 'a' OR MEDIAN(b[].s) IS NULL STRATEGY CONTIGUOUS"
+        )
+        .run(TEXTS)
+        .values()
+    )
+    found = {tuple(row["s"]): (row["m"], row["u"]) for row in rows.to_pylist()}
+    assert found[None,] == (None, None)
+    assert found["b", "Z", None, "ä"] == ("b", "Z")
+    assert found["ä", "b"] == ("b", "B")
+    assert found["ä", "b", "a"] == ("b", "B")
+    assert ("b", "Z") not in found  # its median is Z
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_the_median_of_texts_has_their_values_whatever_their_arrow_type(kind: pa.DataType) -> None:
+    table = pa.Table.from_pylist(TEXTS)
+    table = table.set_column(2, "s", table.column("s").cast(kind))
+    query = "RETURN MEDIAN(b[].s) AS m PATTERN B{4} b STRATEGY CONTIGUOUS"
+    (rows,) = el.Workload.parse(query).run(table).values()
+    assert rows["m"].to_pylist() == ["b", "b", "b"]
+
+
 def test_the_latest_texts_are_aggregated_with_states_that_are_objects() -> None:
     query = """RETURN b[].s AS s PATTERN B+ b STRATEGY CONTIGUOUS AFTER MATCH SKIP PAST LAST EVENT
         WHERE SPELLINGS(b[i-2..i-1].s) < 2"""
     (rows,) = el.Workload.parse(query, aggregates={"spellings": Spellings}).run(TEXTS).values()
     assert rows["s"].to_pylist() == [["b", "Z"], [None], ["ä", "b"], ["a"]]
+
+
+def test_the_median_of_texts_is_of_the_events_that_are_bound_before() -> None:
+    texts = ["m", "x", "c", "n", "z", "a"]
+    events = [{"time": n, "type": "B", "s": text} for n, text in enumerate(texts)]
+    query = """RETURN b[].s AS s PATTERN B+ b STRATEGY CONTIGUOUS AFTER MATCH SKIP PAST LAST EVENT
+        WHERE b[i].s >= MEDIAN(b[i-2..i-1].s)"""
+    (rows,) = el.Workload.parse(query).run(events).values()
+    assert rows["s"].to_pylist() == [["m", "x"], ["c", "n", "z"], ["a"]]
+
+
+def test_a_median_of_truth_values_is_rejected() -> None:
+    workload = el.Workload.parse("RETURN MEDIAN(b[].v) AS m PATTERN B{2,} b STRATEGY CONTIGUOUS")
+    with pytest.raises(el.QueryError, match="MEDIAN is for numbers and text; 'v' is a truth value"):
+        workload.run([{"time": n, "type": "B", "v": True} for n in range(3)])

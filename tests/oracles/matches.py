@@ -700,6 +700,8 @@ class _Part:
             return len(set(values))
         if not values:
             return None
+        if name == "MEDIAN" and isinstance(values[0], str):
+            return statistics.median_low(values)
         if name == "MEDIAN":
             return float(statistics.median(values))
         if name in {"VARIANCE", "STDDEV"} and len(values) < 2:

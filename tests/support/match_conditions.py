@@ -152,8 +152,10 @@ def _prefix(drawn: Drawn, scope: Scope) -> str:
     name = scope.kleene(drawn)
     if name is None:
         return _whole(drawn, scope)
-    if drawn.number(0, 11) == 0:
-        return f"SPELLINGS({name}[{_earlier(drawn)}].s) < {_constant(drawn)}"
+    if drawn.number(0, 5) == 0:
+        if drawn.whether():
+            return f"SPELLINGS({name}[{_earlier(drawn)}].s) < {_constant(drawn)}"
+        return _compared(drawn, f"{name}[i].s", f"MEDIAN({name}[{_earlier(drawn)}].s)")
     function = drawn.one((*AGGREGATES, "SPREAD", "MEDIAN", "VARIANCE", "COUNT(DISTINCT "))
     call = function if "(" in function else f"{function}("
     before = f"{call}{name}[{_earlier(drawn)}].{drawn.one(NUMBERS)})"
@@ -256,7 +258,9 @@ def _text(drawn: Drawn, scope: Scope) -> str:
     one, other = drawn.one(scope.names), drawn.one(scope.names)
     first = drawn.one(("[1]", f"[{one}.LEN]")) if one in scope.repeated else ""
     last = f"[{other}.LEN]" if other in scope.repeated else ""
-    return f"{one}{first}.s {drawn.one(COMPARISONS)} {drawn.one((repr('x'), f'{other}{last}.s'))}"
+    left = drawn.one((f"{one}{first}.s", f"MEDIAN({one}[].s)"))
+    right = drawn.one((repr("x"), f"{other}{last}.s", f"MEDIAN({other}[].s)"))
+    return f"{left} {drawn.one(COMPARISONS)} {right}"
 
 
 def _count(drawn: Drawn, scope: Scope) -> str:
@@ -297,7 +301,7 @@ def columns(drawn: Drawn, scope: Scope) -> list[str]:
             f"MIDDLE({name}[].n) AS {name}middle",
             f"LONGEST({name}[].s) AS {name}longest",
             f"COUNT(DISTINCT {name}[].{drawn.one(('s', 'n', 'v', 't'))}) AS {name}different",
-            f"MEDIAN({name}[].v) AS {name}median",
+            f"MEDIAN({name}[].{drawn.one(('v', 's'))}) AS {name}median",
             f"STDDEV({name}[].n) + 1 AS {name}spread2",
             f"VAR_POP({name}[].v) AS {name}variance",
             f"WEIGHTED({name}[].v, {name}[].n) AS {name}weighted",

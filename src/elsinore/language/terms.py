@@ -231,7 +231,11 @@ class Term:
         return self._call("COUNT_DISTINCT")
 
     def median(self) -> Term:
-        """Return the median of one match: of `b.all.x` or `b.earlier.x`."""
+        """Return the median of one match: of `b.all.x` or `b.earlier.x`, numbers or text.
+
+        Of an even number of numbers it is the mean of the two in the middle; of text the lower of
+        the two, so that it is always one of the texts. Nulls are left out.
+        """
         return self._call("MEDIAN")
 
     def variance(self) -> Term:

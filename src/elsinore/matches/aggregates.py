@@ -13,7 +13,9 @@ values at all the aggregate is null. Users may give an object instead of a class
 Built-in aggregates are written in the same way. A new one takes its class here, its name in
 `elsinore.model.expression` and the types of its arguments in `elsinore.model.types`. `counts` says
 that it only compares values (of any type), and that its result is a whole number, 0 for no values.
-The engine computes `FORMULAS` in compiled code.
+A built-in aggregate with `chosen(state)` can be applied to text too, and then returns one of the
+texts: the engine steps it with pairs of a text and the row of its event. The engine computes
+`FORMULAS` in compiled code.
 """
 
 from __future__ import annotations
@@ -50,23 +52,31 @@ class CountDistinct:
 
 
 class Median:
-    """The value in the middle; of an even number of values, the mean of the two in the middle."""
+    """The value in the middle.
 
-    def init(self) -> tuple[float, ...]:
+    Of an even number of numbers, the mean of the two in the middle; of an even number of texts, the
+    lower of the two, as texts have no mean. Texts are ordered by their characters' code points.
+    """
+
+    def init(self) -> tuple[Any, ...]:
         """Return no values."""
         return ()
 
-    def step(self, state: tuple[float, ...], value: float) -> tuple[float, ...]:
+    def step(self, state: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
         """Return the values in order, with one more."""
         at = bisect(state, value)
         return (*state[:at], value, *state[at:])
 
     def value(self, state: tuple[float, ...]) -> float:
-        """Return the median."""
+        """Return the median of numbers."""
         middle = len(state) // 2
         if len(state) % 2:
             return state[middle]
         return state[middle - 1] + (state[middle] - state[middle - 1]) / 2
+
+    def chosen(self, state: tuple[tuple[str, float], ...]) -> tuple[str, float]:
+        """Return the median of texts, with the row of its event."""
+        return state[(len(state) - 1) // 2]
 
 
 class VarPop:
@@ -139,7 +149,16 @@ class UserAggregate:
     None if it is anything else. Aggregates are equal if name and code are.
     """
 
-    __slots__ = ("counts", "digest", "initial", "is_single", "methods", "monotone", "name")
+    __slots__ = (
+        "chooses",
+        "counts",
+        "digest",
+        "initial",
+        "is_single",
+        "methods",
+        "monotone",
+        "name",
+    )
 
     def __init__(self, name: str, given: object) -> None:
         """Check the methods; QuerySemanticError if it is not an aggregate."""
@@ -162,6 +181,7 @@ class UserAggregate:
                 "step(state, value) and value(state)."
             )
         self.counts: bool = bool(getattr(self.methods, "counts", False))
+        self.chooses = BUILT_IN.get(self.name) is given and hasattr(self.methods, "chosen")
         self.monotone: str | None = getattr(self.methods, "monotone", None)
         if self.monotone is not None and self.monotone not in MONOTONE:
             raise QuerySemanticError(

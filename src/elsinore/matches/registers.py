@@ -94,7 +94,7 @@ class Register:
         """The number of places that it takes among registers of events, or of numbers."""
         if self.aggregate is None:
             return 1
-        return 1 + self.aggregate.width + len(self.arguments)
+        return 1 + self.aggregate.width + len(self.arguments) + self.aggregate.chooses
 
 
 def register_places(registers: tuple[Register, ...]) -> tuple[int, ...]:

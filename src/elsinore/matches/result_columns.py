@@ -17,10 +17,12 @@ from elsinore.arrow import to_arrow
 from elsinore.errors import InputError
 from elsinore.expressions.columns import evaluate, type_of
 from elsinore.expressions.lengths import is_length, unit_of
+from elsinore.matches.operands import order_of
 from elsinore.matches.registers import Register, RegisterKind, register_places, slot_of
 from elsinore.matches.returns import Column, ColumnKind, is_windowed
 from elsinore.matches.template import MatchTemplate
 from elsinore.model.expression import Attribute, Expression, attributes, with_attributes
+from elsinore.operators.conditions.orders import Order
 
 if TYPE_CHECKING:
     from elsinore.matches.arrays import Doubles, Ints, MatchBatch
@@ -75,12 +77,21 @@ def _leaf_type(leaf: Attribute, template: MatchTemplate, types: Types) -> pa.Dat
     if leaf.name is not None:
         return types[leaf.name]
     register = template.registers[slot_of(leaf).register]
+    if _chooses_text(register, types):
+        return types[register.arguments[0]]
     counts = register.aggregate is not None and register.aggregate.counts
     if counts or register.kind in {RegisterKind.COUNT, RegisterKind.PRESENT}:
         return pa.int64()
     if register.kind is not RegisterKind.SUM:
         return pa.float64()
     return sum_type(types[register.attribute or ""])
+
+
+def _chooses_text(register: Register, types: Types) -> bool:
+    """Return whether a register has the row of an event, whose text is its value."""
+    if register.aggregate is None or not register.aggregate.chooses:
+        return False
+    return order_of(types[register.arguments[0]]) is Order.TEXT
 
 
 def sum_type(kind: pa.DataType) -> pa.DataType:
@@ -179,7 +190,7 @@ class ResultColumns:
                 operands[_slot_name(leaf)] = events.values(leaf.name, rows)
             else:
                 leaf_type = _leaf_type(leaf, self._template, self._types)
-                operands[_slot_name(leaf)] = self._register(number, leaf_type, matches)
+                operands[_slot_name(leaf)] = self._register(number, leaf_type, matches, events)
         values = evaluate(_with_slot_names(column.expression), operands)
         if isinstance(values, pa.Scalar):
             values = pa.repeat(values, len(matches))
@@ -188,8 +199,10 @@ class ResultColumns:
         except pa.ArrowInvalid as error:
             raise InputError(f"{column.name} goes beyond 64 bits: {error}") from error
 
-    def _register(self, number: int, kind: pa.DataType, matches: MatchBatch) -> pa.Array:
-        """Return a register's numbers as a column of their type, null where they are NaN."""
+    def _register(
+        self, number: int, kind: pa.DataType, matches: MatchBatch, events: EventColumns
+    ) -> pa.Array:
+        """Return a register's values as a column of their type, null where they are NaN."""
         register = self._template.registers[number]
         low = np.ascontiguousarray(matches.numbers[:, self._places[number]])
         if register.kind in {RegisterKind.COUNT, RegisterKind.PRESENT}:  # never null
@@ -197,6 +210,9 @@ class ResultColumns:
         is_null = np.isnan(low)
         if not is_null.any() and kind == pa.float64():
             return to_arrow(low.copy())  # the search writes its next matches there
+        if _chooses_text(register, self._types):
+            rows = np.where(is_null, -1.0, low).astype(np.int64)
+            return events.values(register.arguments[0], rows)
         low = np.where(is_null, 0.0, low)
         if register.kind is not RegisterKind.SUM or kind == pa.float64():
             return to_arrow(low, mask=is_null).cast(kind)

@@ -29,6 +29,7 @@ from elsinore.operators.conditions.orders import Order
 STEPPED, HAS_FAILED, ASK_PYTHON = range(3)
 FOREIGN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # the form of such a function
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the compiler's messages have them where colorama is there
+ROW = -1  # as an argument: the row of the event instead of a value
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -46,7 +47,11 @@ class Stepper:
         arguments: int,
         texts: Sequence[Mapping[int, Any] | None] = (),
     ) -> None:
-        """`texts`: for each argument, the texts by the numbers that events have for them."""
+        """`texts`: for each argument, the texts by the numbers that events have for them.
+
+        An aggregate that chooses one of the texts (`UserAggregate.chooses`) takes the event's row
+        as a second argument, and its value is the row of the chosen event.
+        """
         self.aggregate = aggregate
         self._texts = texts
         self.failure: str | None = None
@@ -68,6 +73,11 @@ class Stepper:
             self._compiled, self.why_not = _compiled(aggregate, arguments)
         if self._compiled is not None:
             self.address = int(self._compiled.address)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the value is the row of one of the events, whose text is the result."""
+        return self.aggregate.chooses and bool(self._texts)
 
     @property
     def is_compiled(self) -> bool:
@@ -92,9 +102,14 @@ class Stepper:
                 given[place] = values[int(given[place])]
         called = "step"
         try:
-            state = self.aggregate.methods.step(self._state(doubles, width), *given)
-            called = "value"
-            value = self.aggregate.methods.value(state)
+            before = self._state(doubles, width)
+            if self.is_choice:
+                state = self.aggregate.methods.step(before, tuple(given))
+                _, value = self.aggregate.methods.chosen(state)
+            else:
+                state = self.aggregate.methods.step(before, *given)
+                called = "value"
+                value = self.aggregate.methods.value(state)
             if not isinstance(value, int | float | None | np.number | np.bool_):
                 raise TypeError(
                     f"value gave {type(value).__name__}, not a number, a truth value or None"
@@ -141,6 +156,7 @@ def stepper_over(
     """Return the stepper of an aggregate over attributes, and the rows of doubles that it reads.
 
     Texts, and values that are only compared, are read as numbers of values (`Layout.distinct`).
+    `ROW` stands for the event's row.
     """
     rows: list[int] = []
     texts: list[Mapping[int, Any] | None] = []
@@ -149,6 +165,8 @@ def stepper_over(
         rows.append(layout.distinct(name) if is_text or aggregate.counts else layout.double(name))
         texts.append(layout.distinct_values(name) if is_text and not aggregate.counts else None)
     if any(values is not None for values in texts):
+        if aggregate.chooses:
+            rows.append(ROW)
         return Stepper(aggregate, len(rows), texts), rows
     return stepper(aggregate, len(rows)), rows
 

@@ -105,7 +105,7 @@ FUNCTIONS: dict[str, dict[AttributeKind, AttributeKind]] = {
     "AVG": dict.fromkeys(_NUMBERS, NUMBER) | {DURATION: DURATION, TICK_SPAN: TICK_SPAN},
     "MIN": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
     "MAX": {kind: kind for kind in (*_QUANTITIES, TRUTH)},
-    "MEDIAN": dict.fromkeys(_NUMBERS, NUMBER),
+    "MEDIAN": dict.fromkeys(_NUMBERS, NUMBER) | {TEXT: TEXT},
     "COUNT_DISTINCT": dict.fromkeys(set(AttributeKind) - {AttributeKind.NESTED}, INTEGER),
 } | {name: dict.fromkeys(_NUMBERS, NUMBER) for name in SPREADS}
 _MATCH_FUNCTIONS = {
@@ -439,6 +439,8 @@ def _not_taken(name: str, argument: Expression, kind: AttributeKind | None) -> s
     actual = f"{_named(argument)} is {kind_text(kind)}"
     if name in {"MIN", "MAX"}:
         return f"{name} is for numbers, times and truth values; {actual}."
+    if name == "MEDIAN":
+        return f"{name} is for numbers and text; {actual}."
     if kind in {TIME, TICKS}:
         or_length = " or a length of time" if DURATION in FUNCTIONS[name] else ""
         return (

@@ -45,7 +45,7 @@ class MatchCompiler(Compiler):
             return AttributeKind.INTEGER
         if register.kind is RegisterKind.SUM:
             return KINDS[self.layout.order(register.attribute or "")]
-        return AttributeKind.NUMBER
+        return AttributeKind.STRING if self._chooses_text(register) else AttributeKind.NUMBER
 
     def put_leaf(self, leaf: Attribute) -> None:
         """Emit what pushes an attribute, or the number of a register, as a double."""
@@ -74,11 +74,21 @@ class MatchCompiler(Compiler):
 
     def _put_whole_register(self, slot: Slot) -> None:
         register, place = self._registers[slot.register], self._places[slot.register]
+        if self._chooses_text(register):
+            (name,) = register.arguments
+            self.emit(Code.WHOLE_CHOSEN, slot.moment, place, self.layout.whole(name))
+            return
         if register.kind is not RegisterKind.SUM:
             self.emit(Code.WHOLE_NUMBER, slot.moment, place)
             return
         upper = self._places[self._registers.index(register.upper_half)]
         self.emit(Code.WHOLE_SUM, slot.moment, place, upper)
+
+    def _chooses_text(self, register: Register) -> bool:
+        """Return whether a register has the row of an event, whose text is its value."""
+        if register.aggregate is None or not register.aggregate.chooses:
+            return False
+        return self.layout.order(register.arguments[0]) is Order.TEXT
 
     def _place(self, slot: Slot) -> int:
         if slot.moment in {Moment.CURRENT, Moment.PREVIOUS}:

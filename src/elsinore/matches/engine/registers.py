@@ -112,13 +112,17 @@ def step_aggregate(
 ) -> cython.void:
     """Step an aggregate of the user's, or a variance, by an event, unless an argument is null.
 
-    Its registers, from `place` on, are its value, its state and its arguments.
+    Its registers, from `place` on, are its value, its state and its arguments. An argument of -1 is
+    the row.
     """
     argument: cython.int
     first: cython.int = program.aggregates[aggregate].arguments
     target: cython.int = place + program.aggregates[aggregate].place - first
     for argument in range(first, program.aggregates[aggregate].arguments_end):
-        value: cython.double = values.doubles[program.arguments[argument], row]
+        column: cython.int = program.arguments[argument]
+        value: cython.double = (
+            values.doubles[column, row] if column >= 0 else cython.cast(cython.double, row)
+        )
         if isnan(value):
             return
         match.numbers[step, target + argument] = value

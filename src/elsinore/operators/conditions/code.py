@@ -75,6 +75,7 @@ class Code(IntEnum):
     MIXED_EQ = 49
     MIXED_NE = 50
     CONTAINS = 51  # whether the list of one integer has the value of the code that is another
+    WHOLE_CHOSEN = 52  # push row c of the integers of the event in number b of moment a's registers
 
 
 @dataclass(slots=True)

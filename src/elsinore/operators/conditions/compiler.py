@@ -27,6 +27,7 @@ _ORDERS = {
     AttributeKind.TIME: Order.TIME,
     AttributeKind.DURATION: Order.LENGTH,
     AttributeKind.BOOLEAN: Order.TRUTH,
+    AttributeKind.STRING: Order.TEXT,
 }
 _UNARY = {"ABS": Code.ABSOLUTE, "LOG2": Code.LOG2}
 _TRUTH = {True: 1.0, False: 0.0, None: float("nan")}

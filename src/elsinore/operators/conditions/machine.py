@@ -168,6 +168,13 @@ def value_of(
         elif op <= Code.NE:
             top -= 1
             conditions.stack[top] = binary(op, conditions.stack[top], conditions.stack[top + 1])
+        elif op == Code.WHOLE_CHOSEN:
+            whole += 1
+            conditions.whole_stack[whole] = (
+                NULL
+                if isnan(registers.numbers[at, b])
+                else events.integers[c, cython.cast(cython.longlong, registers.numbers[at, b])]
+            )
         else:
             conditions.top = top
             conditions.whole = whole
