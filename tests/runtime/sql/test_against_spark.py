@@ -123,12 +123,12 @@ def values(column: pa.Array) -> list[Any]:
 
 
 def kind(of_arrow: pa.DataType) -> str:
-    """Return a type's name without what does not matter: a zone, or a decimal's digits."""
+    """Return a type's name without a zone, which does not matter."""
     if pa.types.is_timestamp(of_arrow):
         return "timestamp"
     if pa.types.is_list(of_arrow):
         return f"list of {of_arrow.value_type}"
-    return "decimal" if pa.types.is_decimal(of_arrow) else str(of_arrow).replace("large_", "")
+    return str(of_arrow).replace("large_", "")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from elsinore.runtime.sql import texts, times
+from elsinore.runtime.sql import decimals, texts, times
 from elsinore.runtime.sql.functions import failing
 from elsinore.runtime.sql.kinds import DATE, DOUBLE, NUMBERS, TIME, Kind
 from elsinore.runtime.sql.parts import Function, Operator, Part, Translating, as_double
@@ -156,15 +156,36 @@ def _computed(of: Translating, node: exp.Expression) -> Part:
     if not kinds <= NUMBERS:
         named = " and ".join(sorted(kind.value for kind in kinds))
         raise of.rejected(node, f"{named} cannot be compared or computed with each other")
-    is_decimal = Kind.DECIMAL in kinds and DOUBLE not in kinds
-    if is_decimal and isinstance(node, exp.Div | exp.Mul):
-        raise of.rejected(node, "cast the decimal to DOUBLE")
+    if Kind.DECIMAL in kinds and DOUBLE not in kinds:
+        return _of_decimals(of, node, left, right)
     if DOUBLE in kinds or isinstance(node, exp.Div):
         left, right = as_double(left), as_double(right)
     text = f"({left.text} {_ARITHMETIC[type(node)]} {right.text})"
-    if isinstance(node, exp.Div | exp.Mod):
-        text = failing(f"{right.text} = 0 AND {left.text} IS NOT NULL", text)
-    return of.probed(text, node)
+    return of.probed(_unless_by_zero(node, text, left, right), node)
+
+
+def _of_decimals(of: Translating, node: exp.Expression, left: Part, right: Part) -> Part:
+    """Return arithmetic of decimals, or of a decimal and a whole number or null."""
+    known = [
+        decimals.digits_of(of_part, part)
+        for of_part, part in ((node.left, left), (node.right, right))
+        if part.kind is not Kind.NULL
+    ]
+    digits = [each for each in known if each is not None]
+    part = None
+    if len(digits) == len(known):
+        operands = (left.text, digits[0]), (right.text, digits[-1])
+        part = decimals.computed(type(node), *operands)
+    if part is None:
+        raise of.rejected(node, "cast the decimal to DOUBLE")
+    return Part(_unless_by_zero(node, part.text, left, right), part.type)
+
+
+def _unless_by_zero(node: exp.Expression, text: str, left: Part, right: Part) -> str:
+    """Return a quotient or a remainder that fails where the divisor is zero; other text as is."""
+    if not isinstance(node, exp.Div | exp.Mod):
+        return text
+    return failing(f"{right.text} = 0 AND {left.text} IS NOT NULL", text)
 
 
 def _whole_quotient(of: Translating, node: exp.Expression) -> Part:

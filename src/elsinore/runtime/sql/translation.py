@@ -29,6 +29,7 @@ from elsinore.errors import (
 from elsinore.runtime.chunks import plain
 from elsinore.runtime.sql.casts import CAST_TYPES, cast
 from elsinore.runtime.sql.database import ROWS, database
+from elsinore.runtime.sql.decimals import MOST_DIGITS, digits_of_number
 from elsinore.runtime.sql.functions import ELEMENT, FUNCTIONS
 from elsinore.runtime.sql.kinds import DATE, DOUBLE, NUMBERS, TEXT, TIME, Kind, as_spark_reads
 from elsinore.runtime.sql.operators import OPERATORS, SPECIAL
@@ -217,11 +218,19 @@ class Translator:
 
     def _number(self, node: exp.Expression, text: str) -> Part:
         if not text.lstrip("-").isdigit():
-            return self.probed(text, node)  # a decimal, or 1e3
+            if "e" in text.lower():
+                return self.probed(text, node)  # a double
+            return self._decimal(node, text)
         for bits, name in ((31, "INTEGER"), (63, "BIGINT")):
             if -(2**bits) <= int(text) < 2**bits:
                 return Part(f"CAST({text} AS {name})", name)
         raise self.rejected(node, "it goes beyond 64 bits")
+
+    def _decimal(self, node: exp.Expression, text: str) -> Part:
+        digits = digits_of_number(text)
+        if digits.precision > MOST_DIGITS:
+            raise self.rejected(node, f"it has more than {MOST_DIGITS} digits")
+        return Part(f"CAST({quoted_text(text)} AS {digits.type})", digits.type)
 
     # --- casts and functions --------------------------------------------------------------------
 
