@@ -27,7 +27,13 @@ from elsinore.model.clock import Clock
 from elsinore.model.expression import Call, Expression, Reference
 from elsinore.model.kinds import Strategy
 from elsinore.model.query import Query
-from elsinore.plan.guards import Ways, either, entered_at, guarded_positions
+from elsinore.plan.guards import (
+    GuardedPositions,
+    Ways,
+    either,
+    entered_at,
+    guarded_positions,
+)
 from elsinore.plan.modes import Uncertainty
 from elsinore.plan.predicates import contradictions, local_predicates, place_of
 
@@ -105,9 +111,7 @@ def _template(
         (START, enter(entry.positions), entry)
         for entry in entered_at(positions.first.items(), sites, whole)
     ]
-    onward: dict[int, list[tuple[int, Ways]]] = {}
-    for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
-        onward.setdefault(p, []).append((q, ways))
+    onward = _onward(positions)
     for number, state in enumerate(order):  # `enter` appends to it
         steps = [step for p in sorted(state) for step in onward.get(p, ())]
         moves += [
@@ -160,6 +164,14 @@ def _template(
         computed=conditions.registers.computed,
         is_negative=is_negative,
     )
+
+
+def _onward(positions: GuardedPositions) -> dict[int, list[tuple[int, Ways]]]:
+    """Return which positions follow each, and in which ways."""
+    onward: dict[int, list[tuple[int, Ways]]] = {}
+    for (p, q), ways in sorted(positions.follow.items(), key=lambda entry: entry[0]):
+        onward.setdefault(p, []).append((q, ways))
+    return onward
 
 
 def _has_duplicates(states: tuple[State, ...], edges: list[Edge], ends: list[End]) -> bool:

@@ -178,8 +178,13 @@ class EventReader:
         return events.filter(~is_out), rejected
 
     def travelling(self, events: UsableEvents) -> list[pa.Table]:
-        """Return the travelling events for the operators of each pass."""
-        table = events.table
+        """Return the travelling events for the operators of each pass.
+
+        The events may be what a reader of other queries returned, without the columns that only
+        these queries derive.
+        """
+        there = {*events.table.column_names}
+        table = with_derived(events.table, [name for name in self.fields if name not in there])
         orders = [evaluate_sql(text, table, "order") for text in self.options.order_by]
         return [
             select_events(

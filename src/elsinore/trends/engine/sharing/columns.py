@@ -50,14 +50,13 @@ def add_up(
     slot: Index,
     span: Index,
     place: Index,
-    forms: cython.double[:, ::1],
-    row: Index,
+    form: cython.double[::1],
     first: Index,
     begin: Index,
     lanes: Index,
     columns: Index,
 ) -> cython.void:
-    """Let row 1 of `work` be the values of a form, from `first` on in a row of `forms`.
+    """Let row 1 of `work` be the values of a form, which begins at `first`.
 
     They are those of a sum, `place`, in lanes of a span from `begin` on.
     """
@@ -74,11 +73,11 @@ def add_up(
     for column in range(columns):
         cell: Index = column_of(program, number, column)
         cell += program.spans[span].cell + begin
-        factor: cython.double = 0.0 if weights < 0 else forms[row, weights + column]
+        factor: cython.double = 0.0 if weights < 0 else form[weights + column]
         if factor != 0.0:
             for lane in range(lanes):
                 store.work[1, lane] += factor * store.snapshots[slot, cell + lane]
-        factor = forms[row, first + column]
+        factor = form[first + column]
         if factor != 0.0:
             cell += (place - program.steps[at].sums) * program.steps[at].lanes
             for lane in range(lanes):
@@ -145,7 +144,7 @@ def put_span_in(
     if not is_any:
         return False
     for place in range(program.steps[at].sums, program.steps[at].sums_end):
-        add_up(program, store, slot, span, place, cells, slot, first, 0, lanes, columns)
+        add_up(program, store, slot, span, place, cells[slot], first, 0, lanes, columns)
         target: Index = program.sums[place].cell
         if not store.slots[slot].scaled:
             for lane in range(lanes):
@@ -262,7 +261,7 @@ def multiply_piece(
             lanes: Index = program.steps[at].lanes
             for place in range(program.steps[at].sums, program.steps[at].sums_end):
                 add_up(
-                    program, store, slot, span, place, store.row_cells, row, 0, 0, lanes, columns
+                    program, store, slot, span, place, store.row_cells[row], 0, 0, lanes, columns
                 )
                 normalise(store, lanes)
                 cell: Index = place - program.steps[at].sums
