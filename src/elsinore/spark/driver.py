@@ -78,7 +78,8 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     """
     all_events = frame
     frame, unusable = guess_again(frame, options)
-    frame = with_derived(with_numbers(frame, options), derived_names(plan.workload))
+    source = with_numbers(frame, options)
+    frame = with_derived(source, derived_names(plan.workload))
     bind(plan.workload, schema_of(frame).with_ticks(dict(options.clock.numeric_times)))
     if unusable is not None:
         raise unusable
@@ -87,7 +88,7 @@ def run(plan: Plan, frame: DataFrame, options: RunOptions) -> Results[DataFrame]
     ship_by_value(query.module for query in plan.workload if isinstance(query, PythonQuery))
     if options.end is End.OPEN:
         options = replace(options, last_time=last_time_of(Events(frame, options)))
-    events = _events(frame, options)
+    events = replace(_events(frame, options), source=source)
     _ = events.orders  # raises errors before anything is computed
     plan = gathered(plan, options.sharing, record=options.record)
     plan = fitted(plan, {name: events.arrow_type(name) for name in frame.columns}, declared=True)

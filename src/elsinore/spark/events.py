@@ -52,10 +52,14 @@ SHOWN_ROWS = 5
 
 @dataclass(frozen=True)
 class Events:
-    """A data frame of events with their time, in ticks, and type as columns."""
+    """A data frame of events with their time, in ticks, and type as columns.
+
+    `source` is the frame without the columns that SQL computes; None if it has none.
+    """
 
     frame: DataFrame
     options: RunOptions
+    source: DataFrame | None = None
 
     @cached_property
     def time(self) -> tuple[Column, SparkTime]:

@@ -139,7 +139,8 @@ class Pass:
             layout = layout_of(selected_events(self.units, self.events).schema)
         read: Scanned | str = "times are uncertain"
         if options.uncertain is None:
-            read = scanned(frame, self.units, options, layout, self.statistics, self.seen)
+            source = self.events.source
+            read = scanned(frame, self.units, options, layout, self.statistics, self.seen, source)
             if not isinstance(read, str):
                 few = read.partitions <= TASKS_PER_CORE * known_cores(frame.sparkSession)
                 stretches = read.task.packing.stretches

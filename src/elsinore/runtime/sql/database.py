@@ -40,6 +40,11 @@ def database() -> DuckDBPyConnection:
 _OF_THREAD = threading.local()  # connections of DuckDB are for one thread
 
 
+def use_one_core() -> None:
+    """Compute expressions on one core in this thread: where other processes use the others."""
+    database().execute("SET threads = 1")
+
+
 def empty_database() -> DuckDBPyConnection:
     """Return a new database in memory that reads nothing but the tables that are registered."""
     try:

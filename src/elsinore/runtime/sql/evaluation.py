@@ -22,13 +22,18 @@ from elsinore.runtime.sql.kinds import as_spark_reads
 from elsinore.runtime.sql.translation import FOR, Translator, parsed, read_path
 
 Key = TypeVar("Key", str, int)
+QUERY = "The query"  # whose expressions these are, in errors
 
 
 class Translation(NamedTuple):
-    """An expression of DuckDB, and the columns that it reads, by the names that it has for them."""
+    """An expression of DuckDB, and the columns that it reads, by the names that it has for them.
+
+    `has_times`: some part of it is a date or a time, which Spark computes in the session's zone.
+    """
 
     text: str
     columns: dict[str, tuple[str, ...]]
+    has_times: bool
 
 
 def evaluate(text: str, table: pa.Table, role: str) -> pa.Array:
@@ -39,7 +44,7 @@ def evaluate(text: str, table: pa.Table, role: str) -> pa.Array:
     """
     whose = f"{FOR}{role}"
     translation = translated(text, table.schema, whose)
-    return _evaluated({"value": translation}, table, whose)["value"]
+    return evaluate_translations({"value": translation}, table, whose)["value"]
 
 
 def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict[Key, pa.Array]:
@@ -49,25 +54,38 @@ def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict
     in process.
     """
     values: dict[Key, pa.Array] = {}
-    translations: dict[Key, Translation] = {}
+    sql: dict[Key, Expression] = {}
     for key, expression in expressions.items():
         if isinstance(expression, Attribute) and expression.name is not None:
             values[key] = whole(table.column(expression.name))
-            continue
-        text, number = spark_sql(expression, quoted), len(translations)
-        try:
-            translations[key] = translated(text, table.schema, "The query", number)
-        except InputError as error:
-            span = getattr(expression, "span", None)
-            raise QuerySemanticError(str(error), span=span) from error
-    values |= _evaluated(translations, table, "The query") if translations else {}
+        else:
+            sql[key] = expression
+    if sql:
+        values |= evaluate_translations(translate_all(sql, table.schema), table)
     return {key: values[key] for key in expressions}
 
 
-def _evaluated(
-    translations: Mapping[Key, Translation], table: pa.Table, whose: str
+def translate_all(
+    expressions: Mapping[Key, Expression], schema: pa.Schema
+) -> dict[Key, Translation]:
+    """Return the translations of what queries let SQL compute over columns of a schema.
+
+    Raises QuerySemanticError for an expression that is not computed in process.
+    """
+    translations: dict[Key, Translation] = {}
+    for number, (key, expression) in enumerate(expressions.items()):
+        try:
+            translations[key] = translated(spark_sql(expression, quoted), schema, QUERY, number)
+        except InputError as error:
+            span = getattr(expression, "span", None)
+            raise QuerySemanticError(str(error), span=span) from error
+    return translations
+
+
+def evaluate_translations(
+    translations: Mapping[Key, Translation], table: pa.Table, whose: str = QUERY
 ) -> dict[Key, pa.Array]:
-    """Return the values of expressions, in one pass over the table."""
+    """Return the values of translated expressions, in one pass over the table."""
     import duckdb  # noqa: PLC0415 - with the translations
 
     columns: dict[str, pa.Array] = {"none": pa.nulls(table.num_rows)}
@@ -92,4 +110,4 @@ def translated(text: str, schema: pa.Schema, whose: str, number: int = 0) -> Tra
     """
     translator = Translator(schema, whose, f"e{number}_")
     part = translator.translate(parsed(text, schema.names, whose))
-    return Translation(part.text, translator.columns)
+    return Translation(part.text, translator.columns, translator.has_times)

@@ -31,7 +31,16 @@ from elsinore.runtime.sql.casts import CAST_TYPES, cast
 from elsinore.runtime.sql.database import ROWS, database
 from elsinore.runtime.sql.decimals import MOST_DIGITS, digits_of_number
 from elsinore.runtime.sql.functions import ELEMENT, FUNCTIONS
-from elsinore.runtime.sql.kinds import DATE, DOUBLE, NUMBERS, TEXT, TIME, Kind, as_spark_reads
+from elsinore.runtime.sql.kinds import (
+    DATE,
+    DOUBLE,
+    NUMBERS,
+    TEXT,
+    TIME,
+    TIMES,
+    Kind,
+    as_spark_reads,
+)
 from elsinore.runtime.sql.operators import OPERATORS, SPECIAL
 from elsinore.runtime.sql.parts import Part, RejectedError, as_double, fitting, quoted_text, written
 from elsinore.words import count
@@ -119,6 +128,7 @@ class Translator:
         self._table = schema.empty_table()
         self._whose = whose
         self._prefix = prefix
+        self.has_times = False  # whether some part translated so far is a date or a time
         self._read: dict[tuple[str, ...], Part] = {}
         self._columns: dict[str, pa.Array] = {}
 
@@ -132,6 +142,11 @@ class Translator:
 
         Raises InputError for unknown columns, and for what is not computed in process.
         """
+        part = self._translate(node)
+        self.has_times |= part.kind in TIMES
+        return part
+
+    def _translate(self, node: exp.Expression) -> Part:
         match node:
             case exp.Paren():
                 inner = self.translate(node.this)

@@ -39,14 +39,15 @@ def skipping_of(
 ) -> Skipping:
     """Return the rules by which a pass skips row groups.
 
-    names: the files' names of the events' columns; condition: the data frame's own.
+    names: the files' names of the events' columns, without those that SQL computes; condition: the
+    data frame's own.
     """
     by_name = {column.name: column for column in columns}
     kind = names[options.type]
     return Skipping(
         condition=condition,
         interests=interests_of(units, names, by_name[kind].type, kind),
-        required=tuple(names[name] for name in units[0].required),
+        required=tuple(names[name] for name in units[0].required if name in names),
         time=names[options.time],
         type=kind,
         strict=not options.allow_rejects,

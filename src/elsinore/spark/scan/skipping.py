@@ -19,6 +19,7 @@ from elsinore.model.expression import (
     Literal,
     Not,
     Operator,
+    attributes,
 )
 from elsinore.plan import Unit
 from elsinore.plan.classes import Bit, TypeClasses
@@ -103,8 +104,8 @@ def interests_of(
 ) -> tuple[Condition, ...] | None:
     """Return conditions of which every event of interest meets at least one; None if all are.
 
-    names: the files' names of the events' columns; kind: the type of the column `type_name`, by the
-    files' name, that has events' types.
+    names: the files' names of the events' columns, without those that SQL computes; kind: the type
+    of the column `type_name`, by the files' name, that has events' types.
     """
     if any(unit.keeps_all for unit in units):
         return None
@@ -163,6 +164,8 @@ def _condition(expression: Expression, names: Mapping[str, str]) -> Condition:
             return Either(_condition(left, names), _condition(right, names))
         case Not(operand):
             return Negated(_condition(operand, names))
+        case _ if any(read.name not in names for read in attributes(expression)):
+            return Unknown()  # what SQL computes
         case IsNull(Attribute(_, str(name))):
             return Missing(names[name])
         case Attribute(_, str(name)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from elsinore.errors import InputError
+from elsinore.model.computed import ComputedName, columns_of
 from elsinore.operators import OperatorStatistics, kind_for
 from elsinore.plan import Unit
 from elsinore.plan.modes import Scan
@@ -22,6 +23,7 @@ from elsinore.runtime.columnar import TRAVELS, Layout, Packing
 from elsinore.runtime.options import RunOptions
 from elsinore.spark.column_types import is_sent
 from elsinore.spark.scan.combined import combining
+from elsinore.spark.scan.computed import ComputedColumns, computed_columns
 from elsinore.spark.scan.conditions import NotSimpleError, as_arrow
 from elsinore.spark.scan.files import FileColumn, RowGroup, SelectedRowGroups, row_groups_in
 from elsinore.spark.scan.parts import parts_of
@@ -57,10 +59,12 @@ def scanned(
     layout: Layout,
     statistics: Sequence[StatisticsAccumulator | None] = (),
     seen: TypesSeen | None = None,
+    source: DataFrame | None = None,
 ) -> Scanned | str:
     """Return the blobs of a pass's events, read by the tasks.
 
-    `statistics` of units get what they combine, `seen` the types, unless row groups are skipped.
+    `source` is the frame without the columns that SQL computes; None if it has none. `statistics`
+    of units get what they combine, `seen` the types, unless row groups are skipped.
 
     Why not, where Spark is to read them: that is what `options.scan` says, or it leaves the choice
     and tasks could not read the same. Raises InputError where tasks must and cannot, and for files
@@ -69,7 +73,7 @@ def scanned(
     if options.scan is Scan.SPARK:
         return "as requested (scan: spark)"
     try:
-        scan, selection = task_of(frame, units, options, layout)
+        scan, selection = task_of(frame, units, options, layout, source)
     except NotSimpleError as reason:
         if options.scan is Scan.ARROW:
             raise InputError(
@@ -134,25 +138,32 @@ def task_of(
     units: tuple[Unit, ...],
     options: RunOptions,
     layout: Layout,
+    source: DataFrame | None = None,
 ) -> tuple[ScanAndPack, SelectedRowGroups]:
     """Return the function by which tasks read and pack a pass's events, and the row groups.
+
+    `source` is the frame without the columns that SQL computes; None if it has none.
 
     Raises NotSimpleError where they could not read the same as Spark, and InputError for files that
     do not fit together or cannot be opened.
     """
-    relation = relation_of(frame)
+    relation = relation_of(frame if source is None else source)
     if frame.sparkSession.conf.get(_INT96_CONVERSION, "false") == "true":
         raise NotSimpleError(f"{_INT96_CONVERSION} is set")
     types = {field.name: field.dataType for field in frame.schema.fields}
     attributes = needed(units, options)
-    for name in attributes:
+    for name in dict.fromkeys(read for each in attributes for read in columns_of(each)):
         if name in types and NANOSECONDS_KEY in frame.schema[name].metadata:
             raise NotSimpleError(f"'{name}' has nanoseconds")
     _refuse(units, options, types)
-    names = {name: relation.columns[name] for name in attributes}
-    read = dict.fromkeys([*names.values(), *sorted(relation.condition_reads)])
+    computed_names = [name for name in attributes if isinstance(name, ComputedName)]
+    names = _stored_names(attributes, relation)
+    computed = _computed(computed_names, types, relation, frame.sparkSession)
+    read = dict.fromkeys(
+        [*names.values(), *computed.names.values(), *sorted(relation.condition_reads)]
+    )
     columns = tuple(_file_column(name, relation) for name in read)
-    keys = (options.type, *units[0].key)
+    keys = [name for name in (options.type, *units[0].key) if name in names]
     coded = frozenset(names[n] for n in keys if isinstance(types[n], T.StringType))
     skipping = skipping_of(units, options, names, columns, relation.condition)
     files = [file for file in relation.files if not skipping.skips_file(file)]
@@ -179,7 +190,12 @@ def task_of(
     scan = ScanAndPack(
         splits=parts,
         columns=columns,
-        names=names,
+        names=names
+        | {
+            str(name): column.name
+            for name, column in zip(computed_names, computed.columns, strict=True)
+        },
+        computed=computed,
         coded=coded - set(relation.folders),
         condition=None if relation.condition is None else as_arrow(relation.condition),
         units=units,
@@ -226,10 +242,46 @@ def _refuse(units: Sequence[Unit], options: RunOptions, types: dict[str, T.DataT
                 raise NotSimpleError(f"a condition reads the time '{name}'")
 
 
+def _stored_names(attributes: Sequence[str], relation: Relation) -> dict[str, str]:
+    """Return the files' names of attributes that SQL does not compute."""
+    names = {}
+    for name in attributes:
+        if isinstance(name, ComputedName):
+            continue
+        if name not in relation.columns:
+            raise NotSimpleError(f"'{name}' is a field of a struct, or computed")
+        names[name] = relation.columns[name]
+    return names
+
+
+def _computed(
+    names: Sequence[ComputedName],
+    types: Mapping[str, T.DataType],
+    relation: Relation,
+    spark: SparkSession,
+) -> ComputedColumns:
+    """Return the columns that tasks compute; raises NotSimpleError where only Spark can."""
+    attributes = dict.fromkeys(read for name in names for read in columns_of(name))
+    read = _stored_names(list(attributes), relation)
+    stored = [(name, _file_column(column, relation).type) for name, column in read.items()]
+    for name, column in read.items():
+        kind = relation.types[column]
+        if isinstance(kind, T.StringType) and kind != T.StringType():
+            raise NotSimpleError(f"'{name}' is of type {kind.simpleString()}")
+    arrow_types = {str(name): _arrow_type(name, types[name]) for name in names}
+    return computed_columns(names, arrow_types, read, pa.schema(stored), spark)
+
+
 def _file_column(name: str, relation: Relation) -> FileColumn:
-    if not is_sent(relation.types[name]):
-        raise NotSimpleError(f"'{name}' is of type {relation.types[name].simpleString()}")
-    kind: pa.DataType = to_arrow_type(relation.types[name], timezone="UTC")
-    if pa.types.is_nested(kind):
-        raise NotSimpleError(f"'{name}' is nested")
+    kind = _arrow_type(name, relation.types[name])
     return FileColumn(name, kind, name in relation.folders)
+
+
+def _arrow_type(name: str, kind: T.DataType) -> pa.DataType:
+    """Return the type that a column has in tasks."""
+    if not is_sent(kind):
+        raise NotSimpleError(f"'{name}' is of type {kind.simpleString()}")
+    arrow_type: pa.DataType = to_arrow_type(kind, timezone="UTC")
+    if pa.types.is_nested(arrow_type):
+        raise NotSimpleError(f"'{name}' is nested")
+    return arrow_type

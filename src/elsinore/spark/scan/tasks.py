@@ -25,6 +25,7 @@ from elsinore.runtime.options import RunOptions
 from elsinore.runtime.times import to_ticks
 from elsinore.runtime.travelling import Interest, as_text, refuse_unusable, select_events
 from elsinore.spark.combining import CombineEvents
+from elsinore.spark.scan.computed import NOTHING_COMPUTED, ComputedColumns
 from elsinore.spark.scan.conditions import NotSimpleError
 from elsinore.spark.scan.files import HERE, FileColumn, RowGroup, open_file, read
 from elsinore.spark.scan.ranges import MOST_ROWS, PIECE_ROWS, pieces_of
@@ -60,7 +61,8 @@ class Opens:
 class ScanAndPack:
     """Reads row groups and packs their events: `mapInArrow` calls it with numbers of `splits`.
 
-    `columns` are what is read, by the files' names; `names` gives those by the events' own. Where
+    `columns` are what is read, by the files' names; `computed` are added to them; `names` gives the
+    names of both by the events' own. Where
     events are combined (`combine`), they are so over each of a split's `pieces` by itself;
     `statistics` gets what was, `types` how many events of each type there are.
     """
@@ -74,12 +76,14 @@ class ScanAndPack:
     options: RunOptions
     packing: Packing
     storage: Storage = HERE
+    computed: ComputedColumns = NOTHING_COMPUTED
     combine: CombineEvents | None = None
     statistics: StatisticsAccumulator | None = None
     types: TypesAccumulator | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the splits that are named."""
+        self.computed.prepare()
         seen: Counter[str] | None = None if self.types is None else Counter()
         for batch in batches:
             for number in batch.column(0).to_pylist():
@@ -179,7 +183,8 @@ class ScanAndPack:
                     type_counts = pc.value_counts(as_text(types))
                     pairs = zip(*(part.to_pylist() for part in type_counts.flatten()), strict=True)
                     seen.update({name: rows for name, rows in pairs if name is not None})
-                yield from self._travelling(table, interests).to_batches()
+                events = self.computed.added_to(table)
+                yield from self._travelling(events, interests).to_batches()
 
     def _travelling(self, table: pa.Table, interests: Sequence[Interest]) -> pa.Table:
         """Return the travelling events of a table. Raises InputError for unusable events."""
