@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z"})
 _ANSI = "spark.sql.ansi.enabled"
-_OTHER_RULES = (
-    "spark.sql.legacy.",
-    "spark.sql.parser.",
-)  # settings by which SQL means other things
+_OTHER_RULES = ("spark.sql.legacy.", "spark.sql.parser.")  # SQL may mean other things by them
+_OF_FILES = "spark.sql.legacy.parquet."  # how Spark reads files, which tasks read by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ def _refuse_other_rules(spark: SparkSession) -> None:
     if spark.conf.get(_ANSI) != "true":
         raise NotSimpleError(f"{_ANSI} is false")
     for setting in sorted(spark.conf.getAll):
-        if setting.startswith(_OTHER_RULES):
+        if setting.startswith(_OTHER_RULES) and not setting.startswith(_OF_FILES):
             raise NotSimpleError(f"{setting} is set")
 
 
