@@ -26,7 +26,7 @@ from trends.test_everything import settled
 
 FEATURES = (Feature.NEGATION, Feature.STRATEGIES, Feature.ADJACENT)
 often = settings(
-    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("ELSINORE_EXAMPLES", "25")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

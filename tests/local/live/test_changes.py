@@ -24,7 +24,7 @@ from support.live import LATENESS, batches_of, comparable, disordered, match_tab
 from support.matches import USERS, queries
 from support.trends import Feature, table_of, trend_cases
 
-EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "30"))
 RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 SCHEMA = pa.schema({"time": pa.int64(), "type": pa.string(), "v": pa.int64()})
 PHASES = 4
