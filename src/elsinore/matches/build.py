@@ -35,7 +35,12 @@ from elsinore.plan.guards import (
     guarded_positions,
 )
 from elsinore.plan.modes import Uncertainty
-from elsinore.plan.predicates import contradictions, local_predicates, place_of
+from elsinore.plan.predicates import (
+    contradictions,
+    like_between_events,
+    local_predicates,
+    place_of,
+)
 
 MOST_WINDOWS = 1_000  # that a match may lie in, with SLIDE: each gives a row of its own
 _POSITIONS = {Reference.NTH, Reference.FROM_LAST, Reference.BACK, Reference.RECENT}
@@ -242,12 +247,7 @@ def _refuse_unreadable(query: Query, conditions: Conditions, predicate: Expressi
     aggregated: set[int] = set()
     for node in ex.walk(predicate):
         if isinstance(node, ex.Like):
-            raise UnsupportedError(
-                "WHERE: LIKE in a condition between events is not supported yet. Write it as a "
-                "condition of its own, joined to the others by AND.",
-                span=node.span or place_of(predicate),
-                query=query.name,
-            )
+            raise like_between_events(query, predicate, node)
         if not isinstance(node, Call) or node.name in ex.BETWEEN_EVENTS:
             continue
         problem: object = over(node)

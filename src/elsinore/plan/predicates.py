@@ -107,12 +107,7 @@ def refuse_unreadable(query: Query, between: Iterable[Expression]) -> None:
     for predicate in between:
         for node in ex.walk(predicate):
             if isinstance(node, ex.Like):
-                raise UnsupportedError(
-                    "WHERE: LIKE in a condition between events is not supported yet. Write it as a "
-                    "condition of its own, joined to the others by AND.",
-                    span=node.span or place_of(predicate),
-                    query=query.name,
-                )
+                raise like_between_events(query, predicate, node)
         if readings(query, query.pattern, predicate) is None:
             first = _of_the_first(query, predicate)
             if first is not None:
@@ -133,6 +128,16 @@ def refuse_unreadable(query: Query, between: Iterable[Expression]) -> None:
                     span=place_of(predicate),
                     query=query.name,
                 )
+
+
+def like_between_events(query: Query, predicate: Expression, like: ex.Like) -> UnsupportedError:
+    """Return the error for a LIKE in a condition between events."""
+    return UnsupportedError(
+        "WHERE: LIKE in a condition between events is not supported yet. Write it as a "
+        "condition of its own, joined to the others by AND.",
+        span=like.span or place_of(predicate),
+        query=query.name,
+    )
 
 
 def _of_the_first(query: Query, predicate: Expression) -> str | None:
