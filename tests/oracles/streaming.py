@@ -42,6 +42,12 @@ def values(query: qre.Query, word: Sequence[Any]) -> list[Any]:
     return _values(query.node, tuple(word))
 
 
+def values_at_prefixes(query: qre.Query, word: Sequence[Any]) -> list[tuple[int, Any]]:
+    """Return the items at which a query has a value, each with it: of the items up to there."""
+    prefixes = (values(query, word[: n + 1]) for n in range(len(word)))
+    return [(n, found[0]) for n, found in enumerate(prefixes) if found]
+
+
 def matches(regex: Regex, word: Sequence[Any]) -> bool:
     """Return whether a sequence is in the language of a regular expression."""
     return parser(regex)(tuple(word)) > 0

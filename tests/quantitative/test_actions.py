@@ -14,7 +14,7 @@ from elsinore.quantitative.machine.actions import Actions
 from elsinore.quantitative.machine.control import NotFlat
 from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import MANY_FOR_TABLES, OperationError, Stream
-from oracles.streaming import values
+from oracles.streaming import values_at_prefixes
 from support import quantitative as terms
 
 EXAMPLES = int(os.environ.get("ELSINORE_EXAMPLES", "40"))
@@ -34,9 +34,7 @@ def test_a_table_has_the_defined_values_and_the_interpreters_states(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
     query, stream = case
-    defined = [
-        (n, found[0]) for n in range(len(stream)) if (found := values(query, stream[: n + 1]))
-    ]
+    defined = values_at_prefixes(query, stream)
     cut = data.draw(st.integers(0, len(stream)))
     interpreter = query.start()
     (stage,) = interpreter.stages

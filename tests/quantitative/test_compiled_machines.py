@@ -24,7 +24,7 @@ from elsinore.quantitative.rows import Runs
 from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.values import as_array
 from elsinore.runtime.predicate_bits import bits
-from oracles.streaming import values
+from oracles.streaming import values_at_prefixes
 from support import quantitative_numbers as drawn
 from support.quantitative import cases
 from support.quantitative_numbers import added, in_python, table_of, v_of
@@ -83,7 +83,7 @@ def test_a_machine_over_words_has_the_defined_values_and_the_interpreters(
     query, stream = case
     word = [as_item(item) for item in stream]
     places, interpreted = query.start().extend(word)
-    defined = [(n, found[0]) for n in range(len(word)) if (found := values(query, word[: n + 1]))]
+    defined = values_at_prefixes(query, word)
     assert [n for n, _ in defined] == places
     expected = list(zip(places, as_seen(interpreted), strict=True))
     assert as_seen([value for _, value in defined]) == [value for _, value in expected]

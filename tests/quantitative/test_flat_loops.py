@@ -22,7 +22,7 @@ from elsinore.quantitative.runnable import Query
 from elsinore.quantitative.stream import Stream
 from elsinore.quantitative.values import Made
 from elsinore.runtime.predicate_bits import bits
-from oracles.streaming import values
+from oracles.streaming import values_at_prefixes
 from support import quantitative as terms
 from support import quantitative_numbers as numbers
 
@@ -54,9 +54,7 @@ def test_flat_loops_have_the_defined_values_and_the_interpreters_states(
     case: tuple[Query, list[Any]], data: st.DataObject
 ) -> None:
     query, stream = case
-    defined = [
-        (n, found[0]) for n in range(len(stream)) if (found := values(query, stream[: n + 1]))
-    ]
+    defined = values_at_prefixes(query, stream)
     cut = data.draw(st.integers(0, len(stream)))
     try:
         flat, interpreter = flat_of(query)
