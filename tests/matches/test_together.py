@@ -77,15 +77,18 @@ def matches(text: str, events: list[Happening], cut: int) -> dict[int, list[dict
     return found
 
 
-def test_queries_that_continue_equally_share_slots(monkeypatch):
-    programs = []
+@pytest.fixture
+def programs(monkeypatch):
+    """List what is merged for queries that are answered together, None where nothing is."""
+    merged = []
     merge = together.merge
+    monkeypatch.setattr(
+        together, "merge", lambda queries: merged.append(merge(queries)) or merged[-1]
+    )
+    return merged
 
-    def noted(queries):
-        programs.append(merge(queries))
-        return programs[-1]
 
-    monkeypatch.setattr(together, "merge", noted)
+def test_queries_that_continue_equally_share_slots(programs):
     text = "".join(
         f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ({first} a, B+ b, C c) WHERE [k] "
         "STRATEGY SKIP TILL NEXT MATCH WITHIN 9;"
@@ -103,15 +106,7 @@ def test_queries_that_continue_equally_share_slots(monkeypatch):
 
 
 @pytest.mark.parametrize("condition", [RISING, SHIFTED, EQUAL, "AND b[i].v != b[i-1].v"])
-def test_queries_that_compare_neighbours_in_any_way_are_answered_together(monkeypatch, condition):
-    programs = []
-    merge = together.merge
-
-    def noted(queries):
-        programs.append(merge(queries))
-        return programs[-1]
-
-    monkeypatch.setattr(together, "merge", noted)
+def test_queries_that_compare_neighbours_in_any_way_are_answered_together(programs, condition):
     text = "".join(
         f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ({first} a, B+ b, C c) "
         f"WHERE [k] {condition} STRATEGY CONTIGUOUS;"
@@ -134,15 +129,10 @@ def test_an_event_that_goes_on_in_a_circle_is_for_the_search_one_by_one():
 
 @pytest.mark.parametrize("most_codes", [0, classes.MOST_CODES], ids=["hashed", "table"])
 def test_a_class_that_only_other_queries_read_is_known_to_those_answered_together(
-    monkeypatch, most_codes
+    monkeypatch, programs, most_codes
 ):
     """Classes are numbered as they come: D is the fourth, and no query of the two reads it."""
     monkeypatch.setattr(classes, "MOST_CODES", most_codes)
-    programs = []
-    merge = together.merge
-    monkeypatch.setattr(
-        together, "merge", lambda queries: programs.append(merge(queries)) or programs[-1]
-    )
     text = "".join(
         f"QUERY q{n} RETURN COUNT(b[]) AS n PATTERN SEQ(A a, B+ b, C c) WHERE [k] "
         f"STRATEGY SKIP TILL NEXT MATCH WITHIN {9 + n};"
