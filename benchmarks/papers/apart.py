@@ -9,6 +9,7 @@ from typing import TypeVar
 
 Point = TypeVar("Point")
 Value = TypeVar("Value")
+OVER = "over its time"
 
 
 def measured_apart(
@@ -25,7 +26,7 @@ def measured_apart(
     theirs.close()
     try:
         if not ours.poll(budget):
-            return None, "over its time"
+            return None, OVER
         value: Value = ours.recv()
     except EOFError:
         process.join()

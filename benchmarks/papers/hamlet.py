@@ -14,7 +14,9 @@ from typing import Any
 import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import LogFormatter
 
+from benchmarks.papers.apart import OVER
 from benchmarks.papers.figure import Figure, mark_missing
 from benchmarks.papers.parts import interruptible, is_chosen
 from benchmarks.papers.trend_points import Measured, Point, difference, measure
@@ -111,9 +113,14 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     with interruptible(notes):
         for sweep in plan.sweeps:
             values = sweep.values if not quick else (sweep.values[0], sweep.values[-1])
+            over: set[str] = set()  # systems over their time at a smaller value
             for value in values:
                 if is_chosen(f"{sweep.name}={value}", plan.parts[sweep.name], only):
-                    rows += _point(plan, sweep, value, QUICK_BUDGET if quick else BUDGET, only)
+                    chosen = [name for name in plan.systems if is_chosen(name, plan.systems, only)]
+                    budgets = dict.fromkeys(chosen, QUICK_BUDGET if quick else BUDGET)
+                    budgets |= dict.fromkeys(over, 0.0)
+                    rows += _point(sweep, value, budgets)
+                    over |= {row["system"] for row in rows if row["note"] == OVER}
     found = [] if plan.remarks is None else plan.remarks(rows)
     return Figure(
         title=plan.title,
@@ -125,18 +132,21 @@ def measured(plan: Plan, *, quick: bool, only: Sequence[str]) -> Figure:
     )
 
 
-def _point(
-    plan: Plan, sweep: Sweep, value: int, budget: float, only: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Measure all systems at one value of an axis, and compare their results."""
+def _point(sweep: Sweep, value: int, budgets: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Measure systems at one value of an axis, and compare their results.
+
+    budgets: seconds by system; one that was over its time at a smaller value has none.
+    """
     rows: list[dict[str, Any]] = []
     first: Measured | None = None
-    for system in plan.systems:
-        if not is_chosen(system, plan.systems, only):
-            continue
+    for system, budget in budgets.items():
         print(f"{sweep.title}, {sweep.axis} {value:,}: {system} ...", flush=True)
         sizes = {**sweep.fixed, sweep.name: value}
-        point = measure(Point(system=system, case=sweep.case, sizes=sizes), budget)
+        point = (
+            measure(Point(system=system, case=sweep.case, sizes=sizes), budget)
+            if budget
+            else Measured(note=OVER)
+        )
         row: dict[str, Any] = {"stream": sweep.title, "axis": sweep.axis, "value": value}
         row["system"] = system
         for name, (column, _, factor) in METRICS.items():
@@ -239,7 +249,9 @@ def _panel(
         mark_missing(axes, without, colour, missing)
         missing += bool(without)
     axes.set_yscale("log")
+    for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        formatter(LogFormatter())
     axes.set_xlabel(sweep.axis, fontsize=8)
     axes.set_ylabel(title, fontsize=8)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(which="both", labelsize=8)
     axes.grid(linewidth=0.3)

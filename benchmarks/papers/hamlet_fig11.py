@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from benchmarks.papers.hamlet import Plan, Sweep
 
-MINUTES = 20
+MINUTES = 60
 EQUAL = "Smart homes, equal queries"
 PLAN = Plan(
     title="HAMLET beside GRETA: taxis and smart homes (Figure 11)",

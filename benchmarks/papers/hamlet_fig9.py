@@ -10,7 +10,7 @@ from benchmarks.papers.hamlet import Plan, Sweep
 
 RATES = (10_000, 12_500, 15_000, 17_500, 20_000)
 QUERIES = (5, 10, 15, 20, 25)
-MINUTES = 3
+MINUTES = 10
 SYSTEMS = (
     "Elsinore",
     "running sums",

@@ -175,13 +175,11 @@ def _graphlet(
             for query in range(queries):
                 if accepted[query]:
                     for snapshot in range(used):
-                        value = snapshots[snapshot, query]
-                        if value == 0.0:
-                            continue
-                        snapshots[used, query] += weights[event, snapshot] * value
-                        totals[used, query] += weights[event, snapshot] * totals[snapshot, query]
+                        value, weight = snapshots[snapshot, query], weights[event, snapshot]
+                        snapshots[used, query] += _times(weight, value)
+                        totals[used, query] += _times(weight, totals[snapshot, query])
                         if adds[query]:
-                            totals[used, query] += added[event, snapshot] * value
+                            totals[used, query] += _times(added[event, snapshot], value)
             weights[event, :used] = 0.0
             added[event, :used] = 0.0
             weights[event, used] = 1.0
@@ -190,10 +188,14 @@ def _graphlet(
     for snapshot in range(used):
         weight, add = weights[:, snapshot].sum(), added[:, snapshot].sum()
         for query in range(queries):
-            if snapshots[snapshot, query] == 0.0:  # and a weight may be infinite
-                continue
-            counts[query] += weight * snapshots[snapshot, query]
-            sums[query] += weight * totals[snapshot, query]
+            counts[query] += _times(weight, snapshots[snapshot, query])
+            sums[query] += _times(weight, totals[snapshot, query])
             if adds[query]:
-                sums[query] += add * snapshots[snapshot, query]
+                sums[query] += _times(add, snapshots[snapshot, query])
     return counts, sums
+
+
+@njit(cache=True)
+def _times(coefficient: float, value: float) -> float:
+    """Return a term of an expression: none of a snapshot that is infinite is nothing."""
+    return coefficient * value if coefficient != 0.0 and value != 0.0 else 0.0
