@@ -39,6 +39,7 @@ METRICS: Mapping[str, tuple[str, str, float]] = {  # column, title, factor
     "speed": ("events/s", "events per second of processor time", 1.0),
     "memory": ("memory, MB", "memory in megabytes", 1e-6),
 }
+LEAST = {"latency": 1e-3, "speed": 1.0, "memory": 0.1}  # drawn; a page or two is no growth
 
 SCHEMA = pa.schema(
     [
@@ -243,7 +244,9 @@ def _panel(
         }
         there = sorted(points)
         # a missing value is not-a-number, across which no line is drawn
-        heights = [points[at] or float("nan") for at in there]
+        heights = [
+            float("nan") if points[at] is None else max(points[at], LEAST[metric]) for at in there
+        ]
         axes.plot(there, heights, color=colour, marker=marker, label=system, lw=1.2, ms=5)
         without = [at for at in there if points[at] is None]
         mark_missing(axes, without, colour, missing)
