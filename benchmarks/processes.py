@@ -36,6 +36,12 @@ def cpu_seconds(name: str = "") -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def seconds_of(process: int | None) -> float:
+    """Return the processor time of one process, 0 if it has ended."""
+    fields = _fields(process) if process is not None else []
+    return sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
 def python_workers() -> list[int]:
     """Return the Python processes that this one has started, directly or not."""
     return [one for one in tree()[1:] if _status(one).get("Name", "").startswith("python")]
