@@ -37,8 +37,11 @@ def test_exponents_and_missing_points_are_named_and_drawn(
 
     monkeypatch.setattr(scale, "measure_point", linear)
     made = scale.measure(quick=False)
-    assert "events, in process: time grows with the power 1.00, memory with 0.00." in made.remarks
-    assert "queries, in process: time grows with the power 0.50, memory with 0.00." in made.remarks
+    for axis, power in (("events", "1.00"), ("queries", "0.50")):
+        assert (
+            f"{axis}, in process: time grows with the power {power}, with {power} between the two "
+            "greatest; memory with 0.00."
+        ) in made.remarks
     assert "10,000 queries, Spark: over its time." in made.remarks
     assert made.remarks[-1] == "Both ways return as many rows at all points but 0."
     figure.write(made, [tmp_path / f"x{ending}" for ending in (".csv", ".png", ".svg")])
