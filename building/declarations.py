@@ -5,27 +5,39 @@ declared in a `.pxd`, and imported by `from cython.cimports...`. Both are derive
 
 | a module has | C knows |
 | --- | --- |
-| a function with `@cython.cfunc`, imported by another compiled module | the function |
+| a function with `@cython.cfunc` or `@cython.nogil`, imported by another compiled module | it |
 | `class Kind(IntEnum)`, or `THIRD, FOURTH = range(2, 4)` | the constants |
+| `LIMIT = 2.0**512` in a module that is not compiled | the constant |
+| `Index = int` | the type `Py_ssize_t` by this name |
+| `class Number(NamedTuple)` with numbers as fields | `struct Number` |
 | `SOME_NODE = struct(f8="count", i4="event state")` | `struct SomeNode` |
 | `from math import isnan` | the function of `libc.math` |
 
-A `.pxd` beside a module declares the rest: the fields of classes, and inline functions. Copies have
-the lines of their sources, so that errors and tracebacks name the right ones.
+`@cython.nogil` alone marks a C function that neither needs Python nor raises: it stands for
+`@cython.cfunc`, `@cython.exceptval(check=False)` and `@cython.nogil`.
+
+A `.pxd` beside a module declares the rest: the fields of classes. Copies have the lines of their
+sources, so that errors and tracebacks name the right ones.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TypeGuard
 
 PACKAGE = "elsinore"
 BY_HAND = re.compile(r"^cdef (?:class|struct|enum) (\w+)|^cdef [^(]*?(\w+)\(", re.MULTILINE)
+CIMPORT = re.compile(rf"^from ({PACKAGE}\.[\w.]+) cimport (.+)$", re.MULTILINE)
 FIELDS = {"i4": "int", "i8": "long long", "f8": "double"}
+NUMBERS = {"int": "long long", "float": "double"}
+ARITHMETIC = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+MEANT_BY_QUICK = ["@cython.cfunc", "@cython.exceptval(check=False)"]
 TYPES = {
     "longlong": "long long",
     "longdouble": "long double",
@@ -46,6 +58,7 @@ class Module:
         by_hand = declarations.read_text() if declarations.exists() else ""
         text = re.sub(r'^""".*?"""$', "", by_hand, flags=re.MULTILINE | re.DOTALL)
         self.by_hand = text.strip()
+        self.is_compiled = re.search(r"^import cython$", self.text, re.MULTILINE) is not None
         self.exported: set[str] = set()  # names that compiled modules import
 
     @cached_property
@@ -60,8 +73,10 @@ class Module:
     def declared(self) -> dict[str, str]:
         """The declaration of each name that C knows; empty for those declared by hand."""
         names = {a or b: "" for a, b in BY_HAND.findall(self.by_hand)}
-        found = (pair for statement in self.statements for pair in _declarations(statement))
-        return {name: text for name, text in found if name not in names} | names
+        declared = [pair for statement in self.statements for pair in _declarations(statement)]
+        if not self.is_compiled:
+            declared += [pair for statement in self.statements for pair in _constants(statement)]
+        return {name: text for name, text in declared if name not in names} | names
 
     @property
     def imports(self) -> list[ast.ImportFrom]:
@@ -82,6 +97,10 @@ def write_sources(root: Path, names: list[str], target: Path) -> None:
             if source != "math":
                 modules.setdefault(source, Module(root, source))
                 modules[source].exported |= {alias.name for alias in statement.names}
+    for module in list(modules.values()):
+        for source, imported in CIMPORT.findall(module.by_hand):
+            modules.setdefault(source, Module(root, source))
+            modules[source].exported |= set(imported.split(", "))
     written = set()
     for name, module in modules.items():
         copy = target / module.path.relative_to(root)
@@ -115,8 +134,23 @@ def _write(path: Path, text: str, module: Module) -> None:
 
 
 def _with_c_imports(module: Module, modules: dict[str, Module]) -> str:
-    """Return a module's text in which what C knows is imported by `cython.cimports`."""
+    """Return a module's text in which what C knows is imported by `cython.cimports`.
+
+    What a short decorator stands for takes the place of the blank lines before the function, and
+    what only type checkers read of classes is left out.
+    """
     lines = module.text.split("\n")
+    for statement in itertools.chain(
+        *(s.body for s in module.statements if isinstance(s, ast.ClassDef))
+    ):
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            end = statement.end_lineno or statement.lineno
+            lines[statement.lineno - 1 : end] = [""] * (end - statement.lineno + 1)
+    for function in module.statements:
+        if _is_quick(function):
+            first = min(decorator.lineno for decorator in function.decorator_list) - 1
+            assert lines[first - 2 : first] == ["", ""], f"{module.path}:{first + 1}"
+            lines[first - 2 : first] = MEANT_BY_QUICK
     for statement in module.imports:
         source, end = statement.module or "", statement.end_lineno or statement.lineno
         is_math = source == "math"
@@ -161,8 +195,18 @@ def _is_needed(module: Module, name: str) -> bool:
 def _declarations(statement: ast.stmt) -> Iterator[tuple[str, str]]:
     """Yield what C knows of a statement: names and their declarations."""
     match statement:
-        case ast.FunctionDef(name=name) if _decorators(statement) & {"cython.cfunc"}:
+        case ast.FunctionDef(name=name) if _is_quick(statement) or (
+            "cython.cfunc" in _decorators(statement)
+        ):
             yield name, _function(statement)
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id="int")):
+            yield name, f"ctypedef Py_ssize_t {name}\n"
+        case ast.ClassDef(name=name, bases=[ast.Name(id="NamedTuple")]):
+            members = [member for member in statement.body if isinstance(member, ast.AnnAssign)]
+            types = [(ast.unparse(m.annotation), ast.unparse(m.target)) for m in members]
+            if all(kind in NUMBERS for kind, _ in types):
+                lines = [f"    {NUMBERS[kind]} {field}\n" for kind, field in types]
+                yield name, f"cdef struct {name}:\n" + "".join(lines)
         case ast.ClassDef(name=name, bases=[ast.Name(id="IntEnum")]):
             members = [
                 f"    {target.id} = {value}\n"
@@ -194,9 +238,47 @@ def _declarations(statement: ast.stmt) -> Iterator[tuple[str, str]]:
             return
 
 
+def _constants(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield the constants that a statement defines by numbers, as C has them."""
+    if not isinstance(statement, ast.Assign):
+        return
+    target, value = statement.targets[0], statement.value
+    is_tuple = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+    pairs = zip(target.elts, value.elts, strict=True) if is_tuple else [(target, value)]
+    for name, expression in pairs:
+        numbers = [n.value for n in ast.walk(expression) if isinstance(n, ast.Constant)]
+        is_number = all(isinstance(n, ARITHMETIC) for n in ast.walk(expression))
+        if is_number and {type(number) for number in numbers} <= {int, float}:
+            constant = eval(ast.unparse(expression))  # numbers and operators only
+            text = repr(constant)
+            if isinstance(constant, int):
+                text = f"({constant + 1}LL - 1)" if constant < 0 else f"{constant}LL"
+            kind = NUMBERS[type(constant).__name__]
+            yield ast.unparse(name), _constant(ast.unparse(name), kind, text)
+
+
+def _constant(name: str, kind: str, text: str) -> str:
+    """Return the declaration of a constant: a macro of C."""
+    macro = f"_elsinore_{name}"
+    return (
+        f'cdef extern from *:\n    """\n    #undef {macro}\n    #define {macro} {text}\n    """\n'
+        f'    const {kind} {name} "{macro}"\n'
+    )
+
+
+def _is_quick(statement: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    """Return whether a statement is a function that the short decorator marks as one of C."""
+    if not isinstance(statement, ast.FunctionDef):
+        return False
+    decorators = _decorators(statement)
+    return "cython.nogil" in decorators and not decorators & {"cython.cfunc", "cython.ccall"}
+
+
 def _function(function: ast.FunctionDef) -> str:
     """Return the declaration of a compiled function."""
     decorators = _decorators(function)
+    if _is_quick(function):
+        decorators.add("cython.exceptval(check=False)")
     arguments = ", ".join(f"{_c_type(a.annotation)} {a.arg}" for a in function.args.args)
     ends = {"cython.exceptval(check=False)": " noexcept", "cython.nogil": " nogil"}
     end = "".join(text for name, text in ends.items() if name in decorators)

@@ -12,7 +12,7 @@ from elsinore.words import listed
 if TYPE_CHECKING:
     from elsinore.trends.graphlets.recording import Recording
 
-SAVED_BY = "trends 17"  # the number is that of the form of operators' states
+SAVED_BY = "trends 18"  # the number is that of the form of operators' states
 SHOWN_QUERIES = 20  # names of queries in a title
 
 
@@ -22,8 +22,8 @@ class BurstRecord:
 
     `time` is its first event's in microseconds, `events` its length; of `queries` that could share
     it `shared` did; `benefit` is what sharing was expected to save when that was decided, in
-    nanoseconds (`elsinore.trends.engine.sharing.benefit`), 0 if nothing was to decide. `key` is the
-    code by which the operator knows the key.
+    nanoseconds (`elsinore.trends.engine.sharing.optimizer`), 0 if nothing was to decide. `key` is
+    the code by which the operator knows the key.
     """
 
     time: int

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from elsinore.trends.engine.sharing.benefit import cell_price, cost_of_plan, value_price
-from elsinore.trends.engine.sharing.optimizer import choose
+from elsinore.trends.engine.sharing.optimizer import (
+    cell_price,
+    choose,
+    cost_of_plan,
+    value_price,
+)
 
 Doubles = NDArray[np.float64]
 

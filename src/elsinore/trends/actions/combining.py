@@ -19,10 +19,10 @@ from elsinore.arrow import to_numpy
 from elsinore.operators.conditions.tables import Columns
 from elsinore.operators.panes import Stretches
 from elsinore.trends.actions.shape import ActionShape
+from elsinore.trends.engine.constants import FOREVER, NO_SHARING, UNKNOWN
 from elsinore.trends.engine.process import process, store_all_moments
-from elsinore.trends.engine.sharing.optimizer import NEVER as NO_SHARING
 from elsinore.trends.engine.store import Store
-from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch, Program
+from elsinore.trends.engine.tables import Batch, Program
 from elsinore.trends.values.columns import (
     addend_columns,
     great_addends,

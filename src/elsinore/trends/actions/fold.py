@@ -23,7 +23,7 @@ from elsinore.plan.merged import QueryEnds
 from elsinore.trends.actions.combining import Actions
 from elsinore.trends.actions.folding import Folding, add_up, fold, pairs_of_rows
 from elsinore.trends.actions.shape import FIRST, ActionShape, Ints, pane_numbers
-from elsinore.trends.engine.tables import FOREVER
+from elsinore.trends.engine.constants import FOREVER
 from elsinore.trends.partials import totals_fields
 from elsinore.trends.values.shifts import Rows, Shifts
 

@@ -15,12 +15,8 @@ from typing import Any
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import pairs, plus, times
-    from cython.cimports.elsinore.trends.engine.tables import Number
-else:
-    from elsinore.trends.engine.numbers import pairs, plus, times
-    from elsinore.trends.engine.plain import Number
+from elsinore.trends.engine.constants import Number
+from elsinore.trends.engine.numbers import pairs, plus, times
 
 
 @cython.cclass
@@ -84,9 +80,7 @@ def fold(
                     least[window, place] = least_after(tables, place, actions, ranks, action)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def sum_after(
     tables: Folding,
     cell: cython.Py_ssize_t,
@@ -109,10 +103,8 @@ def sum_after(
     return total
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def product_of(tables: Folding, cell: cython.longlong, factor: cython.double) -> Number:
     """Return a sum before the action times a number of it; nothing times anything is nothing."""
     if factor == 0.0:
@@ -120,9 +112,7 @@ def product_of(tables: Folding, cell: cython.longlong, factor: cython.double) ->
     return times(Number(tables.before[cell], tables.before_powers[cell]), factor)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def least_after(
     tables: Folding,
     extreme: cython.Py_ssize_t,

@@ -9,34 +9,17 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.negatives import set_limits
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
-    from cython.cimports.elsinore.trends.engine.recurrence import add_products, addend_of
-    from cython.cimports.elsinore.trends.engine.rows import (
-        keep_row,
-        may_follow,
-        new_row,
-        place_of_anchor,
-    )
-    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
-else:
-    from elsinore.trends.engine.negatives import set_limits
-    from elsinore.trends.engine.numbers import add_lanes
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.recurrence import add_products, addend_of
-    from elsinore.trends.engine.rows import keep_row, may_follow, new_row, place_of_anchor
-    from elsinore.trends.engine.scaling import make_scaled
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Batch, Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
+from elsinore.trends.engine.constants import FOREVER, Index
+from elsinore.trends.engine.negatives import set_limits
+from elsinore.trends.engine.numbers import add_lanes
+from elsinore.trends.engine.recurrence import add_products, addend_of
+from elsinore.trends.engine.rows import keep_row, may_follow, new_row, place_of_anchor
+from elsinore.trends.engine.scaling import make_scaled
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Batch, Program
 
 
+@cython.nogil
 def carry(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index
 ) -> cython.void:
@@ -57,9 +40,7 @@ def carry(
         touch(store, slot, block, 0, program.blocks[block].width)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def carry_rows(
     program: Program,
     store: Store,
@@ -105,9 +86,7 @@ def carry_rows(
         add_source_row(program, store, slot, at, number, row, target)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_source_row(
     program: Program, store: Store, slot: Index, at: Index, number: Index, row: Index, target: Index
 ) -> cython.void:
@@ -152,9 +131,7 @@ def add_source_row(
                     )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_own(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index, row: Index
 ) -> cython.void:
@@ -200,9 +177,7 @@ def add_own(
                 )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_own_scaled(
     store: Store, row: Index, own: Index, value: cython.double, width: Index
 ) -> cython.void:

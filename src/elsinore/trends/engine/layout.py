@@ -20,7 +20,7 @@ from elsinore.plan.guards import FREE, Ways
 from elsinore.plan.merged import Edge, Node, coarsest_division
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, START, Cut, Reads
-from elsinore.trends.engine.tables import NO_ADDEND
+from elsinore.trends.engine.constants import NO_ADDEND
 from elsinore.trends.engine.updates import Updates
 
 FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 8, 64  # that are kept of events that are compared

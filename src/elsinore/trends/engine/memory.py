@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-from elsinore.trends.engine.tables import LEAF_ROWS as _LEAF_ROWS
+from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, Index
+from elsinore.trends.engine.numbers import add_lanes
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-else:
-    from elsinore.trends.engine.numbers import add_lanes
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-LEAF_ROWS = cython.declare(Index, _LEAF_ROWS)
 ROOM = cython.declare(Index, 8)  # times the rows of a slot are moved by one event at most
 
 
+@cython.nogil
 def has_row_room(program: Program, store: Store, slot: Index) -> cython.bint:
     """Return whether an event, and the end of its timestamp, find room for rows."""
     needed: cython.longlong = (ROOM + program.most_parts) * store.slots[slot].rows
@@ -31,6 +22,7 @@ def has_row_room(program: Program, store: Store, slot: Index) -> cython.bint:
     return store.row_top + needed <= store.row_orders.shape[0]
 
 
+@cython.nogil
 def allocate(store: Store, slot: Index, level: Index) -> Index:
     """Return the first of `LEAF_ROWS << level` rows in a piece that is free."""
     begin: Index = store.free[level]
@@ -43,6 +35,7 @@ def allocate(store: Store, slot: Index, level: Index) -> Index:
     return begin
 
 
+@cython.nogil
 def free_rows(store: Store, slot: Index, begin: Index, level: Index) -> cython.void:
     """Free a piece."""
     store.slots[slot].rows -= LEAF_ROWS << level
@@ -50,12 +43,14 @@ def free_rows(store: Store, slot: Index, begin: Index, level: Index) -> cython.v
     store.free[level] = begin
 
 
+@cython.nogil
 def copy_row(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
     """Copy a row of a block."""
     copy_event(program, store, block, row, to)
     copy_sums(program, store, block, row, to)
 
 
+@cython.nogil
 def copy_event(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
     """Copy what a row has of its event: all but sums and extremes."""
     column: Index
@@ -70,10 +65,8 @@ def copy_event(program: Program, store: Store, block: Index, row: Index, to: Ind
     store.row_taken[to] = store.row_taken[row]
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def copy_sums(program: Program, store: Store, block: Index, row: Index, to: Index) -> cython.void:
     """Copy the sums and extremes of a row of a block."""
     cell: Index
@@ -90,6 +83,7 @@ def copy_sums(program: Program, store: Store, block: Index, row: Index, to: Inde
         store.row_extremes[to, cell] = store.row_extremes[row, cell]
 
 
+@cython.nogil
 def add_rows(
     program: Program, store: Store, slot: Index, block: Index, row: Index, other: Index, to: Index
 ) -> cython.void:
@@ -118,6 +112,7 @@ def add_rows(
                 store.row_powers[to, cell] = 0.0
 
 
+@cython.nogil
 def clear_row(program: Program, store: Store, block: Index, row: Index) -> cython.void:
     """Let a row of a block have no trends."""
     cell: Index
@@ -132,6 +127,7 @@ def clear_row(program: Program, store: Store, block: Index, row: Index) -> cytho
         store.row_extremes[row, cell] = FOREVER
 
 
+@cython.nogil
 def add_to_row(
     program: Program, store: Store, slot: Index, block: Index, row: Index, to: Index
 ) -> cython.void:
@@ -166,6 +162,7 @@ def add_to_row(
         )
 
 
+@cython.nogil
 def add_row(
     program: Program, store: Store, slot: Index, at: Index, place: Index, row: Index
 ) -> cython.void:
@@ -202,6 +199,7 @@ def add_row(
             )
 
 
+@cython.nogil
 def empty_lanes_of(
     program: Program, store: Store, block: Index, row: Index, lane: Index, lanes: Index, step: Index
 ) -> cython.void:
@@ -223,6 +221,7 @@ def empty_lanes_of(
             at += step
 
 
+@cython.nogil
 def empty_lane(
     program: Program, store: Store, slot: Index, block: Index, lane: Index
 ) -> cython.void:
@@ -238,6 +237,7 @@ def empty_lane(
         store.extremes[slot, program.blocks[block].extreme + number * width + lane] = FOREVER
 
 
+@cython.nogil
 def level_of(rows: Index) -> Index:
     """Return the level of the least piece that has room for so many rows."""
     level: Index = 0

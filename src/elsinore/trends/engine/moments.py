@@ -6,37 +6,22 @@ what they add is added up apart, and an event that NOT forbids empties lanes onl
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.memory import empty_lane
-    from cython.cimports.elsinore.trends.engine.negatives import note_matches
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
-    from cython.cimports.elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
-    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
-    from cython.cimports.elsinore.trends.engine.sharing.graphlets import store_graphlets
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.memory import empty_lane
-    from elsinore.trends.engine.negatives import note_matches
-    from elsinore.trends.engine.numbers import add_lanes
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
-    from elsinore.trends.engine.scaling import make_scaled
-    from elsinore.trends.engine.sharing.graphlets import store_graphlets
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-LIMIT = cython.declare(cython.double, 2.0**512)
+from elsinore.trends.engine.constants import FOREVER, LIMIT, Index
+from elsinore.trends.engine.memory import empty_lane
+from elsinore.trends.engine.negatives import note_matches
+from elsinore.trends.engine.numbers import add_lanes
+from elsinore.trends.engine.rows import drop_rows, empty_row_lanes, store_rows
+from elsinore.trends.engine.scaling import make_scaled
+from elsinore.trends.engine.sharing.graphlets import store_graphlets
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Program
 
 
+@cython.nogil
 def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
     """Store what a slot's latest timestamp emptied and added."""
     place: Index
@@ -58,6 +43,7 @@ def store_moment(program: Program, store: Store, slot: Index) -> cython.void:
     store.slots[slot].touched = 0
 
 
+@cython.nogil
 def empty(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
     """Let a reset empty its lanes when the timestamp is stored."""
     block: Index = program.resets[at].block
@@ -69,9 +55,7 @@ def empty(program: Program, store: Store, slot: Index, at: Index) -> cython.void
     touch(store, slot, block, begin, end)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def empty_lanes(
     program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
@@ -93,10 +77,8 @@ def empty_lanes(
             empty_lane(program, store, slot, block, lane)
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def store_sums(
     program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:
@@ -131,9 +113,7 @@ def store_sums(
             make_scaled(program, store, slot)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def store_extremes(
     program: Program, store: Store, slot: Index, block: Index, begin: Index, end: Index
 ) -> cython.void:

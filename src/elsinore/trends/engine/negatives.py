@@ -12,20 +12,12 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-else:
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-NO_MOMENT = cython.declare(cython.longlong, -1)
+from elsinore.trends.engine.constants import FOREVER, NO_MOMENT, Index
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
 
+@cython.nogil
 def set_limits(program: Program, store: Store, slot: Index, guard: Index) -> cython.void:
     """Set from which moment on (`low`) and before which (`high`) a guard lets events precede.
 
@@ -40,9 +32,7 @@ def set_limits(program: Program, store: Store, slot: Index, guard: Index) -> cyt
         store.high = first_free(program, store, slot, unless, program.guards[guard].unless_end)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def first_free(
     program: Program, store: Store, slot: Index, begin: Index, end: Index
 ) -> cython.longlong:
@@ -58,6 +48,7 @@ def first_free(
     return first
 
 
+@cython.nogil
 def read_beginnings(
     program: Program, store: Store, slot: Index, at: Index, place: Index
 ) -> cython.void:
@@ -71,6 +62,7 @@ def read_beginnings(
         store.gathered_powers[place, lane] = 0.0
 
 
+@cython.nogil
 def note_matches(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Note when the latest matches began that end in a block, after a timestamp was stored."""
     at: Index

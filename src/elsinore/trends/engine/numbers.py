@@ -12,24 +12,19 @@ lanes are added as plain doubles. Its first number that passes the limit makes i
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.tables import Index, Number
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.plain import Index, Number
+from elsinore.trends.engine.constants import DOWN, LIMIT, Index, Number
 
 INFINITY = cython.declare(cython.double, float("inf"))
-LIMIT = cython.declare(cython.double, 2.0**512)  # mantissas are below it
-DOWN = cython.declare(cython.double, 2.0**-512)
 GREAT = cython.declare(cython.double, 2.0**256)  # the mantissa of a factor is below it
 SMALL = cython.declare(cython.double, 2.0**-256)
 BEYOND = cython.declare(cython.double, 2.0**28)  # the power of infinities and NaN
 
 
+@cython.nogil
 def normal(mantissa: cython.double, power: cython.double) -> Number:
     """Return a number in its normal form.
 
@@ -49,6 +44,7 @@ def normal(mantissa: cython.double, power: cython.double) -> Number:
     return Number(mantissa, power)
 
 
+@cython.nogil
 def plus(left: Number, right: Number) -> Number:
     """Return a sum; of numbers whose powers differ by two or more, the greater one.
 
@@ -68,6 +64,7 @@ def plus(left: Number, right: Number) -> Number:
     return left
 
 
+@cython.nogil
 def times(number: Number, factor: cython.double) -> Number:
     """Return a number times a double; zero times anything is zero.
 
@@ -85,6 +82,7 @@ def times(number: Number, factor: cython.double) -> Number:
     return normal(number.mantissa * factor, power)
 
 
+@cython.nogil
 def product(left: Number, right: Number) -> Number:
     """Return a product.
 
@@ -101,6 +99,7 @@ def product(left: Number, right: Number) -> Number:
     return normal(left.mantissa * factor, power)
 
 
+@cython.nogil
 def pairs(left: Number, right: Number, both: Number) -> Number:
     """Return the number of pairs of different trends, one of each of two patterns.
 
@@ -123,20 +122,16 @@ def pairs(left: Number, right: Number, both: Number) -> Number:
     return plus(plus(total, product(right_alone, both)), among)
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def lowered(mantissa: cython.double, power: cython.double, top: cython.double) -> cython.double:
     """Return the mantissa of a number for the power `top`, its own or a greater one."""
     scale: cython.double = 1.0 if power == top else (DOWN if power + 1.0 == top else 0.0)
     return mantissa * scale
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def settled_power(total: cython.double, top: cython.double) -> cython.double:
     """Return the power of the normal form of a sum whose greater power is `top`."""
     size: cython.double = fabs(total)
@@ -146,10 +141,8 @@ def settled_power(total: cython.double, top: cython.double) -> cython.double:
     return moved if size < INFINITY else BEYOND
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def settled(total: cython.double, top: cython.double) -> cython.double:
     """Return the mantissa of the normal form of a sum of two numbers."""
     size: cython.double = fabs(total)
@@ -158,6 +151,7 @@ def settled(total: cython.double, top: cython.double) -> cython.double:
     return total * scale
 
 
+@cython.nogil
 def add_lanes(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],
@@ -196,6 +190,7 @@ def add_lanes(
         powers[at, first + lane] = settled_power(total, top)
 
 
+@cython.nogil
 def add_multiples(
     cells: cython.double[:, ::1],
     powers: cython.double[:, ::1],

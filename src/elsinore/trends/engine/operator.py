@@ -16,13 +16,13 @@ from elsinore.operators.open_end import WindowEnds
 from elsinore.operators.slots import KeySlots
 from elsinore.plan import Sharing, TrendUnit
 from elsinore.trends.engine.conditions import ConditionColumns
+from elsinore.trends.engine.constants import ALWAYS, DYNAMIC, FOREVER, NO_SHARING, UNKNOWN
 from elsinore.trends.engine.process import close, free_slot, process
 from elsinore.trends.engine.program import ProgramBuilder
 from elsinore.trends.engine.saving import load_store, save_store
-from elsinore.trends.engine.sharing.optimizer import ALWAYS, DYNAMIC, NEVER
 from elsinore.trends.engine.sharing.statistics import SharingCounts
 from elsinore.trends.engine.store import Store, bytes_per_slot
-from elsinore.trends.engine.tables import FOREVER, UNKNOWN, Batch
+from elsinore.trends.engine.tables import Batch
 from elsinore.trends.engine.totals import rebuild
 from elsinore.trends.engine.units import engine_unit
 from elsinore.trends.partials import TotalsBatches, totals_fields
@@ -100,7 +100,7 @@ class EngineOperator:
         )
         _, ordered, record = self._modes
         self._shared = SharingCounts(self.unit, builder.sharing.sets, record=record)
-        mode = {Sharing.NEVER: NEVER, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}
+        mode = {Sharing.NEVER: NO_SHARING, Sharing.DYNAMIC: DYNAMIC, Sharing.ALWAYS: ALWAYS}
         shape = builder.shape(self._conditions.count)
         self._store = Store(shape, ordered, self._one_slot, mode[self._sharing])
         self._store.conditions = self._conditions.conditions

@@ -9,68 +9,33 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-from elsinore.trends.engine.tables import NEVER as _NEVER
-from elsinore.trends.engine.tables import UNKNOWN as _UNKNOWN
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.anchors import carry
-    from cython.cimports.elsinore.trends.engine.memory import has_row_room
-    from cython.cimports.elsinore.trends.engine.moments import empty, store_moment
-    from cython.cimports.elsinore.trends.engine.recurrence import act
-    from cython.cimports.elsinore.trends.engine.rows import drop_rows
-    from cython.cimports.elsinore.trends.engine.sharing.bursts import (
-        break_bursts,
-        end_bursts,
-        note_event,
-        split,
-    )
-    from cython.cimports.elsinore.trends.engine.sharing.edges import take_compared
-    from cython.cimports.elsinore.trends.engine.sharing.graphlets import take, take_row
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
-    from cython.cimports.elsinore.trends.engine.windows import (
-        close_windows,
-        first_to_end_after,
-        move_windows,
-    )
-else:
-    from elsinore.trends.engine.anchors import carry
-    from elsinore.trends.engine.memory import has_row_room
-    from elsinore.trends.engine.moments import empty, store_moment
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.recurrence import act
-    from elsinore.trends.engine.rows import drop_rows
-    from elsinore.trends.engine.sharing.bursts import (
-        break_bursts,
-        end_bursts,
-        note_event,
-        split,
-    )
-    from elsinore.trends.engine.sharing.edges import take_compared
-    from elsinore.trends.engine.sharing.graphlets import take, take_row
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Batch, Program
-    from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-NEVER = cython.declare(cython.longlong, _NEVER)
-UNKNOWN = cython.declare(Index, _UNKNOWN)
+from elsinore.trends.engine.anchors import carry
+from elsinore.trends.engine.constants import FOREVER, NEVER, UNKNOWN, Index
+from elsinore.trends.engine.memory import has_row_room
+from elsinore.trends.engine.moments import empty, store_moment
+from elsinore.trends.engine.recurrence import act
+from elsinore.trends.engine.rows import drop_rows
+from elsinore.trends.engine.sharing.bursts import (
+    break_bursts,
+    end_bursts,
+    note_event,
+    split,
+)
+from elsinore.trends.engine.sharing.edges import take_compared
+from elsinore.trends.engine.sharing.graphlets import take, take_row
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Batch, Program
+from elsinore.trends.engine.windows import close_windows, first_to_end_after, move_windows
 
 
+@cython.ccall
+@cython.exceptval(check=False)
 def process(program: Program, store: Store, batch: Batch, begin: Index) -> Index:
     """Let events act from `begin` on; return the first one that cannot, or their number.
 
     An event cannot act if its class is unknown, if it is earlier than its key's last one, or if
     there may be too little room for the totals of windows that it closes, or for rows.
     """
-    return run(program, store, batch, begin)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def run(program: Program, store: Store, batch: Batch, begin: Index) -> Index:
-    """Do what `process` does."""
     event: Index = begin - 1
     with cython.nogil:
         while event + 1 < batch.codes.shape[0]:
@@ -114,19 +79,15 @@ def run(program: Program, store: Store, batch: Batch, begin: Index) -> Index:
         return batch.codes.shape[0]
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def has_room(store: Store) -> cython.bint:
     """Return whether there is room for the totals of all windows of a slot."""
     return store.total_count + store.most_totals <= store.totals.shape[0]
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def let_act(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
 ) -> cython.void:
@@ -146,10 +107,8 @@ def let_act(
         let_section_act(program, store, batch, event, slot, at)
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def let_section_act(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
@@ -187,9 +146,7 @@ def let_section_act(
             begin = last + 1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
     """Let an event, whatever it is, come between those of CONTIGUOUS trends."""
     block: Index
@@ -206,9 +163,7 @@ def break_runs(program: Program, store: Store, slot: Index) -> cython.void:
             store.emptied[slot, program.blocks[block].flag + lane] = 1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def finish(program: Program, store: Store, slot: Index) -> cython.void:
     """Store a slot's latest timestamp, close all its windows and make it ready for another key."""
     kind: Index
@@ -222,18 +177,13 @@ def finish(program: Program, store: Store, slot: Index) -> cython.void:
     store.slots[slot].scaled = 0
 
 
+@cython.ccall
+@cython.exceptval(check=False)
 def close(program: Program, store: Store, until: cython.longlong, begin: Index) -> Index:
     """Close the windows of all slots that end by a time, from slot `begin` on; FOREVER: all.
 
     Return the slot for whose totals there may be too little room, or the number of slots.
     """
-    return close_slots(program, store, until, begin)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def close_slots(program: Program, store: Store, until: cython.longlong, begin: Index) -> Index:
-    """Do what `close` does."""
     slot: Index
     kind: Index
     with cython.nogil:

@@ -18,59 +18,17 @@ from elsinore.model.window import overlap_of
 from elsinore.plan import TrendUnit
 from elsinore.plan.guards import FREE, NO_WAY, Ways
 from elsinore.plan.template import ALL, START, Reads
-from elsinore.trends.engine import tables
 from elsinore.trends.engine.bounds import Bounds
+from elsinore.trends.engine.constants import NO_BLOCK, NO_GUARD, NO_STEPS, UNKNOWN
 from elsinore.trends.engine.layout import ComparedSet, Layout
 from elsinore.trends.engine.sharing.program import NO_WEIGHTS, SharingTables, Weights
 from elsinore.trends.engine.sharing.sets import sharing_sets
 from elsinore.trends.engine.step_runs import Run, StepRuns
 from elsinore.trends.engine.store import StoreShape
-from elsinore.trends.engine.tables import (
-    NO_BLOCK,
-    NO_GUARD,
-    NO_STEPS,
-    UNKNOWN,
-    Program,
-)
+from elsinore.trends.engine.tables import TABLES, Program
 from elsinore.trends.engine.updates import Update, Updates, by_anchor
 from elsinore.trends.engine.window_tables import add_kinds
 
-_KINDS = {
-    "classes": tables.EVENT_CLASS,
-    "steps": tables.STEP,
-    "sums": tables.SUM,
-    "sources": tables.SOURCE,
-    "extremes": tables.EXTREME,
-    "resets": tables.RESET,
-    "reads": tables.READ,
-    "guards": tables.GUARD,
-    "ways": tables.WAY,
-    "negatives": tables.CELL,
-    "watches": tables.WATCH,
-    "blocks": tables.BLOCK,
-    "kinds": tables.WINDOW_KIND,
-    "ends": tables.QUERY_END,
-    "fields": tables.FIELD,
-    "places": tables.CELL,
-    "seeds": tables.CELL,
-    "sets": tables.SHARING_SET,
-    "cohorts": tables.COHORT,
-    "readers": tables.READER,
-    "parts": tables.PART,
-    "separate": tables.PRICE,
-    "values": tables.PRICE,
-    "spans": tables.SPAN,
-    "sections": tables.SECTION,
-    "members": tables.CELL,
-    "takers": tables.RANGE,
-    "breaks": tables.BREAK,
-    "units": tables.UNIT,
-    "pieces": tables.PIECE,
-    "touched": tables.CELL,
-    "member_units": tables.CELL,
-    "shared_addends": tables.CELL,
-    "shared_ranks": tables.CELL,
-}
 _lock = threading.RLock()  # of what units keep, and of tables that classes are added to
 TABLE_LIMIT = 2**22  # classes that are looked up in a table; more are numbered as they occur
 
@@ -93,7 +51,7 @@ class ProgramBuilder:
         self.conditions: dict[Expression, int] = {}  # with their numbers
         self.lists: list[int] = []  # of numbers of conditions
         self.most_reads = max((len(one.ways) for one in sets), default=0)  # at once
-        self._rows: dict[str, list[Any]] = {name: [] for name in _KINDS}
+        self._rows: dict[str, list[Any]] = {name: [] for name in TABLES}
         self._has_resets = [bool(node.resets) for node in self.updates.merged.nodes]
         self._lanes = self._add_blocks()
         add_kinds(self._rows, self.updates, self.layout, has_windows=not rows)
@@ -151,17 +109,13 @@ class ProgramBuilder:
         """Return the tables with all classes that were added; they are never written to."""
         with _lock:
             if self._program is None:
-                self._program = self._filled()
+                self._program = Program(self._rows, self._known.copy())
             return self._program
 
     def codes(self, classes: Sequence[int]) -> list[int]:
         """Return the codes of classes, given by their places in the table of classes."""
         with _lock:
             return [self._class_codes[place] for place in classes]
-
-    def _filled(self) -> Program:
-        filled = {name: tables.table(kind, self._rows[name]) for name, kind in _KINDS.items()}
-        return Program(filled | {"known": self._known.copy()})
 
     def numbers(self, codes: Any) -> Any:
         """Return the codes of events as indices of `Program.known`."""

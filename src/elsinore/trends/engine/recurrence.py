@@ -7,38 +7,19 @@ the event's addend times that number; an extreme is the least of its predecessor
 
 from __future__ import annotations
 
+from math import isnan
+
 import cython
 
-from elsinore.trends.engine.tables import BEGINNING as _BEGINNING
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-from elsinore.trends.engine.tables import NO_ADDEND as _NO_ADDEND
-from elsinore.trends.engine.tables import ONE as _ONE
-from elsinore.trends.engine.tables import VALUE as _VALUE
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, add_multiples
-    from cython.cimports.elsinore.trends.engine.rows import keep_row, new_row, read_rows
-    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
-    from cython.cimports.libc.math import isnan
-else:
-    from math import isnan
-
-    from elsinore.trends.engine.numbers import add_lanes, add_multiples
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.rows import keep_row, new_row, read_rows
-    from elsinore.trends.engine.scaling import make_scaled
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Batch, Program
-
-BEGINNING = cython.declare(Index, _BEGINNING)
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-NO_ADDEND = cython.declare(Index, _NO_ADDEND)
-ONE = cython.declare(Index, _ONE)
-VALUE = cython.declare(Index, _VALUE)
+from elsinore.trends.engine.constants import BEGINNING, FOREVER, NO_ADDEND, ONE, VALUE, Index
+from elsinore.trends.engine.numbers import add_lanes, add_multiples
+from elsinore.trends.engine.rows import keep_row, new_row, read_rows
+from elsinore.trends.engine.scaling import make_scaled
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Batch, Program
 
 
+@cython.nogil
 def act(
     program: Program,
     store: Store,
@@ -89,6 +70,7 @@ def act(
     touch(store, slot, block, lane, lane + lanes)
 
 
+@cython.nogil
 def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
     """Return what an event adds to a sum for each trend; `addend` is as in `tables`."""
     if addend == NO_ADDEND:
@@ -102,10 +84,8 @@ def addend_of(batch: Batch, event: Index, addend: Index) -> cython.double:
     return 1.0 if (addend - VALUE) & 1 else value
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def ends_trends(store: Store, lanes: Index) -> cython.bint:
     """Return whether any trend ends with the event in some lane."""
     lane: Index
@@ -115,6 +95,7 @@ def ends_trends(store: Store, lanes: Index) -> cython.bint:
     return ends
 
 
+@cython.nogil
 def gather(
     program: Program,
     store: Store,
@@ -154,10 +135,8 @@ def gather(
                     store.work[row, node * period + lane] += store.cells[slot, cell + lane]
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def add_plain(
     program: Program,
     store: Store,
@@ -190,6 +169,7 @@ def add_plain(
             store.row_cells[store.row, kept + lane] = store.work[row, lane]
 
 
+@cython.nogil
 def gather_scaled(
     program: Program,
     store: Store,
@@ -243,9 +223,7 @@ def gather_scaled(
             )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_scaled(
     program: Program,
     store: Store,
@@ -286,6 +264,7 @@ def add_scaled(
             store.row_powers[store.row, kept + lane] = store.work_powers[row, lane]
 
 
+@cython.nogil
 def add_products(store: Store, value: cython.double, lanes: Index) -> cython.void:
     """Add the numbers of trends, times a value, to those of row 1 of `work`, with their powers."""
     lane: Index
@@ -306,10 +285,8 @@ def add_products(store: Store, value: cython.double, lanes: Index) -> cython.voi
     )
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def take_least(
     program: Program,
     store: Store,
@@ -332,6 +309,7 @@ def take_least(
         store.added_extremes[slot, target] = min(store.added_extremes[slot, target], least)
 
 
+@cython.nogil
 def least_of(
     program: Program, store: Store, slot: Index, number: Index, lane: Index, rank: cython.longlong
 ) -> cython.longlong:

@@ -15,56 +15,26 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-from elsinore.trends.engine.tables import LEAF_ROWS as _LEAF_ROWS
-from elsinore.trends.engine.tables import NO_BLOCK as _NO_BLOCK
-
-if cython.compiled:
-    from cython.cimports.elsinore.operators.conditions.machine import all_hold
-    from cython.cimports.elsinore.trends.engine.memory import (
-        add_row,
-        add_to_row,
-        allocate,
-        clear_row,
-        copy_row,
-        empty_lane,
-        empty_lanes_of,
-        free_rows,
-    )
-    from cython.cimports.elsinore.trends.engine.negatives import read_beginnings, set_limits
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes
-    from cython.cimports.elsinore.trends.engine.runs import (
-        read_tree,
-        rows_of_run,
-        rows_up_to,
-        sort_leaf,
-    )
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
-else:
-    from elsinore.operators.conditions.machine import all_hold
-    from elsinore.trends.engine.memory import (
-        add_row,
-        add_to_row,
-        allocate,
-        clear_row,
-        copy_row,
-        empty_lane,
-        empty_lanes_of,
-        free_rows,
-    )
-    from elsinore.trends.engine.negatives import read_beginnings, set_limits
-    from elsinore.trends.engine.numbers import add_lanes
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.runs import read_tree, rows_of_run, rows_up_to, sort_leaf
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Batch, Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-LEAF_ROWS = cython.declare(Index, _LEAF_ROWS)
-NO_BLOCK = cython.declare(Index, _NO_BLOCK)
+from elsinore.operators.conditions.machine import all_hold
+from elsinore.trends.engine.constants import FOREVER, LEAF_ROWS, NO_BLOCK, Index
+from elsinore.trends.engine.memory import (
+    add_row,
+    add_to_row,
+    allocate,
+    clear_row,
+    copy_row,
+    empty_lane,
+    empty_lanes_of,
+    free_rows,
+)
+from elsinore.trends.engine.negatives import read_beginnings, set_limits
+from elsinore.trends.engine.numbers import add_lanes
+from elsinore.trends.engine.runs import read_tree, rows_of_run, rows_up_to, sort_leaf
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Batch, Program
 
 
+@cython.nogil
 def new_row(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, block: Index
 ) -> cython.void:
@@ -107,11 +77,13 @@ def new_row(
     clear_row(program, store, block, row)
 
 
+@cython.nogil
 def keep_row(store: Store, slot: Index, rows: Index) -> cython.void:
     """Keep the row that `new_row` made: it is there after its timestamp."""
     store.leaves[slot, rows].arriving += 1
 
 
+@cython.nogil
 def clear_gathered(program: Program, store: Store, at: Index, place: Index) -> cython.void:
     """Let a read have gathered nothing."""
     block: Index = program.reads[at].block
@@ -129,6 +101,7 @@ def clear_gathered(program: Program, store: Store, at: Index, place: Index) -> c
             store.gathered_extremes[place, cell] = FOREVER
 
 
+@cython.nogil
 def may_follow(
     program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index
 ) -> cython.bint:
@@ -170,10 +143,8 @@ def may_follow(
     )
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def is_in_range(
     program: Program, store: Store, batch: Batch, event: Index, at: Index, row: Index
 ) -> cython.bint:
@@ -187,10 +158,8 @@ def is_in_range(
     return False
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def gather(
     program: Program, store: Store, slot: Index, at: Index, place: Index, row: Index
 ) -> cython.void:
@@ -209,6 +178,7 @@ def gather(
             store.gathered[place, cell] += store.row_cells[row, cell]
 
 
+@cython.nogil
 def read_rows(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, at: Index, place: Index
 ) -> cython.void:
@@ -248,6 +218,7 @@ def read_rows(
                 gather(program, store, slot, at, place, begin + row - 1)
 
 
+@cython.nogil
 def store_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Remove the rows that the timestamp took, and add those that arrived."""
     rows: Index = program.blocks[block].rows
@@ -272,9 +243,7 @@ def store_rows(program: Program, store: Store, slot: Index, block: Index) -> cyt
         sort_leaf(program, store, slot, block)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def merge_arriving(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Add rows that arrived to those of the same anchor, where nothing asks for single events."""
     rows: Index = program.blocks[block].rows
@@ -296,6 +265,7 @@ def merge_arriving(program: Program, store: Store, slot: Index, block: Index) ->
     store.leaves[slot, rows].arriving = keep - visible
 
 
+@cython.nogil
 def place_of_anchor(
     store: Store, begin: Index, count: Index, near: Index, anchor: cython.longlong
 ) -> Index:
@@ -313,6 +283,7 @@ def place_of_anchor(
     return count
 
 
+@cython.nogil
 def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Remove all rows of a block but those that arrived at the latest timestamp."""
     rows: Index = program.blocks[block].rows
@@ -334,6 +305,7 @@ def drop_rows(program: Program, store: Store, slot: Index, block: Index) -> cyth
     store.leaves[slot, rows].top = 0
 
 
+@cython.nogil
 def empty_row_lanes(
     program: Program,
     store: Store,
@@ -357,6 +329,7 @@ def empty_row_lanes(
             empty_lanes_of(program, store, block, row, lane, lanes, step)
 
 
+@cython.nogil
 def forget_rows_before(
     program: Program, store: Store, slot: Index, block: Index, moment: cython.longlong
 ) -> cython.void:
@@ -385,6 +358,7 @@ def forget_rows_before(
             store.runs[slot, rows, level].count = 0
 
 
+@cython.nogil
 def add_up_rows(
     program: Program, store: Store, slot: Index, block: Index, lane: Index, step: Index
 ) -> cython.void:
@@ -403,9 +377,7 @@ def add_up_rows(
         lane += step
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_lane_of_row(
     program: Program, store: Store, slot: Index, block: Index, lane: Index, row: Index
 ) -> cython.void:

@@ -10,33 +10,19 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import NEVER as _NEVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.memory import (
-        add_row,
-        add_rows,
-        allocate,
-        free_rows,
-        level_of,
-    )
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-else:
-    from elsinore.trends.engine.memory import (
-        add_row,
-        add_rows,
-        allocate,
-        free_rows,
-        level_of,
-    )
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
-
-NEVER = cython.declare(cython.longlong, _NEVER)
+from elsinore.trends.engine.constants import NEVER, Index
+from elsinore.trends.engine.memory import (
+    add_row,
+    add_rows,
+    allocate,
+    free_rows,
+    level_of,
+)
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
 
+@cython.nogil
 def sort_leaf(program: Program, store: Store, slot: Index, block: Index) -> cython.void:
     """Make the leaf a run, and merge it with runs of its size."""
     rows: Index = program.blocks[block].rows
@@ -86,9 +72,7 @@ def sort_leaf(program: Program, store: Store, slot: Index, block: Index) -> cyth
     store.leaves[slot, rows].top = max(store.leaves[slot, rows].top, level + 1)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def sort_rows(store: Store, count: Index) -> cython.void:
     """Sort the first of `sorted_rows` by their values (Shell's sort)."""
     gap: Index = 1
@@ -107,9 +91,7 @@ def sort_rows(store: Store, count: Index) -> cython.void:
         gap //= 3
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def merge(
     program: Program,
     store: Store,
@@ -147,9 +129,7 @@ def merge(
         sum_up_tree(program, store, slot, block, to, lefts + rights)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def sum_up_tree(
     program: Program, store: Store, slot: Index, block: Index, begin: Index, count: Index
 ) -> cython.void:
@@ -160,10 +140,8 @@ def sum_up_tree(
         row -= 1
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def put_row(
     program: Program, store: Store, slot: Index, block: Index, row: Index, other: Index, to: Index
 ) -> cython.void:
@@ -173,6 +151,7 @@ def put_row(
     add_rows(program, store, slot, block, row, other, to)
 
 
+@cython.nogil
 def read_tree(
     program: Program,
     store: Store,
@@ -200,6 +179,7 @@ def read_tree(
         last >>= 1
 
 
+@cython.nogil
 def rows_up_to(store: Store, begin: Index, count: Index, high: cython.longlong) -> Index:
     """Return how many rows of a run have a value of at most `high`."""
     first: Index = begin
@@ -214,6 +194,7 @@ def rows_up_to(store: Store, begin: Index, count: Index, high: cython.longlong) 
     return first - begin + (store.row_orders[first] <= high)
 
 
+@cython.nogil
 def rows_of_run(program: Program, block: Index, count: Index) -> Index:
     """Return how many rows a run of so many events has."""
     return count if program.blocks[block].is_rising else 2 * count

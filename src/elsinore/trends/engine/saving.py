@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsinore.trends.engine.store import LEVELS, NO_KEY, Store
-from elsinore.trends.engine.tables import LEAF_ROWS, RUN, Program
+from elsinore.trends.engine.constants import LEAF_ROWS, LEVELS, NO_KEY
+from elsinore.trends.engine.store import RUN, Store
+from elsinore.trends.engine.tables import Program
 from elsinore.trends.engine.totals import rebuild
 
 _NOT_SAVED = ("runs", "row_next")  # `runs` are saved by their places, of which few are in use

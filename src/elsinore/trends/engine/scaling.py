@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import normal
-    from cython.cimports.elsinore.trends.engine.runs import rows_of_run
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Number, Program
-else:
-    from elsinore.trends.engine.numbers import normal
-    from elsinore.trends.engine.plain import Index, Number
-    from elsinore.trends.engine.runs import rows_of_run
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
+from elsinore.trends.engine.constants import Index, Number
+from elsinore.trends.engine.numbers import normal
+from elsinore.trends.engine.runs import rows_of_run
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
 
+@cython.nogil
 def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
     """Bring all numbers of a slot, which have no powers yet, into their normal form."""
     cell: Index
@@ -43,9 +38,7 @@ def make_scaled(program: Program, store: Store, slot: Index) -> cython.void:
             scale_rows(program, store, block, store.runs[slot, rows, level].begin, count)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def scale_rows(
     program: Program, store: Store, block: Index, begin: Index, count: Index
 ) -> cython.void:

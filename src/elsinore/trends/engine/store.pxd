@@ -1,6 +1,5 @@
-# cython: language_level=3
 from elsinore.operators.conditions.tables cimport Columns, Conditions, Registers
-from elsinore.trends.engine.tables cimport Burst, Counts, Graphlet, Leaf, Range, Record, Run, Slot, Total
+from elsinore.trends.engine.tables cimport Range
 
 cdef class Store:
     cdef public Slot[::1] slots
@@ -89,5 +88,3 @@ cdef class Store:
     cdef public dict per_slot
     cdef public dict per_row
     cdef public dict per_total
-
-cdef void touch(Store store, Py_ssize_t slot, Py_ssize_t block, Py_ssize_t begin, Py_ssize_t end) noexcept nogil

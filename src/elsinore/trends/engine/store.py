@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cython
 import numpy as np
 
 from elsinore.operators.conditions.code import Program as Code
-from elsinore.trends.engine.tables import (
-    BURST,
-    COUNTS,
+from elsinore.operators.conditions.tables import Columns, Conditions, Registers
+from elsinore.structs import empty, struct
+from elsinore.trends.engine.constants import (
     FOREVER,
-    GRAPHLET,
-    LEAF,
     LEAF_ROWS,
+    LEVELS,
     NEVER,
-    RANGE,
-    RECORD,
-    RUN,
-    SLOT,
-    TOTAL,
+    NO_KEY,
+    NO_MOMENT,
+    Index,
 )
+from elsinore.trends.engine.tables import RANGE
 
-if cython.compiled:
-    from cython.cimports.elsinore.operators.conditions.tables import (
-        Columns,
-        Conditions,
-        Registers,
-    )
-    from cython.cimports.elsinore.trends.engine.tables import Index
-else:
-    from elsinore.operators.conditions.tables import Columns, Conditions, Registers
-    from elsinore.trends.engine.plain import Index
+SLOT = struct(i8="time edge rows moment anchors", i4="key group touched scaled pending")
+LEAF = struct(i4="begin count arriving level top")
+RUN = struct(i8="newest", i4="begin count")
+TOTAL = struct(i8="window", i4="query group")
+GRAPHLET = struct(
+    i8="left changed opened",
+    f8="spread",
+    i4="forms sharing alone pending snapshots columns first opening",
+)
+BURST = struct(i8="time events", f8="limit benefit", i4="queries before is_observed")
+COUNTS = struct(
+    f8="length observed taken ended put_in columns",
+    i8="bursts considered graphlets shared splits merges graphlet_snapshots event_snapshots "
+    "most_propagated",
+)
+RECORD = struct(i8="time events", f8="benefit", i4="number key queries")
 
 FIRST_TOTALS = 64
 FIRST_ROWS = 2**10  # of events
-FORMS = 128  # of earlier bursts that lanes can be behind with
-LEVELS = 27  # of runs: 2**31 rows of events
-NO_KEY = -1
-NO_MOMENT = -1
 _ZEROS = ("cells", "powers", "added", "added_powers", "snapshots", "row_powers")  # of empty slots
-_PER_TOTAL = ("totals", "total_cells", "total_powers", "total_extremes")
+_BY_COLUMN = ("row_doubles", "row_integers")  # of each column the rows side by side
 
 
 class StoreShape(NamedTuple):
@@ -71,6 +71,7 @@ class StoreShape(NamedTuple):
     windows: int  # open at once, of all kinds
 
 
+@cython.cclass
 class Store:
     """The slots of keys: lanes, what the latest timestamp added to them, and open windows.
 
@@ -112,7 +113,7 @@ class Store:
         self.work = np.zeros((2, max(shape.widest, 1)))
         self.work_powers = np.zeros((2, max(shape.widest, 1)))
         self.mode = mode
-        self.counts = np.zeros(shape.sets, COUNTS).view(np.recarray)
+        self.counts = empty(COUNTS, shape.sets)
         self.separate = np.zeros(shape.cohorts)
         self.put_prices = np.zeros(shape.cohorts)
         self.composed = np.zeros((shape.forms + 1, shape.cohorts))
@@ -124,7 +125,7 @@ class Store:
         self.factor_powers = np.zeros(max(shape.widest, 1))
         self.factor_weights = np.zeros(max(shape.widest, 1))
         self.record_count = 0
-        self.records = np.zeros(0, RECORD).view(np.recarray)
+        self.records = empty(RECORD, 0)
         self.have_reads(1)
         self.seen = np.zeros(0, np.uint8)
         self.row = -1
@@ -138,55 +139,22 @@ class Store:
         self.row_top = 0
         self.free = np.full(LEVELS, -1, np.int32)
         self._take_rows(_empty_rows(shape, FIRST_ROWS if shape.row_blocks else 0))
-        self._take_slots(_empty_slots(shape, 0))
+        self.per_slot = self._take(_empty_slots(shape, 0))
         self.total_count = 0
-        self._take_totals(_empty_totals(shape, FIRST_TOTALS))
+        self.per_total = self._take(_empty_totals(shape, FIRST_TOTALS))
 
-    def _take_slots(self, arrays: dict[str, Any]) -> None:
-        self.per_slot = arrays
-        self.slots = arrays["slots"]
-        self.cells = arrays["cells"]
-        self.powers = arrays["powers"]
-        self.added = arrays["added"]
-        self.added_powers = arrays["added_powers"]
-        self.extremes = arrays["extremes"]
-        self.added_extremes = arrays["added_extremes"]
-        self.emptied = arrays["emptied"]
-        self.touched = arrays["touched"]
-        self.ranges = arrays["ranges"]
-        self.first = arrays["first"]
-        self.last = arrays["last"]
-        self.leaves = arrays["leaves"]
-        self.runs = arrays["runs"]
-        self.graphlets = arrays["graphlets"]
-        self.shares = arrays["shares"]
-        self.growths = arrays["growths"]
-        self.arriving = arrays["arriving"]
-        self.marks = arrays["marks"]
-        self.form_growths = arrays["form_growths"]
-        self.form_weights = arrays["form_weights"]
-        self.form_leasts = arrays["form_leasts"]
-        self.snapshots = arrays["snapshots"]
-        self.weights = arrays["weights"]
-        self.leasts = arrays["leasts"]
-        self.bursts = arrays["bursts"]
-        self.latest = arrays["latest"]
-        self.opened = arrays["opened"]
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def _take(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        """Take arrays as fields, and return them."""
+        for name, array in arrays.items():
+            setattr(self, name, array.T if name in _BY_COLUMN else array)
+        return arrays
 
     def _take_rows(self, arrays: dict[str, Any]) -> None:
-        self.per_row = arrays
-        self.row_orders = arrays["row_orders"]
-        self.row_moments = arrays["row_moments"]
-        self.row_ordered = arrays["row_ordered"]
-        self.row_taken = arrays["row_taken"]
-        self.row_cells = arrays["row_cells"]
-        self.row_powers = arrays["row_powers"]
-        self.row_extremes = arrays["row_extremes"]
-        self.row_next = arrays["row_next"]
-        self.row_anchors = arrays["row_anchors"]
-        self.row_columns = arrays["row_columns"]
-        self.row_doubles = arrays["row_doubles"].T
-        self.row_integers = arrays["row_integers"].T
+        self.per_row = self._take(arrays)
         self.earlier = Columns(self.row_doubles, self.row_integers)
         self.sorted_rows = np.zeros(len(arrays["row_next"]), np.int32)
 
@@ -196,7 +164,7 @@ class Store:
 
     def have_records(self, count: Index) -> None:
         """Have room for so many more records of bursts."""
-        records = np.zeros(self.record_count + count, RECORD).view(np.recarray)
+        records = empty(RECORD, self.record_count + count)
         records[: self.record_count] = np.asarray(self.records)[: self.record_count]
         self.records = records
 
@@ -225,14 +193,6 @@ class Store:
         _copy(self.row_arrays(), arrays)
         self._take_rows(arrays)
 
-    def _take_totals(self, arrays: dict[str, Any]) -> None:
-        self.per_total = arrays
-        self.totals = arrays["totals"]
-        self.total_cells = arrays["total_cells"]
-        self.total_powers = arrays["total_powers"]
-        self.total_extremes = arrays["total_extremes"]
-        self.places = arrays["places"]
-
     def slot_arrays(self) -> dict[str, Any]:
         """Return the arrays with a row for each slot."""
         arrays: dict[str, Any] = self.per_slot
@@ -240,7 +200,8 @@ class Store:
 
     def total_arrays(self) -> dict[str, Any]:
         """Return the arrays with a row for each total, those in use only."""
-        return {name: self.per_total[name][: self.total_count] for name in _PER_TOTAL}
+        arrays = self.per_total.items()
+        return {name: a[: self.total_count] for name, a in arrays if name != "places"}
 
     def grow_slots(self, count: Index) -> None:
         """Have at least so many slots."""
@@ -248,7 +209,7 @@ class Store:
         if count > have:
             arrays = _empty_slots(self.shape, max(count, 2 * have))
             _copy(self.slot_arrays(), arrays)
-            self._take_slots(arrays)
+            self.per_slot = self._take(arrays)
 
     def grow_totals(self, expected: int) -> None:
         """Have room for as many totals as are expected, and at least for those of a closing slot.
@@ -265,7 +226,7 @@ class Store:
         taken = _empty_totals(self.shape, rows)
         _copy(arrays, taken)
         self.total_count = len(arrays["totals"])
-        self._take_totals(taken)
+        self.per_total = self._take(taken)
 
     def release(self, slots: Any) -> None:
         """Make slots as they were before their first key."""
@@ -280,9 +241,8 @@ class Store:
         return sum(array.nbytes for arrays in parts for array in arrays.values())
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
+@cython.nogil
 def touch(store: Store, slot: Index, block: Index, begin: Index, end: Index) -> cython.void:
     """Note that lanes of a block have something to store at the end of the timestamp."""
     if store.ranges[slot, block].end == 0:
@@ -308,7 +268,7 @@ def _copy(arrays: dict[str, Any], to: dict[str, Any]) -> None:
 
 
 def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
-    slots = np.zeros(count, SLOT)
+    slots = empty(SLOT, count)
     slots["time"], slots["edge"], slots["key"], slots["group"] = NEVER, NEVER, NO_KEY, NO_KEY
     leaves = np.zeros((count, shape.row_blocks), LEAF)
     leaves["level"] = -1
@@ -316,7 +276,7 @@ def _empty_slots(shape: StoreShape, count: int) -> dict[str, Any]:
     graphlets["left"] = NEVER
     graphlets["changed"] = graphlets["opened"] = graphlets["opening"] = NO_MOMENT
     return {
-        "slots": slots.view(np.recarray),
+        "slots": slots,
         "cells": np.zeros((count, shape.cells)),
         "powers": np.zeros((count, shape.cells)),
         "added": np.zeros((count, shape.cells)),
@@ -367,7 +327,7 @@ def _empty_rows(shape: StoreShape, rows: int) -> dict[str, Any]:
 
 def _empty_totals(shape: StoreShape, rows: int) -> dict[str, Any]:
     return {
-        "totals": np.zeros(rows, TOTAL).view(np.recarray),
+        "totals": empty(TOTAL, rows),
         "total_cells": np.zeros((rows, shape.fields)),
         "total_powers": np.zeros((rows, shape.fields)),
         "total_extremes": np.full((rows, shape.total_extremes), FOREVER, np.int64),

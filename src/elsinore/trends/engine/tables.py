@@ -1,4 +1,4 @@
-"""The tables that a program consists of, the columns of a batch, and their NumPy types.
+"""The tables that a program consists of, and the columns of a batch.
 
 A *block* is a set of nodes of one shape: a row of lanes for each sum, where node i has the lanes
 `i * overlap` to `(i + 1) * overlap`, one for each window that can be open at a time. A *step* is
@@ -18,324 +18,101 @@ negative is found. Matches are known by *moments*: the number of each timestamp 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cython
 import numpy as np
+from numpy.typing import NDArray
 
-IS_COMPILED: bool = cython.compiled
-FOREVER = 2**63 - 1  # after all times; also the least of no ranks
-NEVER = -(2**63)  # before all times
+from elsinore.structs import struct, table
 
-NO_ADDEND, ONE, VALUE = 0, 1, 2  # addends of a sum; VALUE + 2a: column a, + 1: its presence
-NO_RANK, BEGINNING = -1, -2  # ranks of an extreme that are no columns
-NO_BLOCK, NO_GUARD = -1, -1  # a read of what begins; a read that no NOT decides
-LEAF_ROWS = 16  # rows of events in the smallest piece of memory
-UNKNOWN, NO_STEPS = -2, -1  # entries of `Program.known` that are no class
-
-SOURCE = np.dtype([("cell", "i4"), ("period", "i4"), ("read", "i4")])
-SUM = np.dtype(
-    [
-        ("cell", "i4"),
-        ("addend", "i4"),
-        ("sources", "i4"),
-        ("sources_end", "i4"),
-        ("weight", "i4"),
-    ]
+NUMBER, PRICE = np.dtype("i4"), np.dtype("f8")
+SOURCE = struct(i4="cell period read")
+SUM = struct(i4="cell addend sources sources_end weight")
+EXTREME = struct(i4="cell rank sources sources_end least")
+STEP = struct(i4="block lane lanes sums sums_end extremes extremes_end reads reads_end carries")
+READ = struct(
+    i4="block kind lane lanes part parts_end conditions conditions_end checks checks_end guard"
 )
-EXTREME = np.dtype(
-    [
-        ("cell", "i4"),
-        ("rank", "i4"),
-        ("sources", "i4"),
-        ("sources_end", "i4"),
-        ("least", "i4"),
-    ]
+GUARD = struct(i4="free free_end unless unless_end")
+WAY = struct(i4="negatives negatives_end")
+WATCH = struct(i4="negative extreme lanes")
+RESET = struct(i4="block lane lanes")
+EVENT_CLASS = struct(i4="steps steps_end resets resets_end sections sections_end breaks breaks_end")
+SHARING_SET = struct(
+    i4="cohorts cohorts_end addends addends_end weights ranks ranks_end leasts spans spans_end "
+    "queries can_share is_repeated units units_end most_forms readers readers_end parts "
+    "parts_end cells columns snapshots"
 )
-STEP = np.dtype(
-    [
-        ("block", "i4"),
-        ("lane", "i4"),
-        ("lanes", "i4"),
-        ("sums", "i4"),
-        ("sums_end", "i4"),
-        ("extremes", "i4"),
-        ("extremes_end", "i4"),
-        ("reads", "i4"),
-        ("reads_end", "i4"),
-        ("carries", "i4"),
-    ]
+READER = struct(i4="read block")
+PART = struct(i4="block reader")
+UNIT = struct(i4="pieces pieces_end")
+PIECE = struct(i4="span member")
+BREAK = struct(i4="number units units_end is_whole")
+COHORT = struct(i4="queries")
+SPAN = struct(i4="number step members members_end overlap cell reader")
+SECTION = struct(f8="taken", i4="number spans spans_end takers takers_end is_whole")
+BLOCK = struct(
+    i4="cell width sums extreme extremes flag rows order has_runs is_rising is_next "
+    "is_contiguous is_checked is_anchor merges closing watches watches_end"
 )
-READ = np.dtype(
-    [
-        ("block", "i4"),
-        ("kind", "i4"),
-        ("lane", "i4"),
-        ("lanes", "i4"),
-        ("part", "i4"),
-        ("parts_end", "i4"),
-        ("conditions", "i4"),
-        ("conditions_end", "i4"),
-        ("checks", "i4"),
-        ("checks_end", "i4"),
-        ("guard", "i4"),
-    ]
+WINDOW_KIND = struct(
+    i8="within step origin",
+    i4="overlap cell cells_end extreme extremes_end seeds seeds_end ends ends_end blocks "
+    "blocks_end opened",
 )
-GUARD = np.dtype([("free", "i4"), ("free_end", "i4"), ("unless", "i4"), ("unless_end", "i4")])
-WAY = np.dtype([("negatives", "i4"), ("negatives_end", "i4")])
-WATCH = np.dtype([("negative", "i4"), ("extreme", "i4"), ("lanes", "i4")])
-RESET = np.dtype([("block", "i4"), ("lane", "i4"), ("lanes", "i4")])
-EVENT_CLASS = np.dtype(
-    [
-        ("steps", "i4"),
-        ("steps_end", "i4"),
-        ("resets", "i4"),
-        ("resets_end", "i4"),
-        ("sections", "i4"),
-        ("sections_end", "i4"),
-        ("breaks", "i4"),
-        ("breaks_end", "i4"),
-    ]
-)
-SHARING_SET = np.dtype(
-    [
-        ("cohorts", "i4"),
-        ("cohorts_end", "i4"),
-        ("addends", "i4"),
-        ("addends_end", "i4"),
-        ("weights", "i4"),
-        ("ranks", "i4"),
-        ("ranks_end", "i4"),
-        ("leasts", "i4"),
-        ("spans", "i4"),
-        ("spans_end", "i4"),
-        ("queries", "i4"),
-        ("can_share", "i4"),
-        ("is_repeated", "i4"),
-        ("units", "i4"),
-        ("units_end", "i4"),
-        ("most_forms", "i4"),
-        ("readers", "i4"),
-        ("readers_end", "i4"),
-        ("parts", "i4"),
-        ("parts_end", "i4"),
-        ("cells", "i4"),
-        ("columns", "i4"),
-        ("snapshots", "i4"),
-    ]
-)
-READER = np.dtype([("read", "i4"), ("block", "i4")])
-PART = np.dtype([("block", "i4"), ("reader", "i4")])
-UNIT = np.dtype([("pieces", "i4"), ("pieces_end", "i4")])
-PIECE = np.dtype([("span", "i4"), ("member", "i4")])
-BREAK = np.dtype([("number", "i4"), ("units", "i4"), ("units_end", "i4"), ("is_whole", "i4")])
-COHORT = np.dtype([("queries", "i4")])
-PRICE = np.dtype("f8")
-SPAN = np.dtype(
-    [
-        ("number", "i4"),
-        ("step", "i4"),
-        ("members", "i4"),
-        ("members_end", "i4"),
-        ("overlap", "i4"),
-        ("cell", "i4"),
-        ("reader", "i4"),
-    ]
-)
-SECTION = np.dtype(
-    [
-        ("taken", "f8"),
-        ("number", "i4"),
-        ("spans", "i4"),
-        ("spans_end", "i4"),
-        ("takers", "i4"),
-        ("takers_end", "i4"),
-        ("is_whole", "i4"),
-    ],
-    align=True,
-)
-BLOCK = np.dtype(
-    [
-        ("cell", "i4"),
-        ("width", "i4"),
-        ("sums", "i4"),
-        ("extreme", "i4"),
-        ("extremes", "i4"),
-        ("flag", "i4"),
-        ("rows", "i4"),
-        ("order", "i4"),
-        ("has_runs", "i4"),
-        ("is_rising", "i4"),
-        ("is_next", "i4"),
-        ("is_contiguous", "i4"),
-        ("is_checked", "i4"),
-        ("is_anchor", "i4"),
-        ("merges", "i4"),
-        ("closing", "i4"),
-        ("watches", "i4"),
-        ("watches_end", "i4"),
-    ]
-)
-WINDOW_KIND = np.dtype(
-    [
-        ("within", "i8"),
-        ("step", "i8"),
-        ("origin", "i8"),
-        ("overlap", "i4"),
-        ("cell", "i4"),
-        ("cells_end", "i4"),
-        ("extreme", "i4"),
-        ("extremes_end", "i4"),
-        ("seeds", "i4"),
-        ("seeds_end", "i4"),
-        ("ends", "i4"),
-        ("ends_end", "i4"),
-        ("blocks", "i4"),
-        ("blocks_end", "i4"),
-        ("opened", "i4"),
-    ],
-    align=True,
-)
-QUERY_END = np.dtype(
-    [
-        ("query", "i4"),
-        ("fields", "i4"),
-        ("fields_end", "i4"),
-        ("extremes", "i4"),
-        ("extremes_end", "i4"),
-        ("pairs", "i4"),
-    ]
-)
-FIELD = np.dtype([("places", "i4"), ("places_end", "i4")])
-SLOT = np.dtype(
-    [
-        ("time", "i8"),
-        ("edge", "i8"),
-        ("key", "i4"),
-        ("group", "i4"),
-        ("touched", "i4"),
-        ("scaled", "i4"),
-        ("rows", "i8"),
-        ("pending", "i4"),
-        ("moment", "i8"),
-        ("anchors", "i8"),
-    ],
-    align=True,
-)
-RANGE = np.dtype([("begin", "i4"), ("end", "i4")])
-LEAF = np.dtype(
-    [("begin", "i4"), ("count", "i4"), ("arriving", "i4"), ("level", "i4"), ("top", "i4")]
-)
-RUN = np.dtype([("newest", "i8"), ("begin", "i4"), ("count", "i4")], align=True)
-TOTAL = np.dtype([("window", "i8"), ("query", "i4"), ("group", "i4")], align=True)
-GRAPHLET = np.dtype(
-    [
-        ("left", "i8"),
-        ("changed", "i8"),
-        ("opened", "i8"),
-        ("spread", "f8"),
-        ("forms", "i4"),
-        ("sharing", "i4"),
-        ("alone", "i4"),
-        ("pending", "i4"),
-        ("snapshots", "i4"),
-        ("columns", "i4"),
-        ("first", "i4"),
-        ("opening", "i4"),
-    ],
-    align=True,
-)
-BURST = np.dtype(
-    [
-        ("time", "i8"),
-        ("events", "i8"),
-        ("limit", "f8"),
-        ("benefit", "f8"),
-        ("queries", "i4"),
-        ("before", "i4"),
-        ("is_observed", "i4"),
-    ],
-    align=True,
-)
-COUNTS = np.dtype(
-    [
-        ("length", "f8"),
-        ("observed", "f8"),
-        ("taken", "f8"),
-        ("ended", "f8"),
-        ("put_in", "f8"),
-        ("columns", "f8"),
-        ("bursts", "i8"),
-        ("considered", "i8"),
-        ("graphlets", "i8"),
-        ("shared", "i8"),
-        ("splits", "i8"),
-        ("merges", "i8"),
-        ("graphlet_snapshots", "i8"),
-        ("event_snapshots", "i8"),
-        ("most_propagated", "i8"),
-    ],
-    align=True,
-)
-RECORD = np.dtype(
-    [
-        ("time", "i8"),
-        ("events", "i8"),
-        ("benefit", "f8"),
-        ("number", "i4"),
-        ("key", "i4"),
-        ("queries", "i4"),
-    ],
-    align=True,
-)
-CELL = np.dtype("i4")
+QUERY_END = struct(i4="query fields fields_end extremes extremes_end pairs")
+FIELD = struct(i4="places places_end")
+RANGE = struct(i4="begin end")
+TABLES = {
+    "classes": EVENT_CLASS,
+    "steps": STEP,
+    "sums": SUM,
+    "sources": SOURCE,
+    "extremes": EXTREME,
+    "resets": RESET,
+    "reads": READ,
+    "guards": GUARD,
+    "ways": WAY,
+    "negatives": NUMBER,
+    "watches": WATCH,
+    "blocks": BLOCK,
+    "kinds": WINDOW_KIND,
+    "ends": QUERY_END,
+    "fields": FIELD,
+    "places": NUMBER,
+    "seeds": NUMBER,
+    "sets": SHARING_SET,
+    "cohorts": COHORT,
+    "readers": READER,
+    "parts": PART,
+    "separate": PRICE,
+    "values": PRICE,
+    "spans": SPAN,
+    "sections": SECTION,
+    "members": NUMBER,
+    "takers": RANGE,
+    "breaks": BREAK,
+    "units": UNIT,
+    "pieces": PIECE,
+    "touched": NUMBER,
+    "member_units": NUMBER,
+    "shared_addends": NUMBER,
+    "shared_ranks": NUMBER,
+}
 
 
-def table(kind: np.dtype[Any], rows: Any) -> Any:
-    """Return rows as an array of structs whose fields are attributes of its elements."""
-    array = np.array(rows, dtype=kind)
-    return array.view(np.recarray) if kind.names else array
-
-
+@cython.cclass
 class Program:
-    """A unit's merged template as tables (`elsinore.trends.engine.program` fills them)."""
+    """A unit's merged template as tables (`elsinore.trends.engine.program` fills them).
 
-    def __init__(self, tables: dict[str, Any]) -> None:
-        self.classes = tables["classes"]
-        self.steps = tables["steps"]
-        self.sums = tables["sums"]
-        self.sources = tables["sources"]
-        self.extremes = tables["extremes"]
-        self.resets = tables["resets"]
-        self.reads = tables["reads"]
-        self.blocks = tables["blocks"]
-        self.kinds = tables["kinds"]
-        self.ends = tables["ends"]
-        self.fields = tables["fields"]
-        self.places = tables["places"]
-        self.seeds = tables["seeds"]
-        self.guards = tables["guards"]
-        self.ways = tables["ways"]
-        self.negatives = tables["negatives"]
-        self.watches = tables["watches"]
-        self.known = tables["known"]
-        self.sets = tables["sets"]
-        self.cohorts = tables["cohorts"]
-        self.spans = tables["spans"]
-        self.sections = tables["sections"]
-        self.members = tables["members"]
-        self.takers = tables["takers"]
-        self.breaks = tables["breaks"]
-        self.readers = tables["readers"]
-        self.parts = tables["parts"]
-        self.separate = tables["separate"]
-        self.values = tables["values"]
-        self.shared_addends = tables["shared_addends"]
-        self.shared_ranks = tables["shared_ranks"]
-        self.units = tables["units"]
-        self.pieces = tables["pieces"]
-        self.touched = tables["touched"]
-        self.member_units = tables["member_units"]
+    known: of each class of events its place in `classes`, NO_STEPS or UNKNOWN.
+    """
+
+    def __init__(self, rows: dict[str, list[Any]], known: NDArray[np.int32]) -> None:
+        for name, kind in TABLES.items():
+            setattr(self, name, table(kind, rows[name]))
+        self.known = known
         self.row_blocks = sum(block.rows >= 0 for block in self.blocks)
         self.most_parts = len(self.parts)
         self.has_anchors = any(step.carries for step in self.steps)
@@ -343,7 +120,12 @@ class Program:
         counts = [event_class.steps_end - event_class.steps for event_class in self.classes]
         self.most_steps = max(counts, default=0)
 
+    if TYPE_CHECKING:
 
+        def __getattr__(self, name: str) -> Any: ...
+
+
+@cython.cclass
 class Batch:
     """The columns of a batch of events.
 
@@ -355,17 +137,9 @@ class Batch:
     """
 
     def __init__(self, columns: dict[str, Any]) -> None:
-        self.slots = columns["slots"]
-        self.keys = columns["keys"]
-        self.groups = columns["groups"]
-        self.times = columns["times"]
-        self.codes = columns["codes"]
-        self.addends = columns["addends"]
-        self.present = columns["present"]
-        self.has_great = columns["has_great"]
-        self.ranks = columns["ranks"]
-        self.orders = columns["orders"]
-        self.ordered = columns["ordered"]
-        self.lows = columns["lows"]
-        self.highs = columns["highs"]
-        self.values = columns["values"]
+        for name, column in columns.items():
+            setattr(self, name, column)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...

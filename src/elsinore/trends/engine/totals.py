@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import pairs, plus
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Number, Program
-else:
-    from elsinore.trends.engine.numbers import pairs, plus
-    from elsinore.trends.engine.plain import Index, Number
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
+from elsinore.trends.engine.constants import Index, Number
+from elsinore.trends.engine.numbers import pairs, plus
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
 MASK = cython.declare(cython.longlong, 2**30 - 1)  # products of two such numbers fit 64 bits
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def home(
     query: cython.longlong, group: cython.longlong, window: cython.longlong, size: cython.longlong
 ) -> cython.longlong:
@@ -34,9 +27,7 @@ def home(
     return (mixed >> 15) & (size - 1)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def row_of(store: Store, query: Index, group: Index, window: cython.longlong) -> Index:
     """Return the row of a total, a new one if there is none; there is room for one more."""
     size: cython.longlong = store.places.shape[0]
@@ -73,9 +64,7 @@ def rebuild(store: Store) -> None:
         store.places[place] = cython.cast(Index, row)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def sum_of(program: Program, store: Store, slot: Index, field: Index, lane: Index) -> Number:
     """Return the sum of the cells of a field in a lane."""
     total: Number = Number(0.0, 0.0)
@@ -87,6 +76,7 @@ def sum_of(program: Program, store: Store, slot: Index, field: Index, lane: Inde
     return total
 
 
+@cython.nogil
 def add_to_totals(
     program: Program, store: Store, slot: Index, kind: Index, lane: Index, window: cython.longlong
 ) -> cython.void:
@@ -120,9 +110,7 @@ def add_to_totals(
                 )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_number(store: Store, row: Index, column: Index, number: Number) -> cython.void:
     """Add a number to a field of a total."""
     total: Number = Number(store.total_cells[row, column], store.total_powers[row, column])

@@ -14,7 +14,7 @@ from elsinore.plan.classes import comparison_with_number
 from elsinore.plan.guarded import Events
 from elsinore.plan.merged import Edge, MergedTemplate, Signature, ancestors, field_index
 from elsinore.plan.template import ALL, START, Reads, Template
-from elsinore.trends.engine.tables import BEGINNING, NO_ADDEND, NO_RANK, ONE, VALUE
+from elsinore.trends.engine.constants import BEGINNING, NO_ADDEND, NO_RANK, ONE, VALUE
 
 
 class Source(NamedTuple):

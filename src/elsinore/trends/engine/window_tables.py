@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from elsinore.plan.merged import Place
+from elsinore.trends.engine.constants import FOREVER
 from elsinore.trends.engine.layout import Layout
-from elsinore.trends.engine.tables import FOREVER
 from elsinore.trends.engine.updates import Updates
 
 Rows = dict[str, list[Any]]  # of each table

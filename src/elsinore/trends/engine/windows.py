@@ -10,44 +10,22 @@ from __future__ import annotations
 
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.negatives import set_limits
-    from cython.cimports.elsinore.trends.engine.rows import (
-        add_up_rows,
-        drop_rows,
-        empty_row_lanes,
-        forget_rows_before,
-    )
-    from cython.cimports.elsinore.trends.engine.sharing.columns import (
-        close_snapshots,
-        forget_snapshots,
-    )
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-    from cython.cimports.elsinore.trends.engine.totals import add_to_totals
-else:
-    from elsinore.trends.engine.negatives import set_limits
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.rows import (
-        add_up_rows,
-        drop_rows,
-        empty_row_lanes,
-        forget_rows_before,
-    )
-    from elsinore.trends.engine.sharing.columns import close_snapshots, forget_snapshots
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
-    from elsinore.trends.engine.totals import add_to_totals
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
+from elsinore.trends.engine.constants import FOREVER, Index
+from elsinore.trends.engine.negatives import set_limits
+from elsinore.trends.engine.rows import (
+    add_up_rows,
+    drop_rows,
+    empty_row_lanes,
+    forget_rows_before,
+)
+from elsinore.trends.engine.sharing.columns import close_snapshots, forget_snapshots
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
+from elsinore.trends.engine.totals import add_to_totals
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def floor_quotient(number: cython.longlong, divisor: cython.longlong) -> cython.longlong:
     """Return a quotient rounded down; the divisor is positive."""
     if number >= 0:
@@ -55,15 +33,14 @@ def floor_quotient(number: cython.longlong, divisor: cython.longlong) -> cython.
     return -((divisor - 1 - number) // divisor)
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def lane_of(window: cython.longlong, overlap: cython.longlong) -> Index:
     """Return the lane of a window."""
     return cython.cast(Index, window - floor_quotient(window, overlap) * overlap)
 
 
+@cython.nogil
 def first_to_end_after(program: Program, kind: Index, time: cython.longlong) -> cython.longlong:
     """Return the first window that ends after a time."""
     if program.kinds[kind].within == FOREVER:
@@ -72,10 +49,8 @@ def first_to_end_after(program: Program, kind: Index, time: cython.longlong) -> 
     return floor_quotient(since, program.kinds[kind].step) + 1
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def last_to_begin_by(program: Program, kind: Index, time: cython.longlong) -> cython.longlong:
     """Return the last window that begins at or before a time."""
     if program.kinds[kind].within == FOREVER:
@@ -83,6 +58,7 @@ def last_to_begin_by(program: Program, kind: Index, time: cython.longlong) -> cy
     return floor_quotient(time - program.kinds[kind].origin, program.kinds[kind].step)
 
 
+@cython.nogil
 def end_of(program: Program, kind: Index, window: cython.longlong) -> cython.longlong:
     """Return when a window ends: the first time that it does not contain."""
     if program.kinds[kind].within == FOREVER:
@@ -91,10 +67,8 @@ def end_of(program: Program, kind: Index, window: cython.longlong) -> cython.lon
     return start + program.kinds[kind].within
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def next_edge(
     program: Program, kind: Index, first: cython.longlong, last: cython.longlong
 ) -> cython.longlong:
@@ -107,9 +81,7 @@ def next_edge(
     return min(begins, end_of(program, kind, first))
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def empty_window(
     program: Program, store: Store, slot: Index, kind: Index, lane: Index
 ) -> cython.void:
@@ -127,9 +99,7 @@ def empty_window(
         cell += overlap
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def close_rows(
     program: Program,
     store: Store,
@@ -156,9 +126,7 @@ def close_rows(
         forget_rows_before(program, store, slot, block, store.opened[slot, opened])
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def decide_ends(
     program: Program, store: Store, slot: Index, kind: Index, lane: Index
 ) -> cython.void:
@@ -171,6 +139,7 @@ def decide_ends(
             add_up_rows(program, store, slot, block, lane, overlap)
 
 
+@cython.nogil
 def close_windows(
     program: Program, store: Store, slot: Index, kind: Index, end: cython.longlong
 ) -> cython.void:
@@ -190,9 +159,7 @@ def close_windows(
     store.first[slot, kind] = max(store.first[slot, kind], end)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def open_windows(
     program: Program, store: Store, slot: Index, kind: Index, last: cython.longlong
 ) -> cython.void:
@@ -210,6 +177,7 @@ def open_windows(
     store.last[slot, kind] = max(store.last[slot, kind], last)
 
 
+@cython.nogil
 def move_windows(program: Program, store: Store, slot: Index, time: cython.longlong) -> cython.void:
     """Close the windows that end by a time and open those that contain it."""
     kind: Index
@@ -229,9 +197,7 @@ def move_windows(program: Program, store: Store, slot: Index, time: cython.longl
         store.slots[slot].scaled = has_powers(store, slot)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def has_powers(store: Store, slot: Index) -> Index:
     """Return whether some number of a slot has a power."""
     cell: Index

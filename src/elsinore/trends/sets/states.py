@@ -22,7 +22,7 @@ from elsinore.plan.guards import FREE
 from elsinore.plan.merged import Place, QueryEnds, merge_templates
 from elsinore.plan.ranges import sides
 from elsinore.plan.template import ALL, Cut, Reads, Template
-from elsinore.trends.engine.tables import NO_ADDEND, ONE, VALUE
+from elsinore.trends.engine.constants import NO_ADDEND, ONE, VALUE
 from elsinore.trends.engine.updates import SumUpdate, Update, Updates
 from elsinore.trends.sets.sums import NONE, Sums, Values, exact_pairs
 

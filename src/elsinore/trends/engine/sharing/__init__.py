@@ -6,6 +6,5 @@
 - `snapshots`: the values of snapshots for each query, put in where a graphlet ends;
 - `edges`: the same where events are compared with those before them, with snapshots at events;
 - `columns`: the values of these snapshots, put in, and rows that are multiplied by them;
-- `benefit`: what sharing a burst saves (Definition 12);
-- `optimizer`: who shares the next burst (Section 4.3), and when graphlets split and merge.
+- `optimizer`: what sharing a burst saves (Definition 12), and who shares the next one (4.3).
 """

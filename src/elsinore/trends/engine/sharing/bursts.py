@@ -8,32 +8,14 @@ from __future__ import annotations
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.sharing.columns import (
-        has_rows_apart,
-        put_columns_in,
-        split_rows,
-    )
-    from cython.cimports.elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
-    from cython.cimports.elsinore.trends.engine.sharing.graphlets import (
-        begin_graphlet,
-        end_graphlet,
-    )
-    from cython.cimports.elsinore.trends.engine.sharing.optimizer import decide
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-else:
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.sharing.columns import has_rows_apart, put_columns_in, split_rows
-    from elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
-    from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
-    from elsinore.trends.engine.sharing.optimizer import decide
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
+from elsinore.trends.engine.constants import DYNAMIC, NO_MOMENT, NO_SHARING, Index
+from elsinore.trends.engine.sharing.columns import has_rows_apart, put_columns_in, split_rows
+from elsinore.trends.engine.sharing.forms import catch_up, catch_up_units
+from elsinore.trends.engine.sharing.graphlets import begin_graphlet, end_graphlet
+from elsinore.trends.engine.sharing.optimizer import decide
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
-NO_MOMENT = cython.declare(cython.longlong, -1)
-NEVER = cython.declare(Index, 0)
-DYNAMIC = cython.declare(Index, 1)
 MEMORY = cython.declare(cython.double, 16.0)  # bursts that the mean length looks back on
 LONG = cython.declare(cython.double, 4.0)  # times its mean length, a burst is decided anew
 OBSERVED = cython.declare(cython.longlong, 4)  # of so many bursts one is observed
@@ -45,6 +27,7 @@ WAS_ALONE = cython.declare(Index, 1)
 WAS_SHARED = cython.declare(Index, 2)
 
 
+@cython.nogil
 def break_bursts(program: Program, store: Store, slot: Index, known: Index) -> cython.void:
     """End the bursts that an event of a class breaks; what it reads and changes is up to date."""
     place: Index
@@ -61,6 +44,7 @@ def break_bursts(program: Program, store: Store, slot: Index, known: Index) -> c
         catch_up_units(program, store, slot, place)
 
 
+@cython.nogil
 def end_bursts(program: Program, store: Store, slot: Index) -> cython.void:
     """End all bursts of a slot: a pane is over."""
     number: Index
@@ -71,6 +55,7 @@ def end_bursts(program: Program, store: Store, slot: Index) -> cython.void:
         catch_up(program, store, slot, number)
 
 
+@cython.nogil
 def note_event(
     program: Program, store: Store, slot: Index, section: Index, has_great: cython.bint
 ) -> cython.void:
@@ -82,7 +67,7 @@ def note_event(
     if store.bursts[slot, number].events == 0:
         begin_burst(program, store, slot, number)
     store.bursts[slot, number].events += 1
-    if store.mode == NEVER or not program.sets[number].can_share:
+    if store.mode == NO_SHARING or not program.sets[number].can_share:
         return
     if has_great or not has_column_room(program, store, slot, number):
         split(program, store, slot, number)
@@ -93,9 +78,7 @@ def note_event(
             observe(program, store, number, section)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def observe(program: Program, store: Store, number: Index, section: Index) -> cython.void:
     """Note which part of the work of all cohorts an event is."""
     store.counts[number].observed += 1.0
@@ -105,9 +88,7 @@ def observe(program: Program, store: Store, number: Index, section: Index) -> cy
         store.counts[number].taken /= 2.0
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def begin_burst(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Begin a burst, and decide whether to share it."""
     store.bursts[slot, number].time = store.slots[slot].time
@@ -118,15 +99,13 @@ def begin_burst(program: Program, store: Store, slot: Index, number: Index) -> c
         program.sets[number].cohorts_end - program.sets[number].cohorts > 1
         and store.counts[number].bursts % OBSERVED == 0
     )
-    if store.mode == NEVER or not program.sets[number].can_share:
+    if store.mode == NO_SHARING or not program.sets[number].can_share:
         return
     store.counts[number].considered += 1
     share(program, store, slot, number, store.counts[number].length)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def share(
     program: Program, store: Store, slot: Index, number: Index, events: cython.double
 ) -> cython.void:
@@ -161,18 +140,14 @@ def share(
     store.bursts[slot, number].before = WAS_SHARED
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def is_compared(program: Program, number: Index) -> cython.bint:
     """Return whether a set's events are compared with those before them."""
     return program.sets[number].readers < program.sets[number].readers_end
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def has_column_room(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether an event of a set can have two more snapshots, of numbers without powers."""
     return not is_compared(program, number) or (
@@ -181,9 +156,7 @@ def has_column_room(program: Program, store: Store, slot: Index, number: Index) 
     )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def can_share(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether to share a burst of compared events: it pays, or those before were shared.
 
@@ -199,6 +172,7 @@ def can_share(program: Program, store: Store, slot: Index, number: Index) -> cyt
     return pays and not has_rows_apart(program, store, slot, number)
 
 
+@cython.nogil
 def split(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Process the rest of a burst for each query alone."""
     if store.graphlets[slot, number].sharing:
@@ -212,9 +186,7 @@ def split(program: Program, store: Store, slot: Index, number: Index) -> cython.
     catch_up(program, store, slot, number)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def reconsider(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Decide anew for a burst that is longer than expected: as many events may follow.
 
@@ -227,9 +199,7 @@ def reconsider(program: Program, store: Store, slot: Index, number: Index) -> cy
         store.graphlets[slot, number].left = store.slots[slot].time
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def end_burst(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Count a burst that is complete, and record it if there is room."""
     if not is_compared(program, number):
@@ -258,9 +228,7 @@ def end_burst(program: Program, store: Store, slot: Index, number: Index) -> cyt
         store.record_count += 1
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def learn_put_in(
     program: Program, store: Store, number: Index, was_shared: cython.bint
 ) -> cython.void:

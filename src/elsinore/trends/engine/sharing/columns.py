@@ -11,39 +11,30 @@ Rows of events keep theirs: they are multiplied by the table where queries split
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.memory import allocate, copy_event
-    from cython.cimports.elsinore.trends.engine.numbers import add_lanes, normal
-    from cython.cimports.elsinore.trends.engine.rows import drop_rows, forget_rows_before
-    from cython.cimports.elsinore.trends.engine.runs import rows_of_run
-    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Index, Number, Program
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.memory import allocate, copy_event
-    from elsinore.trends.engine.numbers import add_lanes, normal
-    from elsinore.trends.engine.plain import Index, Number
-    from elsinore.trends.engine.rows import drop_rows, forget_rows_before
-    from elsinore.trends.engine.runs import rows_of_run
-    from elsinore.trends.engine.scaling import make_scaled
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Program
+from elsinore.trends.engine.constants import LIMIT, Index, Number
+from elsinore.trends.engine.memory import allocate, copy_event
+from elsinore.trends.engine.numbers import add_lanes, normal
+from elsinore.trends.engine.rows import drop_rows, forget_rows_before
+from elsinore.trends.engine.runs import rows_of_run
+from elsinore.trends.engine.scaling import make_scaled
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Program
 
 SPLIT = cython.declare(Index, 16)
-LIMIT = cython.declare(cython.double, 2.0**512)
 
 
+@cython.nogil
 def column_of(program: Program, number: Index, column: Index) -> Index:
     """Return where the values of one of a set's snapshots begin."""
     place: Index = column * program.sets[number].cells
     return program.sets[number].snapshots + place
 
 
+@cython.nogil
 def add_up(
     program: Program,
     store: Store,
@@ -84,6 +75,7 @@ def add_up(
                 store.work[1, lane] += factor * store.snapshots[slot, cell + lane]
 
 
+@cython.nogil
 def put_columns_in(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Bring all lanes of a set up to date: add what its graphlet's events did.
 
@@ -117,9 +109,7 @@ def put_columns_in(program: Program, store: Store, slot: Index, number: Index) -
         store.added[slot, cell] = 0.0
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def put_span_in(
     program: Program,
     store: Store,
@@ -158,9 +148,7 @@ def put_span_in(
     return True
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def normalise(store: Store, lanes: Index) -> cython.void:
     """Bring numbers in row 1 of `work` into their normal form."""
     lane: Index
@@ -170,6 +158,7 @@ def normalise(store: Store, lanes: Index) -> cython.void:
         store.work_powers[1, lane] = number.power
 
 
+@cython.nogil
 def has_rows_apart(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether lanes of a set have rows of their own, of bursts that were not shared."""
     part: Index
@@ -184,6 +173,7 @@ def has_rows_apart(program: Program, store: Store, slot: Index, number: Index) -
     return False
 
 
+@cython.nogil
 def split_rows(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Split: give all lanes of a set rows of their own, and have no snapshots any more."""
     part: Index
@@ -196,9 +186,7 @@ def split_rows(program: Program, store: Store, slot: Index, number: Index) -> cy
     drop_columns(program, store, slot, number)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def multiply_rows(
     program: Program, store: Store, slot: Index, number: Index, part: Index
 ) -> cython.void:
@@ -230,9 +218,7 @@ def multiply_rows(
             store.runs[slot, own, level].begin = cython.cast(cython.int, to)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def multiply_piece(
     program: Program,
     store: Store,
@@ -271,9 +257,7 @@ def multiply_piece(
                     store.row_powers[target, cell + lane] = store.work_powers[1, lane]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def drop_columns(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Have neither snapshots of a set any more nor rows that are made of them."""
     reader: Index
@@ -289,6 +273,7 @@ def drop_columns(program: Program, store: Store, slot: Index, number: Index) -> 
             drop_rows(program, store, slot, block)
 
 
+@cython.nogil
 def close_snapshots(
     program: Program, store: Store, slot: Index, kind: Index, window: Index
 ) -> cython.void:
@@ -313,6 +298,7 @@ def close_snapshots(
                     cell += program.kinds[kind].overlap
 
 
+@cython.nogil
 def forget_snapshots(program: Program, store: Store, slot: Index) -> cython.void:
     """Forget the oldest snapshots that are 0 in all lanes, and rows from before the others."""
     number: Index
@@ -350,9 +336,7 @@ def forget_snapshots(program: Program, store: Store, slot: Index) -> cython.void
                 shift_rows(program, store, slot, program.readers[reader].block, dead)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def shift_rows(
     program: Program, store: Store, slot: Index, block: Index, dead: Index
 ) -> cython.void:

@@ -16,33 +16,21 @@ rows stay, and so do the snapshots that they are made of, until their windows ar
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.recurrence import addend_of, gather
-    from cython.cimports.elsinore.trends.engine.rows import (
-        clear_gathered,
-        keep_row,
-        new_row,
-        read_rows,
-    )
-    from cython.cimports.elsinore.trends.engine.sharing.columns import add_up, column_of
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.recurrence import addend_of, gather
-    from elsinore.trends.engine.rows import clear_gathered, keep_row, new_row, read_rows
-    from elsinore.trends.engine.sharing.columns import add_up, column_of
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Batch, Program
+from elsinore.trends.engine.constants import Index
+from elsinore.trends.engine.recurrence import addend_of, gather
+from elsinore.trends.engine.rows import clear_gathered, keep_row, new_row, read_rows
+from elsinore.trends.engine.sharing.columns import add_up, column_of
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Batch, Program
 
 GREAT = cython.declare(cython.double, 2.0**480)  # products, and sums of 2**32 such, are plain
 
 
+@cython.nogil
 def take_compared(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.bint:
@@ -65,9 +53,7 @@ def take_compared(
     return is_small
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def open_snapshot(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Take what goes on to events from elsewhere as a snapshot, unless the last one is the same.
 
@@ -108,9 +94,7 @@ def open_snapshot(program: Program, store: Store, slot: Index, number: Index) ->
     return is_small
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_column(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Have one more snapshot, whose values are there; the last of them is its moment."""
     column: Index = store.graphlets[slot, number].columns + 1
@@ -123,9 +107,7 @@ def add_column(program: Program, store: Store, slot: Index, number: Index) -> cy
     store.counts[number].most_propagated = max(store.counts[number].most_propagated, column)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def read_columns(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.void:
@@ -151,9 +133,7 @@ def read_columns(
             store.gathered[at - first, opening] += 1.0
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def readers_agree(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Return whether all readers gathered the same.
 
@@ -176,9 +156,7 @@ def readers_agree(program: Program, store: Store, slot: Index, number: Index) ->
     return True
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_weights(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.bint:
@@ -199,9 +177,7 @@ def add_weights(
     return is_small
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_snapshot(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.bint:
@@ -264,9 +240,7 @@ def add_snapshot(
     return is_small
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def store_columns(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, number: Index
 ) -> cython.void:

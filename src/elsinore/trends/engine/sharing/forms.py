@@ -16,36 +16,20 @@ number of cells: composing them costs what they are, putting them in everywhere 
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-from elsinore.trends.engine.store import FORMS as _FORMS
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
+from elsinore.trends.engine.constants import DOWN, FOREVER, FORMS, STORED, Index
+from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_form_in
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.sharing.snapshots import (
-        first_least,
-        first_weight,
-        put_form_in,
-    )
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_form_in
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-FORMS = cython.declare(Index, _FORMS)
 MOST = cython.declare(cython.double, 2.0**192)  # weights of one trend, whose products are doubles
 GREAT = cython.declare(cython.double, 2.0**256)  # mantissas of composed forms are below it
-DOWN = cython.declare(cython.double, 2.0**-512)
-STORED = cython.declare(Index, 0)
 
 
+@cython.nogil
 def keep_form(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Keep what a graphlet of all cohorts did as a form, if there is room; return if there was.
 
@@ -91,6 +75,7 @@ def keep_form(program: Program, store: Store, slot: Index, number: Index) -> cyt
     return True
 
 
+@cython.nogil
 def catch_up(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Bring all lanes of a set up to date by the forms that are kept, and keep none any more."""
     if store.graphlets[slot, number].forms == 0:
@@ -115,6 +100,7 @@ def catch_up(program: Program, store: Store, slot: Index, number: Index) -> cyth
     store.counts[number].put_in += program.sets[number].units_end - program.sets[number].units
 
 
+@cython.nogil
 def catch_up_units(program: Program, store: Store, slot: Index, at: Index) -> cython.void:
     """Bring the units that an event reads or changes up to date; `at`: in `Program.breaks`."""
     number: Index = program.breaks[at].number
@@ -142,9 +128,7 @@ def catch_up_units(program: Program, store: Store, slot: Index, at: Index) -> cy
         store.counts[number].put_in += 1.0
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def compose(
     program: Program, store: Store, slot: Index, number: Index, begin: Index, end: Index
 ) -> cython.void:

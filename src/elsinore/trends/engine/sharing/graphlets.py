@@ -17,38 +17,22 @@ O(cohorts that take it), side by side, whatever the number of queries and open w
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
+from elsinore.trends.engine.constants import ARRIVING, FOREVER, STORED, Index
+from elsinore.trends.engine.recurrence import addend_of
+from elsinore.trends.engine.sharing.forms import catch_up, keep_form
+from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_in
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Batch, Program
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.recurrence import addend_of
-    from cython.cimports.elsinore.trends.engine.sharing.forms import catch_up, keep_form
-    from cython.cimports.elsinore.trends.engine.sharing.snapshots import (
-        first_least,
-        first_weight,
-        put_in,
-    )
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Batch, Index, Program
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.recurrence import addend_of
-    from elsinore.trends.engine.sharing.forms import catch_up, keep_form
-    from elsinore.trends.engine.sharing.snapshots import first_least, first_weight, put_in
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Batch, Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
 GREAT = cython.declare(cython.double, 2.0**100)  # products with numbers below 2**512 are doubles
 LONGEST = cython.declare(Index, 64)  # events in a row, which double a growth each
-STORED = cython.declare(Index, 0)  # what events of earlier timestamps did
-ARRIVING = cython.declare(Index, 1)  # those of the latest timestamp
 
 
+@cython.nogil
 def begin_graphlet(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Merge: let the chosen cohorts of a set share a graphlet (HAMLET, Section 4.2).
 
@@ -68,6 +52,7 @@ def begin_graphlet(program: Program, store: Store, slot: Index, number: Index) -
     store.counts[number].most_propagated = max(store.counts[number].most_propagated, 1)
 
 
+@cython.nogil
 def end_graphlet(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """End a graphlet; each lane gets its own values again now, or when an event reads them."""
     if not store.graphlets[slot, number].sharing:
@@ -81,6 +66,7 @@ def end_graphlet(program: Program, store: Store, slot: Index, number: Index) -> 
     store.graphlets[slot, number].sharing = 0
 
 
+@cython.nogil
 def take(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, section: Index
 ) -> cython.void:
@@ -117,10 +103,8 @@ def take(
     store.graphlets[slot, number].pending = 1
 
 
-@cython.cfunc
 @cython.inline
 @cython.nogil
-@cython.exceptval(check=False)
 def note_snapshots(store: Store, slot: Index, number: Index, events: Index) -> cython.void:
     """Count snapshots at events that some cohorts take and others do not."""
     store.counts[number].event_snapshots += events
@@ -130,6 +114,7 @@ def note_snapshots(store: Store, slot: Index, number: Index, events: Index) -> c
     )
 
 
+@cython.nogil
 def take_row(
     program: Program, store: Store, batch: Batch, event: Index, slot: Index, known: Index
 ) -> Index:
@@ -178,9 +163,7 @@ def take_row(
     return last
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def fold_row(
     program: Program,
     store: Store,
@@ -243,6 +226,7 @@ def fold_row(
     return is_great
 
 
+@cython.nogil
 def store_graphlets(program: Program, store: Store, slot: Index) -> cython.void:
     """Store what the events of a slot's latest timestamp did in its shared graphlets.
 
@@ -263,9 +247,7 @@ def store_graphlets(program: Program, store: Store, slot: Index) -> cython.void:
             settle(program, store, slot, number)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def settle(program: Program, store: Store, slot: Index, number: Index) -> cython.void:
     """Let the events of a graphlet so far be put in, or be kept as a form: sums are great."""
     if not keep_form(program, store, slot, number):
@@ -273,9 +255,7 @@ def settle(program: Program, store: Store, slot: Index, number: Index) -> cython
         put_in(program, store, slot, number, STORED)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def fold(program: Program, store: Store, slot: Index, number: Index) -> cython.bint:
     """Store the latest timestamp's events for each cohort; return if one's sums are too great."""
     begin: Index = program.sets[number].cohorts

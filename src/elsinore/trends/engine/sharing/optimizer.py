@@ -1,8 +1,21 @@
-"""The optimizer: who shares a burst (HAMLET, Section 4).
+"""The optimizer: who shares a burst (HAMLET, Section 4), and what that saves (Definition 12).
 
 Events take effect when they arrive, so it is decided at the beginning of a burst, by what bursts
 were like so far; and anew in a burst that turns out longer. Going over from processing cohorts
 alone to sharing is the paper's merge, going back its split.
+
+A plan for a burst says which cohorts of a sharing set share it, of all that could (Figure 7). With
+the symbols of the paper's Table 2, its cost is
+
+    Shared      s_c * k * g * p + b * (log2(g) + n * s_p)
+    NonShared   k * b * (log2(g) + n)
+
+Here n = g = 1, as an event reads one row of sums and not each earlier event. What is left of k is
+the number of cells, that is sums of all queries in all open windows: `separate[c]` is the price of
+an event for the cells of a cohort, `values[c]` that of putting in the snapshot's values for them.
+Snapshots at events (s_c and s_p) cost nothing beside that: each cohort has a growth of its own,
+which an event moves, whether others take it or not (`elsinore.trends.engine.sharing.graphlets`).
+Prices were measured once, in nanoseconds.
 """
 
 from __future__ import annotations
@@ -11,56 +24,89 @@ from typing import Any
 
 import cython
 import numpy as np
+from numpy.typing import NDArray
 
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.sharing.benefit import (
-        EDGE,
-        EVENT,
-        GROWTH,
-        SCALED,
-        VALUE,
-        price,
-    )
-    from cython.cimports.elsinore.trends.engine.store import Store
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-else:
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.sharing.benefit import (
-        EDGE,
-        EVENT,
-        GROWTH,
-        SCALED,
-        VALUE,
-        price,
-    )
-    from elsinore.trends.engine.store import Store
-    from elsinore.trends.engine.tables import Program
+from elsinore.trends.engine.constants import ALWAYS, Index
+from elsinore.trends.engine.store import Store
+from elsinore.trends.engine.tables import Program
 
-NEVER, DYNAMIC, ALWAYS = 0, 1, 2  # modes
-FIRST_GUESS = cython.declare(cython.double, 0.5)
-_ALWAYS = cython.declare(Index, ALWAYS)
+EVENT = cython.declare(cython.double, 16.0)  # an event acts on the cells of a step
+CELL = cython.declare(cython.double, 1.0)
+GRAPHLET = cython.declare(cython.double, 40.0)  # a shared graphlet begins and ends
+VALUE = cython.declare(cython.double, 1.2)  # the snapshot's value is put into a cell
+PART = cython.declare(cython.double, 6.0)  # an event joins a shared graphlet
+EDGE = cython.declare(cython.double, 12.0)  # an event is compared: a cell of the rows it follows
+GROWTH = cython.declare(cython.double, 0.7)  # ... and moves the growth of a cohort
+SCALED = cython.declare(cython.double, 6.0)  # times what the first four cost, of great numbers
+FIRST_GUESS = cython.declare(cython.double, 0.5)  # of units whose values are put in after a burst
+
+
+def cell_price(cells: int) -> float:
+    """Return the price of an event for cells, beside that of the step that acts on them."""
+    return CELL * cells
+
+
+def value_price(cells: int) -> float:
+    """Return the price of putting a snapshot's values into cells."""
+    return VALUE * cells
+
+
+def cost_of_plan(events: float, separate: Any, values: Any, chosen: NDArray[np.uint8]) -> float:
+    """Return the cost of a burst of `events` if the `chosen` cohorts share it; see `price`.
+
+    >>> one = np.ones(1)
+    >>> cost_of_plan(10.0, one, one, np.zeros(1, np.uint8))
+    170.0
+    """
+    shares = np.asarray(chosen, np.bool_)
+    sharing, values_in = int(shares.sum()), float(values[shares].sum())
+    return price(events, 1.0, sharing, values_in, len(shares) - sharing, separate[~shares].sum())
+
+
+@cython.nogil
+@cython.nogil
+def price(
+    events: cython.double,
+    scale: cython.double,
+    sharing: cython.Py_ssize_t,
+    values: cython.double,
+    others: cython.Py_ssize_t,
+    separate: cython.double,
+) -> cython.double:
+    """Return the cost of a burst that so many cohorts share and so many others do not.
+
+    events: b; scale: SCALED if numbers are so great that they have powers, else 1. values, and
+    separate: prices of cohorts that share, and of the others, added up.
+    """
+    cost: cython.double = 0.0
+    if sharing > 0:
+        cost += scale * (GRAPHLET + values) + events * (PART + GROWTH * sharing)
+    if others > 0:
+        cost += events * scale * (EVENT + separate)
+    return cost
 
 
 def choose(events: float, separate: Any, values: Any) -> tuple[Any, float]:
     """Return which cohorts of queries share a burst, and what that is expected to save.
 
-    Nothing is shared unless that is above 0. The arguments are those of `benefit.cost_of_plan`,
+    Nothing is shared unless that is above 0. The arguments are those of `cost_of_plan`,
     with an entry for each cohort.
 
     Three plans are compared and not all of Figure 7, in O(cohorts): none share, all share, or those
     share for which it pays (`prune`). One of these is the cheapest plan there is: a snapshot at an
-    event costs nothing (`elsinore.trends.engine.sharing.benefit`), so that what a cohort adds to a
+    event costs nothing, so that what a cohort adds to a
     plan's cost does not depend on the others, as Theorems 4.1 and 4.2 demand.
 
     >>> choose(20.0, np.array([60.0, 6.0]), np.array([9.0, 1.0]))[0].tolist()
     [1, 1]
     """
     chosen = np.zeros(len(separate), np.uint8)
-    saved = choose_cohorts(events, 1.0, separate, values, chosen, 0, len(separate))
+    saved = benefit(events, 1.0, separate, values, chosen, 0, len(separate))
     return chosen, saved
 
 
-def choose_cohorts(
+@cython.nogil
+def benefit(
     events: cython.double,
     scale: cython.double,
     separate: cython.double[::1],
@@ -69,7 +115,7 @@ def choose_cohorts(
     begin: Index,
     end: Index,
 ) -> cython.double:
-    """Do what `choose` does; return what the best plan that shares is expected to save."""
+    """Choose who shares a burst, as `choose` does; return what the best plan that shares saves."""
     cohort: Index
     cohorts: Index = end - begin
     paying: Index = prune(events, scale, separate, values, chosen, begin, end)
@@ -91,9 +137,7 @@ def choose_cohorts(
     return nothing - (every if paying == 0 else min(some, every))
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def prune(
     events: cython.double,
     scale: cython.double,
@@ -116,6 +160,7 @@ def prune(
     return paying
 
 
+@cython.nogil
 def decide(
     program: Program, store: Store, slot: Index, number: Index, events: cython.double
 ) -> cython.double:
@@ -140,18 +185,16 @@ def decide(
     for cohort in range(begin, end):
         store.separate[cohort] = taken * program.separate[cohort]
         store.put_prices[cohort] = put_in * program.values[cohort]
-    saved: cython.double = choose_cohorts(
+    saved: cython.double = benefit(
         events, scale, store.separate, store.put_prices, store.chosen, begin, end
     )
-    if store.mode == _ALWAYS:
+    if store.mode == ALWAYS:
         for cohort in range(begin, end):
             store.chosen[cohort] = 1
     return saved
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def decide_compared(
     program: Program, store: Store, number: Index, events: cython.double
 ) -> cython.double:

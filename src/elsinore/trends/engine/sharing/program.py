@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from elsinore.plan.merged import queries_through
 from elsinore.plan.template import Reads
+from elsinore.trends.engine.constants import FORMS, NO_ADDEND, NO_RANK
 from elsinore.trends.engine.layout import Layout
-from elsinore.trends.engine.sharing.benefit import cell_price, value_price
+from elsinore.trends.engine.sharing.optimizer import cell_price, value_price
 from elsinore.trends.engine.sharing.sets import SharingSet
-from elsinore.trends.engine.store import FORMS
-from elsinore.trends.engine.tables import NO_ADDEND, NO_RANK
 from elsinore.trends.engine.updates import Update, Updates
 
 NO_UNIT = -1

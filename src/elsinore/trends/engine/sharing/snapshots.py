@@ -13,33 +13,19 @@ and MIN and MAX take the least of the events' ranks where x is not 0.
 
 from __future__ import annotations
 
+from math import fabs
+
 import cython
 
-from elsinore.trends.engine.tables import FOREVER as _FOREVER
-
-if cython.compiled:
-    from cython.cimports.elsinore.trends.engine.numbers import add_multiples
-    from cython.cimports.elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
-    from cython.cimports.elsinore.trends.engine.scaling import make_scaled
-    from cython.cimports.elsinore.trends.engine.store import Store, touch
-    from cython.cimports.elsinore.trends.engine.tables import Index, Program
-    from cython.cimports.libc.math import fabs
-else:
-    from math import fabs
-
-    from elsinore.trends.engine.numbers import add_multiples
-    from elsinore.trends.engine.plain import Index
-    from elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
-    from elsinore.trends.engine.scaling import make_scaled
-    from elsinore.trends.engine.store import Store, touch
-    from elsinore.trends.engine.tables import Program
-
-FOREVER = cython.declare(cython.longlong, _FOREVER)
-LIMIT = cython.declare(cython.double, 2.0**512)
-STORED = cython.declare(Index, 0)  # what events of earlier timestamps did
-ARRIVING = cython.declare(Index, 1)  # those of the latest timestamp
+from elsinore.trends.engine.constants import ARRIVING, FOREVER, LIMIT, STORED, Index
+from elsinore.trends.engine.numbers import add_multiples
+from elsinore.trends.engine.recurrence import gather, gather_scaled, least_of
+from elsinore.trends.engine.scaling import make_scaled
+from elsinore.trends.engine.store import Store, touch
+from elsinore.trends.engine.tables import Program
 
 
+@cython.nogil
 def put_in(
     program: Program, store: Store, slot: Index, number: Index, arriving: Index
 ) -> cython.void:
@@ -57,9 +43,7 @@ def put_in(
     store.counts[number].put_in += program.sets[number].units_end - program.sets[number].units
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def take_form(
     program: Program, store: Store, slot: Index, number: Index, form: Index, arriving: Index
 ) -> cython.bint:
@@ -99,6 +83,7 @@ def take_form(
     return is_any
 
 
+@cython.nogil
 def first_weight(program: Program, number: Index, addend: Index) -> Index:
     """Return the place of the weights of an addend, that is of cohort 0's."""
     cohorts: Index = program.sets[number].cohorts_end - program.sets[number].cohorts
@@ -106,6 +91,7 @@ def first_weight(program: Program, number: Index, addend: Index) -> Index:
     return program.sets[number].weights + place - program.sets[number].cohorts
 
 
+@cython.nogil
 def first_least(program: Program, number: Index, rank: Index) -> Index:
     """Return the place of the least values of a column of ranks, that is of cohort 0's."""
     cohorts: Index = program.sets[number].cohorts_end - program.sets[number].cohorts
@@ -113,6 +99,7 @@ def first_least(program: Program, number: Index, rank: Index) -> Index:
     return program.sets[number].leasts + place - program.sets[number].cohorts
 
 
+@cython.nogil
 def put_form_in(
     program: Program,
     store: Store,
@@ -157,9 +144,7 @@ def put_form_in(
         touch(store, slot, program.steps[at].block, lane, lane + lanes)
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def spread_factors(
     program: Program,
     store: Store,
@@ -187,9 +172,7 @@ def spread_factors(
     return has_power
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def spread_weights(
     program: Program,
     store: Store,
@@ -209,9 +192,7 @@ def spread_weights(
             store.factor_weights[lane] = store.composed_weights[form, at]
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def clear_work_powers(store: Store, lanes: Index) -> cython.void:
     """Let the numbers of trends that were gathered as plain doubles have powers."""
     lane: Index
@@ -219,9 +200,7 @@ def clear_work_powers(store: Store, lanes: Index) -> cython.void:
         store.work_powers[0, lane] = 0.0
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_plain_multiples(
     store: Store,
     slot: Index,
@@ -253,9 +232,7 @@ def add_plain_multiples(
     return passed
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def add_numbers(
     store: Store,
     slot: Index,
@@ -294,9 +271,7 @@ def add_numbers(
         )
 
 
-@cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def take_least_of_all(
     program: Program,
     store: Store,

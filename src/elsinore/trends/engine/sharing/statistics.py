@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from elsinore.plan import TrendUnit
 from elsinore.trends.engine.sharing.optimizer import decide_often
 from elsinore.trends.engine.sharing.sets import SharingSet
-from elsinore.trends.engine.store import Store
-from elsinore.trends.engine.tables import RECORD, Program
+from elsinore.trends.engine.store import RECORD, Store
+from elsinore.trends.engine.tables import Program
 from elsinore.trends.statistics import BurstRecord, SharingStatistics
 
 DECISIONS = 1_000  # by which it is measured how long one takes
