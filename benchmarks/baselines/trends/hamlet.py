@@ -21,12 +21,14 @@ from numba import njit
 from benchmarks.baselines.trends.queries import (
     Doubles,
     Events,
-    Ints,
     Tables,
     Totals,
     TrendQuery,
     UnsupportedError,
 )
+
+UNDECIDED, ALONE, SHARED = -1, 0, 1  # what a static plan says of a type's queries
+ROOM = 64  # events of a graphlet, at first
 
 
 class Hamlet:
@@ -51,116 +53,159 @@ class Hamlet:
             raise UnsupportedError("Algorithm 1 has each type once in a pattern")
         self._tables = of = Tables(queries, kinds)
         shape = groups, len(queries), of.width
-        self._counts, self._sums = np.zeros(shape), np.zeros(shape)
-        self._place = np.array(
+        self._sums = np.zeros(shape), np.zeros(shape)
+        place = np.array(
             [next(at for at, step in enumerate(query.steps) if step.repeats) for query in queries]
         )
-        shared = [
-            kinds.index(query.steps[at].kind)
-            for query, at in zip(queries, self._place, strict=True)
-        ]
-        self._sets = {
-            kind: np.flatnonzero(np.array(shared) == kind) for kind in dict.fromkeys(shared)
-        }
-        # the Kleene types of the sets that have a query with a type elsewhere in its pattern
-        self._ended_by = [
+        repeated = [query.steps[at].kind for query, at in zip(queries, place, strict=True)]
+        self._names = list(dict.fromkeys(repeated))  # a set of queries for each Kleene type
+        members = np.array([[name == kind for kind in repeated] for name in self._names])
+        # by type and set: whether an event of the type ends a graphlet of the set
+        ends = np.array(
             [
-                kind
-                for kind, members in self._sets.items()
-                if any(queries[q].steps[s].kind == name for q in members for s in range(of.width)
-                       if s < len(queries[q].steps) and s != self._place[q])
+                [any(step.kind == kind and kind != name
+                     for query in np.flatnonzero(mine) for step in queries[query].steps)
+                 for name, mine in zip(self._names, members, strict=True)]
+                for kind in kinds
             ]
-            for name in kinds
-        ]  # fmt: skip
-        self._open: dict[tuple[int, int], list[float]] = {}
-        self._decisions, self._kinds = decisions, kinds
+        )  # fmt: skip
+        taken_by = np.array(
+            [self._names.index(kind) if kind in self._names else -1 for kind in kinds]
+        )
+        self._sets = taken_by, members, ends, place
+        self._open = np.zeros((groups, len(self._names), ROOM))
+        self._lengths = np.zeros((groups, len(self._names)), np.int64)
+        self._decisions = decisions
 
     def feed(self, events: Events) -> None:
         """Take the events one by one, as Algorithm 1 does."""
-        rows = zip(
-            events.kinds.tolist(), events.values.tolist(), events.groups.tolist(), strict=True
+        needed = int(self._lengths.max(initial=0)) + len(events)
+        if needed > self._open.shape[2]:
+            more = np.zeros((*self._open.shape[:2], 2 * needed - self._open.shape[2]))
+            self._open = np.concatenate((self._open, more), axis=2)
+        plan = self._plan()
+        _feed(
+            (events.kinds, events.values, events.groups),
+            self._of_steps(),
+            self._sets,
+            (self._open, self._lengths),
+            self._sums,
+            plan,
         )
-        for kind, value, group in rows:
-            for ended in self._ended_by[kind]:
-                self._end(ended, group)
-            if kind in self._sets:
-                self._open.setdefault((kind, group), []).append(value)
-            self._plain_steps(kind, group)
+        self._keep(plan)
 
     def totals(self) -> Totals:
         """End all graphlets; return the sums of each query's last step."""
-        for kind, group in tuple(self._open):
-            self._end(kind, group)
-        return self._tables.totals(self._counts, self._sums)
+        plan = self._plan()
+        for group, number in np.argwhere(self._lengths > 0).tolist():
+            _end(
+                number, group, self._of_steps(), self._sets, (self._open, self._lengths),
+                self._sums, plan,
+            )  # fmt: skip
+        self._keep(plan)
+        return self._tables.totals(*self._sums)
 
-    def _plain_steps(self, kind: int, group: int) -> None:
-        """Add an event to the sums of the steps without Kleene plus that it is taken by."""
+    def _of_steps(self) -> tuple[np.ndarray, ...]:
         of = self._tables
-        for place in range(of.begins[kind], of.begins[kind + 1]):
-            query, step = of.query[place], of.step[place]
-            if not of.repeats[query, step]:
-                before = (group, query, step - 1)
-                self._counts[group, query, step] += self._counts[before] if step else 1.0
-                self._sums[group, query, step] += self._sums[before] if step else 0.0
+        return of.begins, of.query, of.step, of.repeats, of.adds, of.above
 
-    def _end(self, kind: int, group: int) -> None:
-        """Add the graphlet's expressions, with the queries' values in place of its snapshots."""
-        values = self._open.pop((kind, group), None)
-        if values is None:
-            return
-        members = self._sets[kind]
-        if self._is_shared(kind, np.array(values)):
-            self._grow(group, members, np.array(values))
-            return
-        for number, query in enumerate(members):
-            accepted = np.array(values)
-            accepted = accepted[accepted > self._tables.above[query]]
-            self._grow(group, members[number : number + 1], accepted)
-
-    def _is_shared(self, kind: int, values: Doubles) -> bool:
-        """Return whether a graphlet's queries share; decide it by the steps of `_graphlet`."""
+    def _plan(self) -> np.ndarray:
+        """Return what is decided for each set of queries."""
         if self._decisions is None:
-            return True
-        name, members = self._kinds[kind], self._sets[kind]
-        if name not in self._decisions:
-            accepted = values[:, None] > self._tables.above[members]
-            snapshots = 1 + int((~accepted.all(axis=1)).sum())
-            shared = snapshots * len(values) ** 2 / 2 + snapshots**2 / 2 * len(members)
-            alone = float((accepted.sum(axis=0) ** 2 / 2).sum())
-            self._decisions[name] = shared <= alone
-        return self._decisions[name]
+            return np.full(len(self._names), SHARED)
+        return np.array([int(self._decisions.get(name, UNDECIDED)) for name in self._names])
 
-    def _grow(self, group: int, members: Ints, values: Doubles) -> None:
-        """Add a graphlet's events to the sums of some queries, which share them."""
-        steps = self._place[members]
-        before = np.maximum(steps - 1, 0)
-        began = np.where(steps == 0, 1.0, self._counts[group, members, before])
-        began_sum = np.where(steps == 0, 0.0, self._sums[group, members, before])
-        counts, sums = _graphlet(
-            values,
-            self._tables.above[members],
-            self._tables.adds[members, steps],
-            (began, began_sum),
-            (self._counts[group, members, steps], self._sums[group, members, steps]),
-        )
-        self._counts[group, members, steps] += counts
-        self._sums[group, members, steps] += sums
+    def _keep(self, plan: np.ndarray) -> None:
+        """Keep what was decided for the windows to come."""
+        if self._decisions is not None:
+            for name, decided in zip(self._names, plan.tolist(), strict=True):
+                if decided != UNDECIDED:
+                    self._decisions[name] = decided == SHARED
+
+
+@njit(cache=True)
+def _feed(events, tables, sets, opened, sums, plan):
+    """Add events to the open graphlets, which others end, and to the steps without Kleene plus."""
+    kinds, values, groups = events
+    begins, queries, steps, repeats = tables[:4]
+    taken_by, _, ends, _ = sets
+    graphlets, lengths = opened
+    counts, totals = sums
+    for row in range(len(kinds)):
+        kind, value, group = kinds[row], values[row], groups[row]
+        for number in range(ends.shape[1]):
+            if ends[kind, number] and lengths[group, number]:
+                _end(number, group, tables, sets, opened, sums, plan)
+        number = taken_by[kind]
+        if number >= 0:
+            graphlets[group, number, lengths[group, number]] = value
+            lengths[group, number] += 1
+        for place in range(begins[kind], begins[kind + 1]):
+            query, step = queries[place], steps[place]
+            if not repeats[query, step]:
+                counts[group, query, step] += counts[group, query, step - 1] if step else 1.0
+                totals[group, query, step] += totals[group, query, step - 1] if step else 0.0
+
+
+@njit(cache=True)
+def _end(number, group, tables, sets, opened, sums, plan):
+    """Add a graphlet's expressions, with the queries' values in place of its snapshots."""
+    adds, above = tables[4:]
+    _, of_sets, _, places = sets
+    graphlets, lengths = opened
+    counts, totals = sums
+    values = graphlets[group, number, : lengths[group, number]].copy()
+    lengths[group, number] = 0
+    members = np.flatnonzero(of_sets[number])
+    if plan[number] == UNDECIDED:
+        plan[number] = SHARED if _is_cheaper_shared(values, above[members]) else ALONE
+    parts = 1 if plan[number] == SHARED else len(members)
+    for part in range(parts):
+        mine = members if parts == 1 else members[part : part + 1]
+        taken = values if parts == 1 else values[values > above[mine[0]]]
+        before, before_sums = np.ones(len(mine)), np.zeros(len(mine))
+        adding = np.zeros(len(mine), np.bool_)
+        for at, query in enumerate(mine):
+            step = places[query]
+            adding[at] = adds[query, step]
+            if step > 0:
+                before[at] = counts[group, query, step - 1]
+                before_sums[at] = totals[group, query, step - 1]
+            before[at] += counts[group, query, step]
+            before_sums[at] += totals[group, query, step]
+        more, more_sums = _graphlet(taken, above[mine], adding, before, before_sums)
+        for at, query in enumerate(mine):
+            counts[group, query, places[query]] += more[at]
+            totals[group, query, places[query]] += more_sums[at]
+
+
+@njit(cache=True)
+def _is_cheaper_shared(values, above):
+    """Return whether the steps of `_graphlet` are fewer for all queries than query by query."""
+    snapshots, alone = 1.0, 0.0
+    for value in values:
+        snapshots += not (value > above).all()
+    for least in above:
+        alone += (values > least).sum() ** 2 / 2
+    return snapshots * len(values) ** 2 / 2 + snapshots**2 / 2 * len(above) <= alone
 
 
 @njit(cache=True)
 def _graphlet(
-    values: Doubles, above: Doubles, adds: Ints, began: tuple[Doubles, Doubles],
-    ended: tuple[Doubles, Doubles],
-) -> tuple[Doubles, Doubles]:  # fmt: skip
-    """Return what each query's sums grow by: Lines 16-24 over one graphlet."""
+    values: Doubles, above: Doubles, adds: Doubles, before: Doubles, before_sums: Doubles
+) -> tuple[Doubles, Doubles]:
+    """Return what each query's sums grow by: Lines 16-24 over one graphlet.
+
+    before, before_sums: by query, the trends that its first event continues.
+    """
     events, queries = len(values), len(above)
     # snapshot 0 is the graphlet's; coefficients [event, snapshot], values [snapshot, query]
     weights = np.zeros((events, events + 1))
     added = np.zeros((events, events + 1))
     snapshots = np.zeros((events + 1, queries))
     totals = np.zeros((events + 1, queries))
-    snapshots[0] = began[0] + ended[0]
-    totals[0] = began[1] + ended[1]
+    snapshots[0] = before
+    totals[0] = before_sums
     used = 1
     for event in range(events):
         accepted = values[event] > above
