@@ -22,7 +22,7 @@ from benchmarks.papers.parts import interruptible, is_chosen
 from benchmarks.papers.trend_points import Measured, Point, difference, measure
 from benchmarks.papers.trend_systems import SYSTEMS
 
-BUDGET, QUICK_BUDGET = 60.0, 8.0  # seconds for a point
+BUDGET, QUICK_BUDGET = 30.0, 8.0  # seconds for a point
 STYLES: Mapping[str, tuple[str, str]] = {  # colour and marker
     "Elsinore": ("#0072B2", "o"),
     "always": ("#56B4E9", "s"),
