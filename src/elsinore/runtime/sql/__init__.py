@@ -1,8 +1,8 @@
-"""Columns of the input by name or by SQL expression.
+"""Evaluating SQL expressions over single events in process, with Spark's semantics.
 
-Expressions over single events are Spark's SQL. Spark computes them itself; in process DuckDB does,
-with equal values: `translation` says which expressions these are, and rejects the others. Both load
-where an expression is more than a column's name.
+Users write Spark's SQL dialect. Without Spark, DuckDB evaluates the expressions: `translation`
+converts them to DuckDB's dialect, and rejects those whose values would differ. DuckDB and sqlglot
+are imported only for expressions that are not plain column names.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from elsinore.arrow import whole
 
 
 def evaluate_sql(text: str, table: pa.Table, role: str) -> pa.Array:
-    """Return an SQL expression's value for each row of a table, null where it fails.
+    """Evaluate a column name or SQL expression for each row of a table; null where it fails.
 
-    `role` says what the expression is for. A column's name is taken as it is, whatever characters
-    it has. Raises InputError for unknown columns (with the nearest name), text that is not SQL, and
-    SQL whose value in process would not be Spark's.
+    `role` names the expression's purpose in messages, such as "time". Text that equals a column's
+    name means that column, whatever characters it contains. Raises InputError for unknown columns
+    (with the nearest name), text that is not SQL, and SQL that is only computed by Spark.
 
     >>> late = "CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END"
     >>> evaluate_sql(late, pa.table({"delay": [20, 3, None]}), "type").to_pylist()

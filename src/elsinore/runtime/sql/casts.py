@@ -1,4 +1,4 @@
-"""CAST as Spark computes it, each as an expression of DuckDB."""
+"""Translating Spark's CAST to DuckDB's SQL, with Spark's rounding, overflow and text formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAST_TYPES = {
     Types.TIMESTAMPLTZ: "TIMESTAMP",
     Types.TIMESTAMPNTZ: "TIMESTAMP",
 }
-_BEYOND_32_BITS = 3.4028235677973366e38  # doubles from here on are rounded to infinity
+_BEYOND_32_BITS = 3.4028235677973366e38  # doubles from here on become an infinite 32-bit float
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"})
 _WHOLE_TEXT = r"^\s*([+-]?[0-9]+)\s*$"
 _NUMBER_TEXT = (
@@ -35,9 +35,9 @@ _TRUE, _FALSE = "'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'"
 
 
 def cast(value: str, kind: Kind, target: str) -> str | None:
-    """Return a value of a kind cast to a type of DuckDB, an error where Spark has one.
+    """Return SQL that casts a value of a kind to a DuckDB type and fails where Spark's cast fails.
 
-    None if there is no such cast in process.
+    Returns None for casts that only Spark computes.
 
     >>> print(cast("x", Kind.DOUBLE, "INTEGER"))
     CAST(trunc(x) AS INTEGER)
@@ -49,7 +49,7 @@ def cast(value: str, kind: Kind, target: str) -> str | None:
         case Kind.TEXT, "VARCHAR":
             return value
         case Kind.TEXT, _:
-            return _of_text(value, target)
+            return _cast_text(value, target)
         case ((Kind.INTEGER | Kind.BOOLEAN | Kind.DATE), "VARCHAR"):
             return plain
         case Kind.INTEGER, "BOOLEAN":
@@ -61,7 +61,7 @@ def cast(value: str, kind: Kind, target: str) -> str | None:
         case Kind.DOUBLE, _ if target in _WHOLE:
             return f"CAST(trunc({value}) AS {target})"
         case Kind.DOUBLE, "FLOAT":
-            return _of_32_bits(value)
+            return _to_float32(value)
         case Kind.DOUBLE, "DOUBLE":
             return plain
         case Kind.DOUBLE, "BOOLEAN":
@@ -85,14 +85,14 @@ def cast(value: str, kind: Kind, target: str) -> str | None:
             return None
 
 
-def _of_32_bits(value: str) -> str:
-    """Return a double as a number of 32 bits, infinite where it is beyond them."""
+def _to_float32(value: str) -> str:
+    """Return SQL that converts a double to a 32-bit float; an overflow becomes infinite."""
     beyond = f"NOT isnan({value}) AND abs({value}) >= {_BEYOND_32_BITS!r}::DOUBLE"
     return f"CAST(CASE WHEN {beyond} THEN {value} * 'Infinity'::DOUBLE ELSE {value} END AS FLOAT)"
 
 
-def _of_text(value: str, target: str) -> str:
-    """Return a text cast to another type; an error where it does not read as one."""
+def _cast_text(value: str, target: str) -> str:
+    """Return SQL that parses text as a value of a type, and fails for text that is not one."""
     if target == "BOOLEAN":
         word = f"lower(trim({value}, ' \t\n\r'))"
         return failing(f"{word} NOT IN ({_TRUE}, {_FALSE})", f"({word} IN ({_TRUE}))")

@@ -1,4 +1,4 @@
-"""The database that computes expressions: DuckDB, with what it lacks for Spark's values."""
+"""The DuckDB connection that evaluates expressions, with functions that behave like Spark's."""
 
 from __future__ import annotations
 
@@ -23,43 +23,55 @@ _WORDS = re.compile(r"[^ ]+")
 
 
 def database() -> DuckDBPyConnection:
-    """Return this thread's database, which reads nothing but tables that are registered."""
-    kept: DuckDBPyConnection | None = getattr(_OF_THREAD, "database", None)
-    if kept is None:
-        kept = empty_database()
-        kept.execute(MACROS)
-        add: Any = kept.create_function  # whose hints say nothing of Arrow's arrays
-        for name, function in _OF_TEXTS.items():
+    """Return this thread's DuckDB connection; it can read only registered tables."""
+    connection: DuckDBPyConnection | None = getattr(_THREAD_LOCAL, "database", None)
+    if connection is None:
+        connection = empty_database()
+        connection.execute(MACROS)
+        add: Any = connection.create_function  # its type hints lack functions of Arrow arrays
+        for name, function in _TEXT_FUNCTIONS.items():
             add(name, function, ["VARCHAR"], "VARCHAR", type="arrow")
-        add("elsinore_timestamp", _timestamps, ["VARCHAR"], "TIMESTAMP", type="arrow")
-        add("elsinore_time_as", _times_as, ["VARCHAR", "VARCHAR"], "TIMESTAMP", type="arrow")
-        _OF_THREAD.database = kept
-    return kept
+        add("elsinore_timestamp", _parse_iso8601, ["VARCHAR"], "TIMESTAMP", type="arrow")
+        add(
+            "elsinore_time_as",
+            _parse_with_format,
+            ["VARCHAR", "VARCHAR"],
+            "TIMESTAMP",
+            type="arrow",
+        )
+        _THREAD_LOCAL.database = connection
+    return connection
 
 
-_OF_THREAD = threading.local()  # connections of DuckDB are for one thread
+_THREAD_LOCAL = threading.local()  # DuckDB's connections must not be shared between threads
 
 
 def use_one_core() -> None:
-    """Compute expressions on one core in this thread: where other processes use the others."""
+    """Limit this thread's DuckDB to one core, in Spark's tasks, which occupy one core each."""
     database().execute("SET threads = 1")
 
 
 def empty_database() -> DuckDBPyConnection:
-    """Return a new database in memory that reads nothing but the tables that are registered."""
+    """Return a new in-memory DuckDB that can read only registered tables.
+
+    Raises SetupError if DuckDB is not installed.
+    """
     try:
         import duckdb  # noqa: PLC0415 - where needed
     except ImportError as error:
         raise SetupError("DuckDB is not installed: pip install duckdb") from error
-    made = duckdb.connect(
+    connection = duckdb.connect(
         config={"enable_external_access": False, "python_enable_replacements": False}
     )
-    made.execute("SET TimeZone = 'UTC'")
-    return made
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
 
 
-def computed(expressions: Mapping[str, str], columns: pa.Table) -> pa.Table:
-    """Return expressions of DuckDB over a table's columns, null where one fails for a row."""
+def run(expressions: Mapping[str, str], columns: pa.Table) -> pa.Table:
+    """Evaluate expressions in DuckDB's SQL over a table, null where one fails for a row.
+
+    Returns a column per expression, by its name.
+    """
     connection = database()
     listed = ", ".join(f'TRY({text}) AS "{name}"' for name, text in expressions.items())
     connection.register(ROWS, columns)
@@ -69,24 +81,24 @@ def computed(expressions: Mapping[str, str], columns: pa.Table) -> pa.Table:
         connection.unregister(ROWS)
 
 
-def matches_nothing(quoted: str) -> bool:
-    """Return whether a regular expression of RE2, in quotes, matches a text of no length."""
-    ((found,),) = database().execute(f"SELECT regexp_matches('', {quoted})").fetchall()
-    return bool(found)
+def matches_empty_text(quoted: str) -> bool:
+    """Return whether a regular expression of RE2, as a quoted SQL text, matches the empty text."""
+    ((matches,),) = database().execute(f"SELECT regexp_matches('', {quoted})").fetchall()
+    return bool(matches)
 
 
-def _by_text(function: Callable[[str], str]) -> Callable[[pa.Array], pa.Array]:
-    """Return a function of columns that applies one of texts to each different text."""
+def _elementwise(function: Callable[[str], str]) -> Callable[[pa.Array], pa.Array]:
+    """Return a function of Arrow columns that applies `function` to each distinct text."""
 
     def apply(texts: pa.Array) -> pa.Array:
-        encoded = _plain(texts).dictionary_encode()
+        encoded = _one_array(texts).dictionary_encode()
         changed = [None if t is None else function(t) for t in encoded.dictionary.to_pylist()]
         return pa.array(changed, pa.string()).take(encoded.indices)
 
     return apply
 
 
-def _plain(texts: pa.Array) -> pa.Array:
+def _one_array(texts: pa.Array) -> pa.Array:
     return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
 
 
@@ -94,21 +106,21 @@ def _initcap(text: str) -> str:
     return _WORDS.sub(lambda word: word[0][0].title() + word[0][1:].lower(), text)
 
 
-def _timestamps(texts: pa.Array) -> pa.Array:
-    """Return texts as times, null for what is none."""
-    trimmed = pc.utf8_trim_whitespace(_plain(texts))
+def _parse_iso8601(texts: pa.Array) -> pa.Array:
+    """Parse texts in ISO 8601 as timestamps, null for other text."""
+    trimmed = pc.utf8_trim_whitespace(_one_array(texts))
     return parse_iso8601(trimmed)[0].cast(pa.timestamp("us"))
 
 
-def _times_as(texts: pa.Array, formats: pa.Array) -> pa.Array:
-    """Return texts as times, null for what is not in the one format that all rows have."""
-    (form,) = _plain(formats).unique().to_pylist() or ("yyyy",)
-    return parse_times(_plain(texts), form).cast(pa.timestamp("us"))
+def _parse_with_format(texts: pa.Array, formats: pa.Array) -> pa.Array:
+    """Parse texts as timestamps in one format, the same in all rows; null for other text."""
+    (form,) = _one_array(formats).unique().to_pylist() or ("yyyy",)
+    return parse_times(_one_array(texts), form).cast(pa.timestamp("us"))
 
 
-_OF_TEXTS = {
-    "elsinore_lower": _by_text(str.lower),
-    "elsinore_upper": _by_text(str.upper),
-    "elsinore_initcap": _by_text(_initcap),
-    "elsinore_reverse": _by_text(lambda text: text[::-1]),
+_TEXT_FUNCTIONS = {
+    "elsinore_lower": _elementwise(str.lower),
+    "elsinore_upper": _elementwise(str.upper),
+    "elsinore_initcap": _elementwise(_initcap),
+    "elsinore_reverse": _elementwise(lambda text: text[::-1]),
 }

@@ -1,10 +1,10 @@
-"""Arithmetic of decimals with Spark's types of results, each as an expression of DuckDB.
+"""Translating decimal arithmetic to DuckDB's SQL, with Spark's result types.
 
-A decimal has a precision (its number of digits) and a scale (how many of them are behind the
-point). Spark derives both for every result, and rounds halves away from zero. The two systems agree
-about sums, differences, products and remainders if DuckDB is given the types; DuckDB has no
-quotients of decimals, which are computed with integers here. Results that need more digits than
-there are lose digits behind the point in Spark: they are rejected.
+A decimal has a precision (its number of digits) and a scale (its digits behind the point). Spark
+derives both for every result, and rounds halves away from zero. DuckDB computes the same sums,
+differences, products and remainders if operands are cast to the right types. It has no decimal
+division, which is done with integers here. Results with more than `MOST_DIGITS` digits are
+rejected, because Spark drops digits behind their point.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _LEAST_SCALE = 6  # of quotients
 _WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 20}
 _TYPE = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _SIGNS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
-_TYPED_ALIKE = (exp.Column, exp.Dot, exp.Div, *_SIGNS)  # parts that have Spark's types here
+# Nodes whose translations have the types that Spark derives.
+_SAME_TYPE_IN_DUCKDB = (exp.Column, exp.Dot, exp.Div, *_SIGNS)
 
 
 class Digits(NamedTuple):
@@ -38,12 +39,12 @@ class Digits(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The type of DuckDB."""
+        """The DuckDB type."""
         return f"DECIMAL({self.precision},{self.scale})"
 
 
 def digits_of_number(text: str) -> Digits:
-    """Return the type of a number as it is written.
+    """Return the precision and scale of a number literal.
 
     >>> digits_of_number("-100"), digits_of_number("0.05")
     (Digits(precision=3, scale=0), Digits(precision=2, scale=2))
@@ -54,9 +55,9 @@ def digits_of_number(text: str) -> Digits:
 
 
 def digits_of(node: exp.Expression, part: Part) -> Digits | None:
-    """Return the type that Spark has for an operand; None if it may differ from DuckDB's.
+    """Return the precision and scale that Spark derives for an operand.
 
-    Spark and DuckDB derive types of choices, such as COALESCE of decimals, in different ways.
+    Returns None where Spark's may differ from DuckDB's, as for COALESCE or CASE.
     """
     inner = node.unnest()
     number = inner.this if isinstance(inner, exp.Neg) else inner
@@ -65,13 +66,13 @@ def digits_of(node: exp.Expression, part: Part) -> Digits | None:
     if part.type in _WHOLE_DIGITS:
         return Digits(_WHOLE_DIGITS[part.type], 0)
     known = _TYPE.fullmatch(part.type)
-    if known is None or not isinstance(inner, _TYPED_ALIKE):
+    if known is None or not isinstance(inner, _SAME_TYPE_IN_DUCKDB):
         return None
     return Digits(int(known[1]), int(known[2]))
 
 
 def result_digits(operator: type[exp.Expression], left: Digits, right: Digits) -> Digits:
-    """Return the type of a result before Spark limits it to `MOST_DIGITS`.
+    """Return a result's precision and scale before Spark limits them to `MOST_DIGITS`.
 
     >>> result_digits(exp.Div, Digits(20, 0), Digits(2, 1))
     Digits(precision=27, scale=6)
@@ -87,13 +88,13 @@ def result_digits(operator: type[exp.Expression], left: Digits, right: Digits) -
     return Digits(max(left.whole, right.whole) + scale + 1, scale)
 
 
-def computed(
+def arithmetic(
     operator: type[exp.Expression], left: tuple[str, Digits], right: tuple[str, Digits]
 ) -> Part | None:
-    """Return a sum, difference, product, quotient or remainder of operands and their types.
+    """Translate a decimal sum, difference, product, quotient or remainder.
 
-    Division by zero is for the caller to handle. None if Spark would lose digits, or if an
-    intermediate value would.
+    An operand is its SQL with its digits. Returns None if the result or an intermediate value needs
+    more than `MOST_DIGITS` digits. The caller must handle division by zero.
     """
     (left_text, left_digits), (right_text, right_digits) = left, right
     result = result_digits(operator, left_digits, right_digits)
@@ -110,7 +111,7 @@ def computed(
 
 
 def _quotient(left: tuple[str, Digits], right: tuple[str, Digits], result: Digits) -> str:
-    """Return a quotient: integers are divided to one digit more than the result has."""
+    """Translate a division: divide integers to one more digit than the result's, then round."""
     (left_text, left_digits), (right_text, right_digits) = left, right
     scale = result.scale + 1
     power = scale + right_digits.scale - left_digits.scale
@@ -121,7 +122,7 @@ def _quotient(left: tuple[str, Digits], right: tuple[str, Digits], result: Digit
 
 
 def _unscaled(text: str, digits: Digits) -> str:
-    """Return the integer that a decimal has as its digits."""
+    """Return SQL for the integer of a decimal's digits, without the point."""
     if not digits.scale:
         return f"CAST({text} AS HUGEINT)"
     return f"CAST(replace(CAST(CAST({text} AS {digits.type}) AS VARCHAR), '.', '') AS HUGEINT)"

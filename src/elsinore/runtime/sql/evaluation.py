@@ -1,8 +1,8 @@
-"""SQL expressions over the input's columns, computed in process by DuckDB.
+"""Evaluating SQL expressions over Arrow tables with DuckDB.
 
 An expression that fails for a row (a cast of 'N/A' to a number, a division by zero, an overflow) is
-null there, whatever COALESCE or IS NULL are around the part that fails. Parts that SQL does not
-compute, such as other branches of CASE, do not count.
+null for that row as a whole, even if the failing part is inside COALESCE or IS NULL. Branches of
+CASE that are not taken are not evaluated, so they cannot fail.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from elsinore.arrow import whole
 from elsinore.errors import InputError, QuerySemanticError
 from elsinore.model.expression import Attribute, Expression
 from elsinore.model.spark_sql import quoted, spark_sql
-from elsinore.runtime.sql.database import computed
+from elsinore.runtime.sql.database import run
 from elsinore.runtime.sql.kinds import as_spark_reads
 from elsinore.runtime.sql.translation import FOR, Translator, parsed, read_path
 
 Key = TypeVar("Key", str, int)
-QUERY = "The query"  # whose expressions these are, in errors
+QUERY = "The query"  # the label of queries' expressions in messages
 
 
 class Translation(NamedTuple):
-    """An expression of DuckDB, and the columns that it reads, by the names that it has for them.
+    """An expression in DuckDB's SQL, with the path of each column it reads, by its name there.
 
-    `has_times`: some part of it is a date or a time, which Spark computes in the session's zone.
+    `has_times`: it contains a date or a time, which Spark computes in the session's time zone.
     """
 
     text: str
@@ -37,21 +37,21 @@ class Translation(NamedTuple):
 
 
 def evaluate(text: str, table: pa.Table, role: str) -> pa.Array:
-    """Return an SQL expression's value for each row of a table: see `evaluate_sql`.
+    """Evaluate an SQL expression for each row of a table, as `evaluate_sql` does.
 
     >>> evaluate("1 + n", pa.table({"n": [1, 2]}), "time").to_pylist()
     [2, 3]
     """
-    whose = f"{FOR}{role}"
-    translation = translated(text, table.schema, whose)
-    return evaluate_translations({"value": translation}, table, whose)["value"]
+    label = f"{FOR}{role}"
+    translation = translated(text, table.schema, label)
+    return evaluate_translations({"value": translation}, table, label)["value"]
 
 
 def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict[Key, pa.Array]:
-    """Return what queries let SQL compute for each row of a table, by the expressions' keys.
+    """Evaluate queries' expressions over single events for each row of a table.
 
-    A column is returned as it is. Raises QuerySemanticError for an expression that is not computed
-    in process.
+    Returns the values by the expressions' keys; an attribute is its column. Raises
+    QuerySemanticError for an expression that only Spark computes.
     """
     values: dict[Key, pa.Array] = {}
     sql: dict[Key, Expression] = {}
@@ -68,9 +68,9 @@ def evaluate_all(expressions: Mapping[Key, Expression], table: pa.Table) -> dict
 def translate_all(
     expressions: Mapping[Key, Expression], schema: pa.Schema
 ) -> dict[Key, Translation]:
-    """Return the translations of what queries let SQL compute over columns of a schema.
+    """Translate queries' expressions over single events to DuckDB's SQL for a schema.
 
-    Raises QuerySemanticError for an expression that is not computed in process.
+    Raises QuerySemanticError for an expression that only Spark computes.
     """
     translations: dict[Key, Translation] = {}
     for number, (key, expression) in enumerate(expressions.items()):
@@ -83,31 +83,31 @@ def translate_all(
 
 
 def evaluate_translations(
-    translations: Mapping[Key, Translation], table: pa.Table, whose: str = QUERY
+    translations: Mapping[Key, Translation], table: pa.Table, label: str = QUERY
 ) -> dict[Key, pa.Array]:
-    """Return the values of translated expressions, in one pass over the table."""
+    """Evaluate translated expressions in one pass over a table; `label` names them in errors."""
     import duckdb  # noqa: PLC0415 - with the translations
 
     columns: dict[str, pa.Array] = {"none": pa.nulls(table.num_rows)}
     for translation in translations.values():
         for column, path in translation.columns.items():
-            columns[column] = as_spark_reads(read_path(table, path, whose))
+            columns[column] = as_spark_reads(read_path(table, path, label))
     texts = {f"v{number}": each.text for number, each in enumerate(translations.values())}
     try:
-        values = computed(texts, pa.table(columns))
+        values = run(texts, pa.table(columns))
     except duckdb.Error as error:
         why = str(error).splitlines()[0]
-        raise InputError(f"{whose} cannot be computed: {why}") from error
+        raise InputError(f"{label} cannot be computed: {why}") from error
     return {key: whole(values.column(number)) for number, key in enumerate(translations)}
 
 
-@lru_cache(maxsize=256)  # live runs compute the same over each batch
-def translated(text: str, schema: pa.Schema, whose: str, number: int = 0) -> Translation:
-    """Return an expression as DuckDB computes it over columns of a schema.
+@lru_cache(maxsize=256)  # live runs evaluate the same expressions for each batch
+def translated(text: str, schema: pa.Schema, label: str, number: int = 0) -> Translation:
+    """Translate an SQL expression over columns of a schema to DuckDB's SQL.
 
-    `whose` says in errors what the expression is for. Expressions that are computed together have
-    different numbers, and so different names for the columns that they read.
+    `label` names the expression in messages. Expressions that are evaluated together need different
+    numbers, which make the names of their columns different.
     """
-    translator = Translator(schema, whose, f"e{number}_")
-    part = translator.translate(parsed(text, schema.names, whose))
+    translator = Translator(schema, label, f"e{number}_")
+    part = translator.translate(parsed(text, schema.names, label))
     return Translation(part.text, translator.columns, translator.has_times)

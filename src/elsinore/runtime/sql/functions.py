@@ -1,78 +1,77 @@
-"""The functions of Spark's SQL that are computed in process, each as an expression of DuckDB.
+"""Templates that translate Spark's SQL functions to DuckDB's SQL.
 
-A rule has the kinds of the arguments and a template in which `{0}` is the first argument. Where
-DuckDB's function of the name gives another value or type than Spark's, the template says what does.
-Functions that are not listed here are computed by Spark alone. `tests/runtime/sql` compares all of
-them with Spark.
+A rule consists of the kinds of the arguments and a template in which `{0}` is the first argument.
+Templates correct differences between DuckDB's and Spark's values and types. Functions without a
+rule are only computed by Spark. `tests/runtime/sql` compares all functions with Spark.
 
-Kinds: `t` text, `i` whole number, `n` number, `f` double, `r` number of 32 bits, `b` truth value,
-`d` date, `s` time, `l` list, `.` anything. A number is cast to a double for `f`, a date to a time
-for `s`, a time to a date for `d`. A capital letter asks for a constant: `I` a number of digits, `U`
-a unit of time, `T` a text.
+Kinds: `t` text, `i` whole number, `n` number, `f` double, `r` 32-bit float, `b` boolean, `d` date,
+`s` timestamp, `l` list, `.` any type. A number is cast to a double for `f`, a date to a timestamp
+for `s`, a timestamp to a date for `d`. Capital letters require a constant: `I` a number of digits,
+`U` a unit of time, `T` a text.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FAILS = "CASE WHEN {} THEN CAST('fails' AS BOOLEAN) ELSE FALSE END"  # an error where it is true
+FAILS = "CASE WHEN {} THEN CAST('fails' AS BOOLEAN) ELSE FALSE END"  # an error if {} is true
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a function is computed: the kinds of its arguments, and a template for DuckDB."""
+    """One translation of a function: the kinds of its arguments, and a template for DuckDB."""
 
     kinds: str
     template: str
 
 
 def failing(condition: str, value: str) -> str:
-    """Return an expression that fails where a condition is true, and has a value elsewhere."""
+    """Return SQL that fails for rows in which a condition is true, and is `value` for others."""
     return f"CASE WHEN {FAILS.format(condition)} THEN NULL ELSE {value} END"
 
 
-def _by_alphabet(name: str) -> str:
-    """Return a change of case: DuckDB's for ASCII, and one that knows all of Unicode otherwise."""
+def _change_case(name: str) -> str:
+    """Return SQL for lower or upper: DuckDB's for ASCII, Python's for other text (Unicode)."""
     is_ascii = "strlen({0}) = length({0})"
     return f"CASE WHEN {is_ascii} THEN {name}({{0}}) ELSE elsinore_{name}({{0}}) END"
 
 
 def _logarithm(name: str, argument: str = "{0}") -> str:
-    """Return a logarithm, null for what is not above zero."""
+    """Return SQL for a logarithm; null for numbers that are not positive."""
     return f"CASE WHEN {argument} > 0 THEN {name}({argument}) END"
 
 
 def _whole(name: str) -> str:
-    """Return a double rounded to a whole number of 64 bits: NaN is 0, what is beyond fails."""
+    """Return SQL that rounds a double to a 64-bit integer; NaN becomes 0, an overflow fails."""
     inside = f"CASE WHEN isnan({{0}}) THEN 0 ELSE CAST({name}({{0}}) AS BIGINT) END"
     return failing("NOT isnan({0}) AND abs({0}) > 9223372036854775807", inside)
 
 
 def _rounded(digits: str, kind: str = "DOUBLE") -> str:
-    """Return a number rounded to digits behind the point, halves of how it is written up.
+    """Return SQL that rounds the decimal text of a number half up to digits behind the point.
 
-    Doubles of 2^52 and more have no fraction.
+    Doubles of at least 2^52 have no fraction and are unchanged.
     """
-    written = "CAST(CAST({0} AS DOUBLE) AS VARCHAR)"
-    decimal = f"CAST({written} AS DECIMAL(38, {digits}))"
+    constant_argument = "CAST(CAST({0} AS DOUBLE) AS VARCHAR)"
+    decimal = f"CAST({constant_argument} AS DECIMAL(38, {digits}))"
     return f"CASE WHEN abs({{0}}) < 4503599627370496 THEN CAST({decimal} AS {kind}) ELSE {{0}} END"
 
 
-def _element(index: str, is_out: str, *, tried: bool) -> str:
-    """Return an element of a list; unless tried, an index that is out of it is an error."""
+def _element(index: str, is_out_of_range: str, *, null_on_error: bool) -> str:
+    """Return SQL for a list's element; an index out of range is null or, by default, fails."""
     value = f"list_extract({{0}}, {index})"
-    if tried:
-        return f"CASE WHEN {is_out} THEN NULL ELSE {value} END"
-    return failing(is_out, value)
+    if null_on_error:
+        return f"CASE WHEN {is_out_of_range} THEN NULL ELSE {value} END"
+    return failing(is_out_of_range, value)
 
 
-_NO_INDEX = "{1} < 0 OR {1} >= len({0})"
-_NO_PLACE = "{1} = 0 OR abs({1}) > len({0})"
+_BAD_INDEX = "{1} < 0 OR {1} >= len({0})"
+_BAD_POSITION = "{1} = 0 OR abs({1}) > len({0})"
 _SECONDS = 1_000_000
 
 _TEXTS = {
-    "lower": [Rule("t", _by_alphabet("lower"))],
-    "upper": [Rule("t", _by_alphabet("upper"))],
+    "lower": [Rule("t", _change_case("lower"))],
+    "upper": [Rule("t", _change_case("upper"))],
     "initcap": [Rule("t", "elsinore_initcap({0})")],
     "reverse": [Rule("t", "elsinore_reverse({0})")],
     "length": [Rule("t", "CAST(length({0}) AS INTEGER)")],
@@ -174,11 +173,11 @@ _TIMES = {
 
 _LISTS = {
     "size": [Rule("l", "CAST(len({0}) AS INTEGER)")],
-    "element_at": [Rule("li", _element("{1}", _NO_PLACE, tried=False))],
+    "element_at": [Rule("li", _element("{1}", _BAD_POSITION, null_on_error=False))],
     "try_element_at": [
-        Rule("li", failing("{1} = 0", _element("{1}", _NO_PLACE, tried=True))),
+        Rule("li", failing("{1} = 0", _element("{1}", _BAD_POSITION, null_on_error=True))),
     ],
-    "get": [Rule("li", _element("{1} + 1", _NO_INDEX, tried=True))],
+    "get": [Rule("li", _element("{1} + 1", _BAD_INDEX, null_on_error=True))],
     "array_contains": [
         Rule(
             "l.",
@@ -213,7 +212,7 @@ _ALIASES = {
 
 FUNCTIONS: dict[str, list[Rule]] = _TEXTS | _NUMBERS | _TIMES | _LISTS | _NULLS
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
-ELEMENT = Rule("li", _element("{1} + 1", _NO_INDEX, tried=False))  # list[n], from 0
+ELEMENT = Rule("li", _element("{1} + 1", _BAD_INDEX, null_on_error=False))  # list[n], from 0
 
 TRUNCATED_TO = {  # units of date_trunc, by Spark's names
     name: unit

@@ -1,4 +1,4 @@
-"""The kinds of values that expressions have in DuckDB, and columns as DuckDB is to see them."""
+"""Kinds of DuckDB types, and converting Arrow columns to the types that Spark reads them as."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from elsinore.runtime.chunks import plain
 
 
 class Kind(Enum):
-    """What an expression's values are, in the words of messages."""
+    """A group of DuckDB types that rules treat equally; the value is its name in messages."""
 
     INTEGER = "a whole number"
     DOUBLE = "a number"
@@ -45,7 +45,7 @@ _BY_NAME = {
 
 
 def kind_of(type_name: str) -> Kind:
-    """Return the kind of a type of DuckDB.
+    """Return the kind of a DuckDB type.
 
     >>> kind_of("DECIMAL(18,3)"), kind_of("INTEGER[]")
     (<Kind.DECIMAL: 'a decimal'>, <Kind.LIST: 'a list'>)
@@ -59,7 +59,7 @@ def kind_of(type_name: str) -> Kind:
 
 
 def as_spark_reads(column: pa.Array) -> pa.Array:
-    """Return a column in the type that Spark has for it: whole numbers with a sign, times in UTC.
+    """Cast a column to the type that Spark reads it as: signed integers, microseconds in UTC.
 
     >>> as_spark_reads(pa.array([7], pa.uint8())).type
     DataType(int16)

@@ -1,4 +1,4 @@
-"""Operators of Spark's SQL, and functions that take more than values, as DuckDB has them."""
+"""Translating SQL operators, CASE and functions of any types to DuckDB's SQL."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sqlglot import exp
 from elsinore.runtime.sql import decimals, texts, times
 from elsinore.runtime.sql.functions import failing
 from elsinore.runtime.sql.kinds import DATE, DOUBLE, NUMBERS, TIME, Kind
-from elsinore.runtime.sql.parts import Function, Operator, Part, Translating, as_double
+from elsinore.runtime.sql.parts import ExpressionTranslator, Function, Operator, Part, as_double
 
-_COMPARED = {
+_COMPARISONS = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -32,9 +32,12 @@ _UNITS_OF_DATES = frozenset({"YEAR", "MONTH", "WEEK", "DAY"})
 # --- logic ----------------------------------------------------------------------------------------
 
 
-def _connected(of: Translating, node: exp.Expression) -> Part:
-    """Return AND or OR, whose second part is not computed where the first one decides."""
-    left, right = of.fitted(node, "b", node.left), of.fitted(node, "b", node.right)
+def _logical(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    """Translate AND or OR with short-circuit: a deciding left operand skips the right one."""
+    left, right = (
+        translator.converted(node, "b", node.left),
+        translator.converted(node, "b", node.right),
+    )
     is_and = isinstance(node, exp.And)
     word, decided = ("AND", "FALSE") if is_and else ("OR", "TRUE")
     return Part(
@@ -43,101 +46,123 @@ def _connected(of: Translating, node: exp.Expression) -> Part:
     )
 
 
-def _inverted(of: Translating, node: exp.Expression) -> Part:
-    return Part(f"(NOT {of.fitted(node, 'b', node.this)})", "BOOLEAN")
+def _negation(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    return Part(f"(NOT {translator.converted(node, 'b', node.this)})", "BOOLEAN")
 
 
-def _compared(of: Translating, node: exp.Expression) -> Part:
-    left, right = of.alike(node, [node.left, node.right])
-    return Part(f"({left.text} {_COMPARED[type(node)]} {right.text})", "BOOLEAN")
+def _comparison(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    left, right = translator.with_common_type(node, [node.left, node.right])
+    return Part(f"({left.text} {_COMPARISONS[type(node)]} {right.text})", "BOOLEAN")
 
 
-def _in_list(of: Translating, node: exp.Expression) -> Part:
+def _in_list(translator: ExpressionTranslator, node: exp.Expression) -> Part:
     if not node.expressions:
-        raise of.rejected(node, "only constants and columns are chosen from")
-    value, *choices = of.alike(node, [node.this, *node.expressions])
+        raise translator.rejected(node, "only constants and columns are chosen from")
+    value, *choices = translator.with_common_type(node, [node.this, *node.expressions])
     listed = ", ".join(choice.text for choice in choices)
     return Part(f"({value.text} IN ({listed}))", "BOOLEAN")
 
 
-def _between(of: Translating, node: exp.Expression) -> Part:
-    value, low, high = of.alike(node, [node.this, node.args["low"], node.args["high"]])
+def _between(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    value, low, high = translator.with_common_type(
+        node, [node.this, node.args["low"], node.args["high"]]
+    )
     return Part(f"({value.text} BETWEEN {low.text} AND {high.text})", "BOOLEAN")
 
 
-def _is(of: Translating, node: exp.Expression) -> Part:
+def _is(translator: ExpressionTranslator, node: exp.Expression) -> Part:
     if isinstance(node.expression, exp.Null):
-        return Part(f"({of.translate(node.this).text} IS NULL)", "BOOLEAN")
+        return Part(f"({translator.translate(node.this).text} IS NULL)", "BOOLEAN")
     if isinstance(node.expression, exp.Boolean):
         word = str(bool(node.expression.this)).upper()
-        return Part(f"({of.fitted(node, 'b', node.this)} IS {word})", "BOOLEAN")
-    raise of.rejected(node)
+        return Part(f"({translator.converted(node, 'b', node.this)} IS {word})", "BOOLEAN")
+    raise translator.rejected(node)
 
 
 # --- choices --------------------------------------------------------------------------------------
 
 
-def _case(of: Translating, node: exp.Expression) -> Part:
-    """Return CASE; `CASE x WHEN v` compares."""
+def _case(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    """Translate CASE; `CASE x WHEN v` compares x with v."""
     conditions = []
     for branch in node.args["ifs"]:
         condition = (
             branch.this if node.this is None else exp.EQ(this=node.this, expression=branch.this)
         )
-        conditions.append(of.fitted(node, "b", condition))
+        conditions.append(translator.converted(node, "b", condition))
     values = [branch.args["true"] for branch in node.args["ifs"]]
-    return _chosen(of, node, conditions, values, node.args.get("default"))
+    return _case_expression(translator, node, conditions, values, node.args.get("default"))
 
 
-def _if(of: Translating, node: exp.Expression) -> Part:
-    condition = of.fitted(node, "b", node.this)
-    return _chosen(of, node, [condition], [node.args["true"]], node.args.get("false"))
+def _if(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    condition = translator.converted(node, "b", node.this)
+    return _case_expression(
+        translator, node, [condition], [node.args["true"]], node.args.get("false")
+    )
 
 
-def _if_function(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:
-    if len(given) != 3:
-        raise of.rejected(node, "it takes 3 arguments here")
-    return _chosen(of, node, [of.fitted(node, "b", given[0])], [given[1]], given[2])
+def _if_function(
+    translator: ExpressionTranslator, node: exp.Expression, arguments: Sequence[exp.Expression]
+) -> Part:
+    if len(arguments) != 3:
+        raise translator.rejected(node, "it takes 3 arguments here")
+    return _case_expression(
+        translator,
+        node,
+        [translator.converted(node, "b", arguments[0])],
+        [arguments[1]],
+        arguments[2],
+    )
 
 
-def _chosen(
-    of: Translating,
+def _case_expression(
+    translator: ExpressionTranslator,
     node: exp.Expression,
     conditions: Sequence[str],
     values: Sequence[exp.Expression],
     default: exp.Expression | None,
 ) -> Part:
-    given = [*values, default if default is not None else exp.Null()]
-    *parts, last = of.alike(node, given)
+    """Return CASE of translated conditions and the values for them, of a common type."""
+    results = [*values, default if default is not None else exp.Null()]
+    *parts, last = translator.with_common_type(node, results)
     branches = " ".join(
         f"WHEN {condition} THEN {part.text}"
         for condition, part in zip(conditions, parts, strict=True)
     )
-    return of.probed(f"(CASE {branches} ELSE {last.text} END)", node)
+    return translator.typed_by_duckdb(f"(CASE {branches} ELSE {last.text} END)", node)
 
 
-def _coalesce(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:
-    parts = of.alike(node, given)
-    return of.probed(f"coalesce({', '.join(part.text for part in parts)})", node)
+def _coalesce(
+    translator: ExpressionTranslator, node: exp.Expression, arguments: Sequence[exp.Expression]
+) -> Part:
+    parts = translator.with_common_type(node, arguments)
+    return translator.typed_by_duckdb(f"coalesce({', '.join(part.text for part in parts)})", node)
 
 
-def _nullif(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:
-    value, unwanted = of.alike(node, given)
-    own = of.translate(given[0]).text
-    return of.probed(f"(CASE WHEN {value.text} = {unwanted.text} THEN NULL ELSE {own} END)", node)
+def _nullif(
+    translator: ExpressionTranslator, node: exp.Expression, arguments: Sequence[exp.Expression]
+) -> Part:
+    left, right = translator.with_common_type(node, arguments)
+    value = translator.translate(arguments[0]).text  # in its own type
+    text = f"(CASE WHEN {left.text} = {right.text} THEN NULL ELSE {value} END)"
+    return translator.typed_by_duckdb(text, node)
 
 
-def _nvl2(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:
-    known = f"({of.translate(given[0]).text} IS NOT NULL)"
-    return _chosen(of, node, [known], [given[1]], given[2])
+def _nvl2(
+    translator: ExpressionTranslator, node: exp.Expression, arguments: Sequence[exp.Expression]
+) -> Part:
+    is_not_null = f"({translator.translate(arguments[0]).text} IS NOT NULL)"
+    return _case_expression(translator, node, [is_not_null], [arguments[1]], arguments[2])
 
 
-def _extreme(name: str) -> Function:
-    def translate(of: Translating, node: exp.Expression, given: Sequence[exp.Expression]) -> Part:
-        parts = of.alike(node, given)
+def _extremum(name: str) -> Function:
+    def translate(
+        translator: ExpressionTranslator, node: exp.Expression, arguments: Sequence[exp.Expression]
+    ) -> Part:
+        parts = translator.with_common_type(node, arguments)
         if len(parts) < 2:
-            raise of.rejected(node, "it takes 2 arguments or more")
-        return of.probed(f"{name}({', '.join(part.text for part in parts)})", node)
+            raise translator.rejected(node, "it takes 2 arguments or more")
+        return translator.typed_by_duckdb(f"{name}({', '.join(part.text for part in parts)})", node)
 
     return translate
 
@@ -145,94 +170,107 @@ def _extreme(name: str) -> Function:
 # --- arithmetic -----------------------------------------------------------------------------------
 
 
-def _computed(of: Translating, node: exp.Expression) -> Part:
-    """Return a sum, a difference, a product, a quotient or a remainder; division by zero fails."""
+def _arithmetic(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    """Translate a sum, difference, product, quotient or remainder; division by zero fails."""
     if isinstance(node.right, exp.Interval):
-        return _moved(of, node, node.left, node.right)
+        return _interval_arithmetic(translator, node, node.left, node.right)
     if isinstance(node.left, exp.Interval) and isinstance(node, exp.Add):
-        return _moved(of, node, node.right, node.left)
-    left, right = of.translate(node.left), of.translate(node.right)
+        return _interval_arithmetic(translator, node, node.right, node.left)
+    left, right = translator.translate(node.left), translator.translate(node.right)
     kinds = {left.kind, right.kind} - {Kind.NULL}
     if not kinds <= NUMBERS:
         named = " and ".join(sorted(kind.value for kind in kinds))
-        raise of.rejected(node, f"{named} cannot be compared or computed with each other")
+        raise translator.rejected(node, f"{named} cannot be compared or computed with each other")
     if Kind.DECIMAL in kinds and DOUBLE not in kinds:
-        return _of_decimals(of, node, left, right)
+        return _decimal_arithmetic(translator, node, left, right)
     if DOUBLE in kinds or isinstance(node, exp.Div):
         left, right = as_double(left), as_double(right)
     text = f"({left.text} {_ARITHMETIC[type(node)]} {right.text})"
-    return of.probed(_unless_by_zero(node, text, left, right), node)
+    return translator.typed_by_duckdb(_failing_on_zero(node, text, left, right), node)
 
 
-def _of_decimals(of: Translating, node: exp.Expression, left: Part, right: Part) -> Part:
-    """Return arithmetic of decimals, or of a decimal and a whole number or null."""
-    known = [
-        decimals.digits_of(of_part, part)
-        for of_part, part in ((node.left, left), (node.right, right))
+def _decimal_arithmetic(
+    translator: ExpressionTranslator, node: exp.Expression, left: Part, right: Part
+) -> Part:
+    """Translate arithmetic of decimals, or of a decimal and a whole number or null."""
+    operand_digits = [
+        decimals.digits_of(operand, part)
+        for operand, part in ((node.left, left), (node.right, right))
         if part.kind is not Kind.NULL
     ]
-    digits = [each for each in known if each is not None]
+    digits = [each for each in operand_digits if each is not None]
     part = None
-    if len(digits) == len(known):
+    if len(digits) == len(operand_digits):
         operands = (left.text, digits[0]), (right.text, digits[-1])
-        part = decimals.computed(type(node), *operands)
+        part = decimals.arithmetic(type(node), *operands)
     if part is None:
-        raise of.rejected(node, "cast the decimal to DOUBLE")
-    return Part(_unless_by_zero(node, part.text, left, right), part.type)
+        raise translator.rejected(node, "cast the decimal to DOUBLE")
+    return Part(_failing_on_zero(node, part.text, left, right), part.type)
 
 
-def _unless_by_zero(node: exp.Expression, text: str, left: Part, right: Part) -> str:
-    """Return a quotient or a remainder that fails where the divisor is zero; other text as is."""
+def _failing_on_zero(node: exp.Expression, text: str, left: Part, right: Part) -> str:
+    """Return the SQL of a quotient or remainder that fails for divisor 0; `text` otherwise."""
     if not isinstance(node, exp.Div | exp.Mod):
         return text
     return failing(f"{right.text} = 0 AND {left.text} IS NOT NULL", text)
 
 
-def _whole_quotient(of: Translating, node: exp.Expression) -> Part:
-    left, right = of.fitted(node, "i", node.left), of.fitted(node, "i", node.right)
+def _integer_division(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    left, right = (
+        translator.converted(node, "i", node.left),
+        translator.converted(node, "i", node.right),
+    )
     text = f"(CAST({left} AS BIGINT) // CAST({right} AS BIGINT))"
     return Part(text, "BIGINT")
 
 
-def _negated(of: Translating, node: exp.Expression) -> Part:
-    return of.probed(f"(-{of.fitted(node, 'n', node.this)})", node)
+def _minus(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    return translator.typed_by_duckdb(f"(-{translator.converted(node, 'n', node.this)})", node)
 
 
-def _bitwise(of: Translating, node: exp.Expression) -> Part:
-    operands = of.fitted(node, "i", node.left), of.fitted(node, "i", node.right)
-    return of.probed(_BITWISE[type(node)].format(*operands), node)
+def _bitwise(translator: ExpressionTranslator, node: exp.Expression) -> Part:
+    operands = (
+        translator.converted(node, "i", node.left),
+        translator.converted(node, "i", node.right),
+    )
+    return translator.typed_by_duckdb(_BITWISE[type(node)].format(*operands), node)
 
 
-def _moved(
-    of: Translating, node: exp.Expression, time: exp.Expression, length: exp.Interval
+def _interval_arithmetic(
+    translator: ExpressionTranslator,
+    node: exp.Expression,
+    time: exp.Expression,
+    length: exp.Interval,
 ) -> Part:
-    """Return a time plus or minus a written interval; a date stays one where days are added."""
-    part = of.translate(time)
+    """Translate a time plus or minus an interval literal; a date plus days remains a date."""
+    part = translator.translate(time)
     unit = str(length.args.get("unit") or "").upper().removesuffix("S")
     number = length.this
     is_written = isinstance(number, exp.Literal) and number.this.lstrip("-").isdigit()
     if unit not in _UNITS or not is_written or part.kind not in {DATE, TIME}:
-        raise of.rejected(node, "written intervals of one unit are added to dates and times alone")
+        raise translator.rejected(
+            node, "written intervals of one unit are added to dates and times alone"
+        )
     if part.kind is DATE and unit not in _UNITS_OF_DATES:
-        raise of.rejected(node, "cast the date to TIMESTAMP")
+        raise translator.rejected(node, "cast the date to TIMESTAMP")
     sign = "-" if isinstance(node, exp.Sub) else "+"
     text = f"({part.text} {sign} INTERVAL '{number.this}' {unit})"
     return Part(text if part.kind is TIME else f"CAST({text} AS DATE)", part.type)
 
 
 OPERATORS: dict[type[exp.Expression], Operator] = {
-    exp.And: _connected,
-    exp.Or: _connected,
-    exp.Not: _inverted,
+    exp.And: _logical,
+    exp.Or: _logical,
+    exp.Not: _negation,
     exp.In: _in_list,
     exp.Between: _between,
     exp.Is: _is,
     exp.Case: _case,
     exp.If: _if,
-    exp.Neg: _negated,
-    exp.IntDiv: _whole_quotient,
+    exp.Neg: _minus,
+    exp.IntDiv: _integer_division,
 }
-OPERATORS |= dict.fromkeys(_COMPARED, _compared) | dict.fromkeys(_ARITHMETIC, _computed)
+OPERATORS |= dict.fromkeys(_COMPARISONS, _comparison) | dict.fromkeys(_ARITHMETIC, _arithmetic)
 OPERATORS |= dict.fromkeys(_BITWISE, _bitwise) | texts.OPERATORS
 
 SPECIAL: dict[str, Function] = {
@@ -242,7 +280,7 @@ SPECIAL: dict[str, Function] = {
     "nullif": _nullif,
     "nvl2": _nvl2,
     "if": _if_function,
-    "greatest": _extreme("greatest"),
-    "least": _extreme("least"),
+    "greatest": _extremum("greatest"),
+    "least": _extremum("least"),
 }
 SPECIAL |= texts.FUNCTIONS | times.FUNCTIONS

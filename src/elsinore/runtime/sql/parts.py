@@ -1,4 +1,4 @@
-"""Parts of expressions that have been translated, and what rules ask of them."""
+"""Translated parts of SQL expressions, and their conversion to the kinds that rules require."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from elsinore.runtime.sql.kinds import (
 
 
 class Part(NamedTuple):
-    """A translated part: its text for DuckDB, and its type there."""
+    """A translated part of an expression: DuckDB's SQL, and its DuckDB type."""
 
     text: str
     type: str
@@ -36,34 +36,36 @@ class Part(NamedTuple):
 
 
 class RejectedError(InputError):
-    """An expression whose value in process would not be Spark's."""
+    """An expression that cannot be computed in process with Spark's values."""
 
 
-class Translating(Protocol):
-    """What the rules of operators need of a translator."""
+class ExpressionTranslator(Protocol):
+    """The methods of `translation.Translator` that operators' and functions' rules call."""
 
     def translate(self, node: exp.Expression) -> Part:
-        """Return the translation of a tree."""
+        """Translate a parsed expression."""
 
-    def alike(self, node: exp.Expression, given: Sequence[exp.Expression]) -> list[Part]:
-        """Return parts that are compared or chosen from, in kinds that are alike."""
+    def with_common_type(
+        self, node: exp.Expression, operands: Sequence[exp.Expression]
+    ) -> list[Part]:
+        """Translate operands of a comparison or choice, and convert them to a common type."""
 
-    def fitted(self, node: exp.Expression, kind: str, given: exp.Expression) -> str:
-        """Return an operand as a kind of `functions` asks for it; rejects any other."""
+    def converted(self, node: exp.Expression, kind: str, operand: exp.Expression) -> str:
+        """Return the SQL of an operand converted to a kind (see `functions`)."""
 
-    def probed(self, text: str, node: exp.Expression) -> Part:
-        """Return a part whose type DuckDB finds out."""
+    def typed_by_duckdb(self, text: str, node: exp.Expression) -> Part:
+        """Return DuckDB's SQL with the type that DuckDB infers."""
 
     def rejected(self, node: exp.Expression, why: str = "") -> RejectedError:
-        """Return the error for a part that is not computed in process."""
+        """Return the error for an expression that cannot be computed in process."""
 
 
-Operator = Callable[[Translating, exp.Expression], Part]
-Function = Callable[[Translating, exp.Expression, Sequence[exp.Expression]], Part]
+Operator = Callable[[ExpressionTranslator, exp.Expression], Part]
+Function = Callable[[ExpressionTranslator, exp.Expression, Sequence[exp.Expression]], Part]
 
 
 def as_double(part: Part) -> Part:
-    """Return a number as a double."""
+    """Cast a number to a double."""
     return (
         part
         if part.kind is DOUBLE
@@ -71,27 +73,27 @@ def as_double(part: Part) -> Part:
     )
 
 
-def fitting(kind: str, part: Part) -> str | None:
-    """Return an argument's text in the kind that a rule asks for, None if it is of another."""
-    known = part.kind
-    typed = {"t": "VARCHAR", "i": "INTEGER", "n": "INTEGER", "f": "DOUBLE", "b": "BOOLEAN"}
-    typed |= {"d": "DATE", "s": "TIMESTAMP"}
-    if known is Kind.NULL:
-        return f"CAST(NULL AS {typed[kind]})" if kind in typed else None
+def converted_text(kind: str, part: Part) -> str | None:
+    """Return an argument's SQL converted to a rule's kind; None if there is no conversion."""
+    actual = part.kind
+    null_types = {"t": "VARCHAR", "i": "INTEGER", "n": "INTEGER", "f": "DOUBLE", "b": "BOOLEAN"}
+    null_types |= {"d": "DATE", "s": "TIMESTAMP"}
+    if actual is Kind.NULL:
+        return f"CAST(NULL AS {null_types[kind]})" if kind in null_types else None
     match kind:
         case ".":
             return part.text
-        case "f" if known in {INTEGER, DOUBLE}:
+        case "f" if actual in {INTEGER, DOUBLE}:
             return part.text if part.type == "DOUBLE" else f"CAST({part.text} AS DOUBLE)"
         case "r" if part.type == "FLOAT":
             return part.text
-        case "n" if known in {INTEGER, DOUBLE}:
+        case "n" if actual in {INTEGER, DOUBLE}:
             return part.text
-        case "d" if known in TIMES:
-            return part.text if known is DATE else f"CAST({part.text} AS DATE)"
-        case "s" if known in TIMES:
-            return part.text if known is TIME else f"CAST({part.text} AS TIMESTAMP)"
-        case "t" | "i" | "b" | "l" if known is _KINDS[kind]:
+        case "d" if actual in TIMES:
+            return part.text if actual is DATE else f"CAST({part.text} AS DATE)"
+        case "s" if actual in TIMES:
+            return part.text if actual is TIME else f"CAST({part.text} AS TIMESTAMP)"
+        case "t" | "i" | "b" | "l" if actual is _KINDS[kind]:
             return part.text
     return None
 
@@ -99,8 +101,8 @@ def fitting(kind: str, part: Part) -> str | None:
 _KINDS = {"t": TEXT, "i": INTEGER, "b": BOOLEAN, "l": Kind.LIST}
 
 
-def written(kind: str, node: exp.Expression) -> str | None:
-    """Return a constant that a rule asks for: a text, a number of digits, or a unit of time."""
+def constant_argument(kind: str, node: exp.Expression) -> str | None:
+    """Return the SQL of a constant argument of kind `I`, `U` or `T`; None for other nodes."""
     if not isinstance(node, exp.Literal):
         return None
     if kind == "I":
@@ -114,7 +116,7 @@ def written(kind: str, node: exp.Expression) -> str | None:
 
 
 def quoted_text(text: str) -> str:
-    """Return a text as SQL writes it.
+    """Return a text as an SQL literal.
 
     >>> quoted_text("It's")
     "'It''s'"

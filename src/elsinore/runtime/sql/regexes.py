@@ -1,7 +1,7 @@
-"""Regular expressions of Java, as RE2 reads them.
+"""Converting Java's regular expressions to RE2's.
 
-Spark's RLIKE and its functions of regular expressions are Java's, DuckDB's are RE2's. What means
-the same in both is passed on, what RE2 spells differently is rewritten, the rest is rejected.
+Spark's RLIKE and regexp functions use Java's syntax, DuckDB's use RE2's. Syntax with the same
+meaning in both is kept, syntax that RE2 spells differently is rewritten, the rest is rejected.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ _AT_END = rf"(?:\r\n|[{LINE_ENDS}])?\z"
 
 
 class JavaOnlyError(ValueError):
-    """A part of a regular expression that has another meaning, or none, in RE2."""
+    """A part of a regular expression that RE2 lacks or interprets differently."""
 
 
-def to_re2(pattern: str, *, ends_consumed: bool = False) -> str:
-    r"""Return the expression of RE2 that finds what a regular expression of Java finds.
+def to_re2(pattern: str, *, may_consume_line_end: bool = False) -> str:
+    r"""Return the RE2 pattern that matches the same text as a pattern of Java.
 
-    `ends_consumed` says that a match may contain the line's end before `$`. Raises
-    JavaOnlyError for parts that RE2 lacks or reads differently.
+    `may_consume_line_end` allows a match to contain the line end before `$`. Raises JavaOnlyError
+    for parts that RE2 lacks or interprets differently.
 
     >>> print(to_re2(r"^a.c\s"))
     ^a[^\n\r\x{85}\x{2028}\x{2029}]c[ \t\n\x0B\f\r]
     >>> print(to_re2("(?i)a[b-d]"))
     [aA][b-dB-D]
     """
-    return _Reader(pattern, ends_consumed).read()
+    return _Reader(pattern, may_consume_line_end).read()
 
 
 class _Reader:
-    def __init__(self, pattern: str, ends_consumed: bool) -> None:
+    def __init__(self, pattern: str, may_consume_line_end: bool) -> None:
         self._pattern = pattern
-        self._ends_consumed = ends_consumed
+        self._ends_consumed = may_consume_line_end
         self._at = 0
         self._folds = False
 
@@ -120,7 +120,7 @@ class _Reader:
         return "".join([*pieces, "]"])
 
     def _member(self, sign: str) -> str:
-        """Return a character, a range or a class of characters within brackets."""
+        """Convert a character, a range or a class within brackets."""
         if sign == "\\":
             escaped = self._next()
             if escaped in _CLASSES:
@@ -150,7 +150,7 @@ class _Reader:
 
 
 def to_re2_replacement(text: str) -> str:
-    r"""Return the replacement of RE2 for one of Java: `$1` is the first group.
+    r"""Return RE2's replacement text for Java's, in which `$1` is the first group.
 
     >>> print(to_re2_replacement("<$1>"))
     <\1>

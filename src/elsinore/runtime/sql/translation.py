@@ -1,7 +1,7 @@
-"""From an expression of Spark's SQL to one of DuckDB with the same value for every row.
+"""Translating SQL expressions from Spark's dialect to DuckDB's, with equal values for every row.
 
-sqlglot parses the text. Every operator and function that is computed has a rule here or in
-`functions`; whatever has none is rejected, with its text and the reason.
+sqlglot parses the text. Operators and functions have rules here, in `operators`, `texts`, `times`
+and `functions`. An expression without a rule is rejected, with its text and the reason.
 """
 
 from __future__ import annotations
@@ -42,7 +42,14 @@ from elsinore.runtime.sql.kinds import (
     as_spark_reads,
 )
 from elsinore.runtime.sql.operators import OPERATORS, SPECIAL
-from elsinore.runtime.sql.parts import Part, RejectedError, as_double, fitting, quoted_text, written
+from elsinore.runtime.sql.parts import (
+    Part,
+    RejectedError,
+    as_double,
+    constant_argument,
+    converted_text,
+    quoted_text,
+)
 from elsinore.words import count
 
 FOR = "The expression for the "
@@ -69,10 +76,10 @@ _CASTS = {  # functions named after types
 
 
 class _Sql(Spark):  # type: ignore[misc]
-    """Spark's SQL with functions as they are written, by name."""
+    """Spark's dialect without sqlglot's own translations of functions."""
 
     class Parser(Spark.Parser):  # type: ignore[misc]
-        """Takes no function for another; a CAST that fails is an error (ANSI)."""
+        """Parses most functions as `Anonymous` nodes, by name; CAST is strict (ANSI)."""
 
         STRICT_CAST = True
         FUNCTIONS: ClassVar[dict[str, object]] = {}
@@ -83,25 +90,25 @@ class _Sql(Spark):  # type: ignore[misc]
         }
 
 
-def parsed(text: str, names: Sequence[str], whose: str) -> exp.Expression:
-    """Return the tree of an SQL expression. Raises InputError for text that is none."""
+def parsed(text: str, names: Sequence[str], label: str) -> exp.Expression:
+    """Parse one SQL expression; raise InputError, with the place, for other text."""
     try:
         trees = sqlglot.parse(text, read=_Sql)
     except SqlglotError as error:
         if text.isidentifier():  # a keyword of SQL
-            raise InputError(no_column(text, _role(whose), names)) from None
+            raise InputError(no_column(text, _role(label), names)) from None
         raise InputError(
-            f"{whose}, {text!r}, is not SQL{_place(error)}. Name a column, "
+            f"{label}, {text!r}, is not SQL{_place(error)}. Name a column, "
             "or write SQL such as CASE WHEN delay > 15 THEN 'Late' ELSE 'OnTime' END. "
             f"Columns: {choices_text(names)}."
         ) from error
     if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Query | exp.Command):
-        raise InputError(f"{whose}, {text!r}, is not one SQL expression.")
+        raise InputError(f"{label}, {text!r}, is not one SQL expression.")
     return trees[0]
 
 
 def _place(error: SqlglotError) -> str:
-    """Return where a text stopped being SQL, if that is known."""
+    """Return the place of a syntax error, for messages; "" if it is unknown."""
     for known in getattr(error, "errors", None) or []:
         if known.get("col"):
             near = known.get("highlight")
@@ -109,38 +116,42 @@ def _place(error: SqlglotError) -> str:
     return ""
 
 
-def _role(whose: str) -> str:
-    """Return what a column is read for."""
-    return whose.removeprefix(FOR)
+def _role(label: str) -> str:
+    """Return the purpose of an expression, such as "time", from its label in messages."""
+    return label.removeprefix(FOR)
 
 
-def on_spark() -> str:
-    """Return how an expression is computed by Spark."""
+def spark_remedy() -> str:
+    """Return the remedy, for messages: how to let Spark compute an expression."""
     if is_on_the_command_line():
         return f"Run it on Spark ({option('engine', 'spark')})"
     return "Hand over a Spark DataFrame, and Spark computes it"
 
 
 class Translator:
-    """Translates expressions over columns of a schema, and gathers those that they read."""
+    """Translates expressions over the columns of a schema, and collects the columns they read.
 
-    def __init__(self, schema: pa.Schema, whose: str, prefix: str = "") -> None:
+    `label` names the expression in messages. `prefix` begins the columns' names in translations.
+    """
+
+    def __init__(self, schema: pa.Schema, label: str, prefix: str = "") -> None:
         self._table = schema.empty_table()
-        self._whose = whose
+        self._label = label
         self._prefix = prefix
-        self.has_times = False  # whether some part translated so far is a date or a time
+        self.has_times = False  # whether an expression translated so far is a date or a time
         self._read: dict[tuple[str, ...], Part] = {}
         self._columns: dict[str, pa.Array] = {}
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """The columns that are read: the name of each in the translation, and its path."""
+        """The path of each column that is read, by its name in the translation."""
         return {part.text: path for path, part in self._read.items()}
 
     def translate(self, node: exp.Expression) -> Part:
-        """Return the translation of a tree.
+        """Translate a parsed expression.
 
-        Raises InputError for unknown columns, and for what is not computed in process.
+        Raises InputError for unknown columns, RejectedError for parts that DuckDB would compute
+        differently from Spark.
         """
         part = self._translate(node)
         self.has_times |= part.kind in TIMES
@@ -168,8 +179,10 @@ class Translator:
                 name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(place, "trim")
                 return self._call(node, name, [node.this])
             case exp.Substring():
-                given = [node.this, node.args.get("start"), node.args.get("length")]
-                return self._call(node, "substring", [part for part in given if part is not None])
+                arguments = [node.this, node.args.get("start"), node.args.get("length")]
+                return self._call(
+                    node, "substring", [part for part in arguments if part is not None]
+                )
             case exp.StrPosition() if not node.args.get("position"):
                 return self._call(node, "instr", [node.this, node.args["substr"]])
             case exp.Extract():
@@ -183,26 +196,26 @@ class Translator:
         return Part(f"(NOT {part.text})", part.type) if node.args.get("negate") else part
 
     def rejected(self, node: exp.Expression, why: str = "") -> RejectedError:
-        """Return the error for a part that is not computed in process."""
+        """Return the error for an expression that cannot be computed in process, with a remedy."""
         because = f": {why}" if why else ""
         return RejectedError(
-            f"{self._whose} uses {node.sql(dialect=_Sql)!r}, which is not "
-            f"computed in process{because}. {on_spark()}, or add a column with the value."
+            f"{self._label} uses {node.sql(dialect=_Sql)!r}, which is not "
+            f"computed in process{because}. {spark_remedy()}, or add a column with the value."
         )
 
-    def probed(self, text: str, node: exp.Expression) -> Part:
-        """Return a part whose type DuckDB finds out; rejects what it cannot compute."""
+    def typed_by_duckdb(self, text: str, node: exp.Expression) -> Part:
+        """Return DuckDB's SQL with the type that DuckDB infers; raise RejectedError if it fails."""
         import duckdb  # noqa: PLC0415 - where needed
 
         connection = database()
         connection.register(ROWS, pa.table(self._columns or {"none": []}))
         try:
-            found = connection.sql(f"SELECT {text} FROM {ROWS}").types[0]
+            inferred = connection.sql(f"SELECT {text} FROM {ROWS}").types[0]
         except duckdb.Error as error:
             raise self.rejected(node, str(error).splitlines()[0]) from error
         finally:
             connection.unregister(ROWS)
-        return Part(text, str(found))
+        return Part(text, str(inferred))
 
     # --- leaves ---------------------------------------------------------------------------------
 
@@ -217,8 +230,8 @@ class Translator:
         known = self._read.get(tuple(path))
         if known is None:
             name = f"{self._prefix}c{len(self._columns)}"
-            self._columns[name] = as_spark_reads(read_path(self._table, path, self._whose))
-            known = self._read[tuple(path)] = self.probed(name, node)
+            self._columns[name] = as_spark_reads(read_path(self._table, path, self._label))
+            known = self._read[tuple(path)] = self.typed_by_duckdb(name, node)
         return known
 
     def _constant(self, node: exp.Expression, sign: str = "") -> Part:
@@ -234,7 +247,7 @@ class Translator:
     def _number(self, node: exp.Expression, text: str) -> Part:
         if not text.lstrip("-").isdigit():
             if "e" in text.lower():
-                return self.probed(text, node)  # a double
+                return self.typed_by_duckdb(text, node)  # a double
             return self._decimal(node, text)
         for bits, name in ((31, "INTEGER"), (63, "BIGINT")):
             if -(2**bits) <= int(text) < 2**bits:
@@ -259,64 +272,73 @@ class Translator:
             raise self.rejected(node, f"{value.kind.value} is cast to {target} in another way")
         return Part(f"TRY({text})" if isinstance(node, exp.TryCast) else text, target)
 
-    def _call(self, node: exp.Expression, name: str, given: Sequence[exp.Expression]) -> Part:
+    def _call(self, node: exp.Expression, name: str, arguments: Sequence[exp.Expression]) -> Part:
         if name in SPECIAL:
-            return SPECIAL[name](self, node, given)
-        if name in _CASTS and len(given) == 1:
-            return self._cast(exp.Cast(this=given[0], to=exp.DataType.build(_CASTS[name])))
+            return SPECIAL[name](self, node, arguments)
+        if name in _CASTS and len(arguments) == 1:
+            return self._cast(exp.Cast(this=arguments[0], to=exp.DataType.build(_CASTS[name])))
         rules = FUNCTIONS.get(name)
         if rules is None:
             near = nearest_choice(name, [*FUNCTIONS, *SPECIAL])
             instead = f" (there is {near})" if near else ""
             raise self.rejected(node, f"only Spark has this function{instead}")
-        fitting = [rule for rule in rules if len(rule.kinds) == len(given)]
-        arguments: list[Part | None] = [None] * len(given)
-        for rule in fitting:
+        candidates = [rule for rule in rules if len(rule.kinds) == len(arguments)]
+        translated: list[Part | None] = [None] * len(arguments)
+        for rule in candidates:
             texts = [
-                self._argument(kind, part, at, arguments)
-                for at, (kind, part) in enumerate(zip(rule.kinds, given, strict=True))
+                self._argument(kind, part, at, translated)
+                for at, (kind, part) in enumerate(zip(rule.kinds, arguments, strict=True))
             ]
             if None not in texts:
-                return self.probed(rule.template.format(*texts), node)
-        types = ", ".join(part.kind.value for part in arguments if part is not None)
+                return self.typed_by_duckdb(rule.template.format(*texts), node)
+        types = ", ".join(part.kind.value for part in translated if part is not None)
         numbers = " or ".join(sorted({count(len(rule.kinds), "argument") for rule in rules}))
-        why = f"it is not taken of {types}" if fitting else f"it takes {numbers} here"
-        if any(part is not None and part.kind is Kind.DECIMAL for part in arguments):
+        why = f"it is not taken of {types}" if candidates else f"it takes {numbers} here"
+        if any(part is not None and part.kind is Kind.DECIMAL for part in translated):
             why += "; cast the decimal to DOUBLE"
         raise self.rejected(node, why)
 
     def _argument(
         self, kind: str, node: exp.Expression, at: int, translated: list[Part | None]
     ) -> str | None:
-        """Return an argument as a rule's kind asks for it; None if it does not fit."""
+        """Return the SQL of argument number `at` converted to a rule's kind, or None.
+
+        `translated` caches the arguments' translations while several rules are tried.
+        """
         if kind.isupper():
-            return written(kind, node)
+            return constant_argument(kind, node)
         part = translated[at] = translated[at] or self.translate(node)
-        return fitting(kind, part)
+        return converted_text(kind, part)
 
     def _element(self, node: exp.Bracket) -> Part:
         value = self.translate(node.this)
         (index,) = node.expressions
         if value.kind is Kind.MAP:
             key = self.translate(index)
-            return self.probed(f"map_extract_value({value.text}, {key.text})", node)
-        texts = self.fitted(node, "l", node.this), self.fitted(node, "i", index)
-        return self.probed(ELEMENT.template.format(*texts), node)
+            return self.typed_by_duckdb(f"map_extract_value({value.text}, {key.text})", node)
+        texts = self.converted(node, "l", node.this), self.converted(node, "i", index)
+        return self.typed_by_duckdb(ELEMENT.template.format(*texts), node)
 
-    def fitted(self, node: exp.Expression, kind: str, given: exp.Expression) -> str:
-        """Return an operand as a kind of `functions` asks for it; rejects any other."""
-        part = self.translate(given)
-        text = fitting(kind, part)
+    def converted(self, node: exp.Expression, kind: str, operand: exp.Expression) -> str:
+        """Return the SQL of an operand converted to a kind (see `functions`).
+
+        Raises RejectedError, which names the whole expression `node`, if there is no conversion.
+        """
+        part = self.translate(operand)
+        text = converted_text(kind, part)
         if text is None:
             raise self.rejected(node, f"it is not taken of {part.kind.value}")
         return text
 
-    def alike(self, node: exp.Expression, given: Sequence[exp.Expression]) -> list[Part]:
-        """Return parts that are compared or chosen from, in kinds that are alike.
+    def with_common_type(
+        self, node: exp.Expression, operands: Sequence[exp.Expression]
+    ) -> list[Part]:
+        """Translate operands of a comparison or choice, and convert them to a common type.
 
-        A text beside a time is read as one; a date beside a time is one at midnight.
+        Text is parsed as a time if another operand is one; a date becomes its midnight if another
+        operand is a timestamp. Raises RejectedError if there is no common type.
         """
-        parts = [self.translate(part) for part in given]
+        parts = [self.translate(operand) for operand in operands]
         kinds = {part.kind for part in parts} - {Kind.NULL}
         if len(kinds) < 2 and not kinds & {Kind.STRUCT, Kind.MAP, Kind.OTHER}:
             return parts
@@ -332,38 +354,38 @@ class Translator:
         raise self.rejected(node, f"{named} cannot be compared or computed with each other")
 
 
-def read_path(table: pa.Table, path: Sequence[str], whose: str) -> pa.Array:
-    """Return a column, or a field of its structs, null where a struct is.
+def read_path(table: pa.Table, path: Sequence[str], label: str) -> pa.Array:
+    """Return a column, or the field of a struct column; null where the struct is null.
 
-    Raises InputError for a name that there is not, with the nearest one.
+    Raises InputError for an unknown name, with the nearest one.
     """
     name, *fields = path
     names = table.column_names
-    called = _called(name, names)
-    if len(called) != 1:
+    matching = _matching_names(name, names)
+    if len(matching) != 1:
         dotted = ".".join(path)
         quote = f" A name with a dot goes in backticks: `{dotted}`." if dotted in names else ""
-        raise InputError(no_column(name, _role(whose), names) + quote)
-    column = plain(whole(table.column(called[0])))
+        raise InputError(no_column(name, _role(label), names) + quote)
+    column = plain(whole(table.column(matching[0])))
     for at, field in enumerate(fields, 2):
         written_path = ".".join(path[:at])
         if not pa.types.is_struct(column.type):
             raise InputError(
-                f"{whose} reads '{written_path}', and what is before "
+                f"{label} reads '{written_path}', and what is before "
                 f"'.{field}' is no struct but of type {column.type}."
             )
         inner = [of_struct.name for of_struct in column.type.fields]
-        called = _called(field, inner)
-        if len(called) != 1:
+        matching = _matching_names(field, inner)
+        if len(matching) != 1:
             raise InputError(
-                f"{whose} reads '{written_path}', and there is no field "
+                f"{label} reads '{written_path}', and there is no field "
                 f"'{field}'.{did_you_mean(field, inner)} Fields: {choices_text(inner)}."
             )
-        column = plain(pc.struct_field(column, inner.index(called[0])))
+        column = plain(pc.struct_field(column, inner.index(matching[0])))
     return column
 
 
-def _called(name: str, names: Sequence[str]) -> list[str]:
-    """Return which of `names` SQL means by one: that, or those that differ by case alone."""
+def _matching_names(name: str, names: Sequence[str]) -> list[str]:
+    """Return the exact match for a name in `names`, or all matches that ignore case."""
     exact = [known for known in names if known == name]
     return exact or [known for known in names if known.casefold() == name.casefold()]
