@@ -119,7 +119,7 @@ def test_regions_settle_comparisons_with_constants_exactly(predicates):
 @often
 @given(sets_of(with_constants))
 def test_z3_agrees_on_comparisons_with_constants(predicates):
-    question = solver.Question(predicates)
+    question = solver.SatisfiabilityCheck(predicates)
     expected = truths(predicates)
     for size in range(len(predicates) + 1):
         for chosen in itertools.combinations(predicates, size):

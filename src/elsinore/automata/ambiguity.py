@@ -1,8 +1,7 @@
-"""Ambiguity: whether some word has two accepted runs, with a shortest such word.
+"""Ambiguity of an automaton: searching for a shortest word with two accepting runs.
 
-The product of the automaton with itself is searched for two different accepted runs over a word. A
-word represents every sequence of events of its letters, so this also decides whether a sequence of
-events has two accepted runs.
+The search covers the product of the automaton with itself. A word stands for every sequence of
+events of its letters, so this also decides whether a sequence of events has two accepting runs.
 """
 
 from __future__ import annotations
@@ -10,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from elsinore.automata.nfa import Abreast, Nfa
+from elsinore.automata.nfa import Nfa, ParallelRuns
 from elsinore.automata.search import shortest_path
 from elsinore.automata.symbols import Symbol, Word
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A shortest word with two accepted runs; a run is the states after each letter."""
+    """A shortest word with two accepting runs; a run is the states after each letter."""
 
     word: Word
     first: tuple[int, ...]
@@ -34,9 +33,9 @@ class _Pair:
 
 
 def ambiguity(nfa: Nfa) -> Ambiguity | None:
-    """Return a shortest ambiguous word of an automaton; None if every word has at most one run.
+    """Return a shortest word with two accepting runs; None if the automaton is unambiguous.
 
-    Raises QuerySemanticError if the automaton is too large to decide it.
+    Raises QuerySemanticError if the search exceeds its limit.
 
     >>> from elsinore.automata.positions import glushkov
     >>> from elsinore.automata.symbols import Symbol
@@ -49,10 +48,10 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
     if _is_deterministic_by_type(nfa):
         return None
     useful = nfa.trim()
-    abreast = Abreast((nfa,))
+    runs = ParallelRuns((nfa,))
 
     def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
-        for symbol, first, second in abreast.steps(nfa, pair.first, nfa, pair.second):
+        for symbol, first, second in runs.steps(nfa, pair.first, nfa, pair.second):
             if first not in useful or second not in useful:
                 continue
             if pair.apart or first <= second:  # otherwise a mirrored pair
@@ -66,7 +65,7 @@ def ambiguity(nfa: Nfa) -> Ambiguity | None:
         return None
     pairs, symbols = path
     first, second = zip(*((pair.first, pair.second) for pair in pairs[1:]), strict=True)
-    return Ambiguity(abreast.meeting.word(symbols), first, second)
+    return Ambiguity(runs.intersections.word(symbols), first, second)
 
 
 def _is_deterministic_by_type(nfa: Nfa) -> bool:

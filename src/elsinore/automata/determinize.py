@@ -1,4 +1,4 @@
-"""Determinization: from an Nfa to the Dfa of the same language, by subsets of states."""
+"""Determinization by the subset construction: from an Nfa to a Dfa of the same language."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def determinize(
 ) -> Dfa:
     """Return the deterministic automaton of the same language, without dead states.
 
-    `alphabet` may tell more events apart than the automaton does, never fewer. Raises
-    QuerySemanticError where there would be more than `limit` states.
+    `alphabet` is at least as fine as the automaton's own letters, which are the default. Raises
+    QuerySemanticError if more than `limit` states are needed.
 
     >>> from elsinore.automata.nfa import Transition
     >>> from elsinore.automata.symbols import Symbol
@@ -27,14 +27,14 @@ def determinize(
     >>> determinize(either).states
     2
     """
-    known = nfa.letters() if alphabet is None else alphabet
+    alphabet = nfa.letters() if alphabet is None else alphabet
     useful = nfa.trim()
-    successors = nfa.table(known)
+    successors = nfa.table(alphabet)
     first = frozenset({0})
     numbers = {first: 0}
     moves: dict[tuple[int, Letter], int] = {}
     for subset in (order := [first]):  # grows during the iteration
-        for letter in known:
+        for letter in alphabet:
             reached = (successors[letter][state] for state in subset)
             target = useful.intersection(itertools.chain.from_iterable(reached))
             if not target:
@@ -50,4 +50,4 @@ def determinize(
                 order.append(target)
             moves[numbers[subset], letter] = numbers[target]
     accepting = frozenset(n for subset, n in numbers.items() if subset & nfa.accepting)
-    return Dfa(len(numbers), known, moves, accepting).trimmed()
+    return Dfa(len(numbers), alphabet, moves, accepting).trimmed()

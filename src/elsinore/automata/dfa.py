@@ -1,4 +1,4 @@
-"""Deterministic automata over letters."""
+"""Deterministic finite automata (DFA) over letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emptiness: whether an automaton accepts anything, shown by a shortest accepted word."""
+"""Emptiness: searching for a shortest word that an automaton accepts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from elsinore.automata.dfa import Dfa
 from elsinore.automata.nfa import Nfa
 from elsinore.automata.search import shortest_path
-from elsinore.automata.symbols import Meeting, Symbol, Word
+from elsinore.automata.symbols import Intersections, Symbol, Word
 
 
 def shortest_word(automaton: Nfa | Dfa) -> Word | None:
@@ -26,17 +26,17 @@ def shortest_word(automaton: Nfa | Dfa) -> Word | None:
             automaton.accepting.__contains__,
         )
         return None if shortest is None else shortest[1]
-    nfa, meeting = automaton, Meeting(automaton.symbols())
+    nfa, intersections = automaton, Intersections(automaton.symbols())
 
     def steps(state: int) -> Iterator[tuple[Symbol, int]]:
         for move in nfa.outgoing(state):
-            if meeting.symbol(move.symbol, move.symbol) is not None:
+            if intersections.intersect(move.symbol, move.symbol) is not None:
                 yield move.symbol, move.target
 
     path = shortest_path([0], steps, nfa.accepting.__contains__)
-    return None if path is None else meeting.word(path[1])
+    return None if path is None else intersections.word(path[1])
 
 
 def is_empty(automaton: Nfa | Dfa) -> bool:
-    """Return whether an automaton accepts no word at all."""
+    """Return whether an automaton accepts no word."""
     return shortest_word(automaton) is None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from elsinore.automata.symbols import Letter, Meeting, Symbol, letters
+from elsinore.automata.symbols import Intersections, Letter, Symbol, letters
 
 State = TypeVar("State")
 
@@ -95,7 +95,7 @@ class Nfa:
 
         Transitions whose symbol is a contradiction are ignored.
         """
-        dead = {symbol for symbol in self.symbols() if symbol.is_dead()}
+        dead = {symbol for symbol in self.symbols() if symbol.is_unsatisfiable()}
         live = [move for move in self.transitions if move.symbol not in dead]
         forward = closure({0}, ((move.source, move.target) for move in live))
         return forward & closure(self.accepting, ((move.target, move.source) for move in live))
@@ -107,7 +107,7 @@ class Nfa:
         """
         useful = self.trim() | {0}
         number = {state: place for place, state in enumerate(sorted(useful))}
-        live = {symbol: not symbol.is_dead() for symbol in self.symbols()}
+        live = {symbol: not symbol.is_unsatisfiable() for symbol in self.symbols()}
         return Nfa(
             len(number),
             tuple(
@@ -132,22 +132,22 @@ class Nfa:
         return Nfa(self.states + 1, tuple(back), frozenset(ends))
 
 
-class Abreast:
-    """Simultaneous runs of two automata over the same word."""
+class ParallelRuns:
+    """Simultaneous runs of two automata over one word: the edges of their product automaton."""
 
     def __init__(self, automata: Iterable[Nfa]) -> None:
-        self.meeting = Meeting(symbol for nfa in automata for symbol in nfa.symbols())
+        self.intersections = Intersections(symbol for nfa in automata for symbol in nfa.symbols())
 
     def steps(
         self, left: Nfa, state: int, right: Nfa, other_state: int
     ) -> Iterator[tuple[Symbol, int, int]]:
-        """Yield the symbols of common steps, each with the two states that it leads to.
+        """Yield each common step of two states: its symbol and the two states after it.
 
         A pair of states may be yielded more than once.
         """
         for move in left.outgoing(state):
             for other_move in right.outgoing(other_state):
-                both = self.meeting.symbol(move.symbol, other_move.symbol)
+                both = self.intersections.intersect(move.symbol, other_move.symbol)
                 if both is not None:
                     yield both, move.target, other_move.target
 

@@ -4,9 +4,9 @@ Converts a pattern of events, SEQ, repetition and OR to an automaton without emp
 State 0 is initial and never re-entered; state p + 1 means "the last event of the trend is at
 position p". This is HAMLET's query template (Section 3.1, after GRETA).
 
-A NOT stands between the events around it. Where a pattern has parts that may be left out, two
-events can be neighbours in several ways, each with NOTs of its own: one of these *ways* must be
-free (GRETA's graphs for negative sub-patterns).
+A NOT applies between the events around it. If a pattern has optional parts, two events can be
+adjacent in several *ways*, each with its own NOTs. The pair is allowed if, for at least one way,
+none of its NOTs has a match (GRETA's graphs for negative sub-patterns).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PERMUTED_LIMIT = 1_100  # the same with PERMUTE, which has 1,024 for 8 events, a
 FOLLOW_LIMIT = 250_000  # pairs of adjacent positions: n^2 for n optional parts
 WAYS_LIMIT = 256  # between two places: k choices in a row, each with NOTs of its own, make 2^k
 
-# The numbers of the negative patterns of which no match may lie in between, for each way.
+# Alternatives; each is the numbers of the negative patterns that must have no match in between.
 Ways = frozenset[frozenset[int]]
 FREE: Ways = frozenset({frozenset()})
 NO_WAY: Ways = frozenset()
@@ -33,14 +33,15 @@ NO_WAY: Ways = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class GuardedPositions:
-    """The positions of a pattern, {n,m} written out, and the ways between them.
+    """The positions of a pattern with {n,m} expanded, and the NOTs that guard their adjacency.
 
     `events[p]` is the event at position p; `first` and `last` are the positions that begin and end
-    a trend, `follow` the pairs (p, next); `negatives` the patterns under NOT.
+    a trend, `follow` the pairs (p, next); `negatives` are the patterns under NOT. `sites` numbers
+    the events as written: the copies of an event that {n,m} makes have the same site.
     """
 
     events: tuple[pt.Event, ...]
-    sites: tuple[int, ...]  # of one number: the copies of one event that {n,m} makes
+    sites: tuple[int, ...]
     first: dict[int, Ways]
     last: dict[int, Ways]
     follow: dict[tuple[int, int], Ways]
@@ -48,10 +49,10 @@ class GuardedPositions:
 
 
 def guarded_positions(pattern: pt.Pattern) -> GuardedPositions:
-    """Build the positions of a pattern without AND.
+    """Build the positions of a pattern without AND, with the NOTs between them.
 
-    Raises QuerySemanticError where there are more than `POSITION_LIMIT` positions, `FOLLOW_LIMIT`
-    pairs of them, or `WAYS_LIMIT` ways between two.
+    Raises QuerySemanticError for more than `POSITION_LIMIT` positions, `FOLLOW_LIMIT` adjacent
+    pairs, or `WAYS_LIMIT` ways between two.
 
     >>> a, n, b = (pt.Event(name, name.lower()) for name in "ANB")
     >>> positions = guarded_positions(pt.Sequence((a, pt.Negation(n), pt.Kleene(b, 0, 1))))
@@ -108,10 +109,9 @@ class Positions:
 def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positions:
     """Build the position automaton of a pattern; `label` returns the symbol of an event.
 
-    Repetition counts are written out as p{2,4} = p p (p (p)?)?, so that they make nothing ambiguous
-    that p is not. Raises ValueError for NOT and AND, which are no regular operators on trends (the
-    planner takes them out before), and QuerySemanticError where the pattern has more than
-    `POSITION_LIMIT` positions or `FOLLOW_LIMIT` pairs of them.
+    Repetition counts are expanded as p{2,4} = p p (p (p)?)?, which is unambiguous if p is. Raises
+    ValueError for NOT and AND, which the planner removes before because they are not regular, and
+    QuerySemanticError for more than `POSITION_LIMIT` positions or `FOLLOW_LIMIT` adjacent pairs.
 
     >>> several = pt.Kleene(pt.Event("B", "b"), 1, None)
     >>> pattern = pt.Kleene(pt.Sequence((pt.Event("A", "a"), several)), 1, None)
@@ -139,25 +139,27 @@ def glushkov(pattern: pt.Pattern, label: Callable[[pt.Event], Symbol]) -> Positi
 
 @dataclass(slots=True)
 class _Part:
-    empty: Ways  # the ways to take no event at all
+    """First and last positions of a part of a pattern, each with the NOTs before or after it."""
+
+    empty: Ways  # the ways to match without an event
     first: dict[int, Ways]
     last: dict[int, Ways]
 
 
 class _Positions:
-    """The positions of a pattern, as they are built part by part."""
+    """Builds the positions of a pattern recursively."""
 
     def __init__(self, pattern: pt.Pattern) -> None:
         self._pattern = pattern
         self._limit = position_limit(pattern)
-        self._numbers: dict[tuple[int, ...], int] = {}  # of the places of events in the pattern
+        self._numbers: dict[tuple[int, ...], int] = {}  # sites by path in the pattern
         self.events: list[pt.Event] = []
         self.sites: list[int] = []
         self.negatives: list[pt.Pattern] = []
         self.follow: dict[tuple[int, int], Ways] = {}
 
     def build(self, node: pt.Pattern, place: tuple[int, ...]) -> _Part:
-        """Build what stands at a place in the pattern."""
+        """Build the part at a path in the pattern (the indices of children from the root)."""
         match node:
             case pt.Event():
                 if len(self.events) >= self._limit:
@@ -185,7 +187,7 @@ class _Positions:
                 raise ValueError(f"{type(node).__name__} has no positions")
 
     def _permute(self, parts: Sequence[pt.Pattern], place: tuple[int, ...]) -> _Part:
-        """Join the parts in all orders; what follows depends on the set of those before alone."""
+        """Join the parts in all orders: one part per set of parts that came before (2^n)."""
         whole = {frozenset[int](): _Part(FREE, {}, {})}
         for chosen in subsets(len(parts)):
             ends = [
@@ -200,8 +202,8 @@ class _Positions:
     ) -> _Part:
         """Expand a repetition: its obligatory copies, then a loop or nested optional copies.
 
-        For a nullable part, obligatory copies add nothing: p{n,m} is p{0,m} then. A round that
-        takes no event is no round: what is under NOT in it forbids nothing.
+        For a nullable part, p{n,m} equals p{0,m}. An iteration without events does not count, so a
+        NOT in it forbids nothing.
         """
         if pt.nullable(inner):
             least = 0
@@ -242,7 +244,7 @@ class _Positions:
 
 
 def _any_of(parts: Iterable[_Part]) -> _Part:
-    """Return what is known of any one of some parts."""
+    """Return the alternative of parts: the union of their positions and ways."""
     whole = _Part(NO_WAY, {}, {})
     for part in parts:
         whole = _Part(
@@ -254,7 +256,7 @@ def _any_of(parts: Iterable[_Part]) -> _Part:
 
 
 def either(*several: Ways) -> Ways:
-    """Return the ways of all; one that asks for more than another is left out."""
+    """Return the union of ways without those that require a superset of another's NOTs."""
     if FREE in several:
         return FREE
     ways = frozenset().union(*several)
@@ -262,7 +264,7 @@ def either(*several: Ways) -> Ways:
 
 
 def both(left: Ways, right: Ways, pattern: pt.Pattern) -> Ways:
-    """Return the ways of one after the other."""
+    """Return the ways of a concatenation: each way of `left` with each of `right`."""
     if len(left) * len(right) > WAYS_LIMIT:
         raise too_many_ways(pattern)
     if left == FREE:
@@ -289,7 +291,7 @@ def too_many_ways(pattern: pt.Pattern) -> QuerySemanticError:
 
 
 def subsets(size: int) -> Iterator[frozenset[int]]:
-    """Yield the sets of the numbers below `size` but the empty one, smaller sets first.
+    """Yield the nonempty subsets of range(size), smaller sets first.
 
     >>> [sorted(chosen) for chosen in subsets(2)]
     [[0], [1], [0, 1]]
@@ -299,7 +301,7 @@ def subsets(size: int) -> Iterator[frozenset[int]]:
 
 
 def position_limit(pattern: pt.Pattern) -> int:
-    """Return how many places for events a pattern may have: PERMUTE makes more of them."""
+    """Return the maximum number of positions: higher for patterns with PERMUTE."""
     permutes = any(isinstance(node, pt.Permutation) for node in pt.walk(pattern))
     return PERMUTED_LIMIT if permutes else POSITION_LIMIT
 

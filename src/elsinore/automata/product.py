@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from elsinore.automata.determinize import determinize
 from elsinore.automata.dfa import Dfa
-from elsinore.automata.nfa import Abreast, Nfa
+from elsinore.automata.nfa import Nfa, ParallelRuns
 from elsinore.automata.search import shortest_path
 from elsinore.automata.symbols import Letter, Symbol, Word, letters
 
@@ -40,17 +40,17 @@ def disjoint(left: Nfa, right: Nfa) -> Word | None:
     >>> disjoint(a, b), disjoint(a, a)
     (None, (Letter(type='A', true=frozenset()),))
     """
-    abreast = Abreast((left, right))
+    runs = ParallelRuns((left, right))
 
     def steps(pair: tuple[int, int]) -> Iterator[tuple[Symbol, tuple[int, int]]]:
-        for symbol, state, other_state in abreast.steps(left, pair[0], right, pair[1]):
+        for symbol, state, other_state in runs.steps(left, pair[0], right, pair[1]):
             yield symbol, (state, other_state)
 
     def is_goal(pair: tuple[int, int]) -> bool:
         return pair[0] in left.accepting and pair[1] in right.accepting
 
     path = shortest_path([(0, 0)], steps, is_goal)
-    return None if path is None else abreast.meeting.word(path[1])
+    return None if path is None else runs.intersections.word(path[1])
 
 
 def equivalent(left: Nfa, right: Nfa) -> Word | None:

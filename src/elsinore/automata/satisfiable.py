@@ -1,9 +1,9 @@
-"""Which predicates can be true together, and which not, of one event.
+"""Satisfiability of predicates over one event: which of them can be true together.
 
-Predicates that share no attribute have nothing to do with one another and are looked at apart.
-Within such a part, comparisons with constants are settled exactly by regions (`regions`); the rest
-(arithmetic, one attribute against another) is asked of z3 (`solver`), if it is installed. An answer
-that cannot be had is "yes": that costs work, never correctness.
+Predicates are grouped by the attributes they share, and groups are decided independently. Within a
+group, comparisons with constants are decided exactly by regions (`regions`), others (arithmetic,
+comparisons of two attributes) by the SMT solver z3 (`solver`) if it is installed. If neither
+decides, the answer is "satisfiable": that costs work, never correctness.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from elsinore.automata.regions import truths_by_regions
-from elsinore.automata.solver import Question, z3_is_installed
+from elsinore.automata.solver import SatisfiabilityCheck, z3_is_installed
 from elsinore.errors import QuerySemanticError
 from elsinore.model import expression as ex
 from elsinore.model.expression import Attribute, Column, Expression
 
-KNOWN_ANSWERS = 4096  # answers that are kept: a query's rules ask the same again and again
+CACHE_SIZE = 4096  # results; planning a query repeats the same checks
 TRUTHS_LIMIT = 4096  # sets of true predicates of one type: there may be 2^n of n predicates
 
 
 def satisfiable(true: Iterable[Expression], not_true: Iterable[Expression] = ()) -> bool:
-    """Return whether one event can make all of `true` true and none of `not_true`.
+    """Return whether some event makes all of `true` true and none of `not_true`.
 
-    A predicate that is unknown, as a comparison with null is, is not true.
+    An unknown predicate, such as a comparison with null, counts as not true.
 
     >>> from elsinore.model.expression import Binary, Literal, Operator
     >>> low = Binary(Operator.LT, Attribute("A", "v"), Literal(3))
@@ -33,17 +33,19 @@ def satisfiable(true: Iterable[Expression], not_true: Iterable[Expression] = ())
     >>> satisfiable([low, high]), satisfiable([low]), satisfiable([], [low, high])
     (False, True, True)
     """
-    wanted, unwanted = frozenset(true), frozenset(not_true)
-    if wanted & unwanted or _equals_two_texts(wanted):
+    true_ones, false_ones = frozenset(true), frozenset(not_true)
+    if true_ones & false_ones or _equals_two_texts(true_ones):
         return False
-    everything = sorted(wanted | unwanted, key=repr)
-    return all(_possible(part, wanted, unwanted) for part in independent(everything))
+    everything = sorted(true_ones | false_ones, key=repr)
+    return all(
+        _group_satisfiable(group, true_ones, false_ones) for group in independent(everything)
+    )
 
 
 def undecided(predicates: Iterable[Expression]) -> list[Expression]:
-    """Return the predicates of which nothing is known because z3 is not installed.
+    """Return the predicates that need z3 if it is not installed.
 
-    Those are not comparisons of one attribute with constants.
+    Those are all but comparisons of one attribute with constants.
     """
     if z3_is_installed():
         return []
@@ -62,7 +64,7 @@ def _equals_two_texts(predicates: Iterable[Expression]) -> bool:
 
 
 def contradictory(predicates: Iterable[Expression]) -> bool:
-    """Return whether no event satisfies all predicates: what asks for them never matches.
+    """Return whether no event satisfies all predicates.
 
     >>> from elsinore.model.expression import Binary, Literal, Operator
     >>> low = Binary(Operator.LT, Attribute("A", "v"), Literal(3))
@@ -73,15 +75,15 @@ def contradictory(predicates: Iterable[Expression]) -> bool:
     return _contradictory(frozenset(predicates))
 
 
-@functools.lru_cache(maxsize=KNOWN_ANSWERS)
+@functools.lru_cache(maxsize=CACHE_SIZE)
 def _contradictory(predicates: frozenset[Expression]) -> bool:
     return not satisfiable(predicates)
 
 
 def satisfiable_truths(predicates: Sequence[Expression]) -> tuple[frozenset[Expression], ...]:
-    """Return every set of predicates that can be exactly those that are true of one event.
+    """Return every subset of predicates that is exactly the true ones for some event.
 
-    Raises QuerySemanticError where there are more than `TRUTHS_LIMIT`.
+    Raises QuerySemanticError if there are more than `TRUTHS_LIMIT`.
 
     >>> from elsinore.model.expression import Binary, Literal, Operator
     >>> low = Binary(Operator.LT, Attribute("A", "v"), Literal(3))
@@ -92,73 +94,72 @@ def satisfiable_truths(predicates: Sequence[Expression]) -> tuple[frozenset[Expr
     return _satisfiable_truths(tuple(predicates))
 
 
-@functools.lru_cache(maxsize=KNOWN_ANSWERS)
+@functools.lru_cache(maxsize=CACHE_SIZE)
 def _satisfiable_truths(predicates: tuple[Expression, ...]) -> tuple[frozenset[Expression], ...]:
     combined: list[frozenset[Expression]] = [frozenset()]
-    for part in independent(predicates):
-        truths = truths_by_regions(part)
-        truths = _truths_by_solver(part) if truths is None else truths
+    for group in independent(predicates):
+        truths = truths_by_regions(group)
+        truths = _truths_by_solver(group) if truths is None else truths
         _refuse_too_many(len(combined) * len(truths), len(predicates))
         combined = [left | right for left, right in itertools.product(combined, truths)]
     return tuple(combined)
 
 
 def independent(predicates: Iterable[Expression]) -> list[list[Expression]]:
-    """Return the predicates in groups, those that read a common attribute together."""
+    """Group predicates: those that share an attribute, directly or indirectly, are together."""
     groups: list[tuple[set[object], list[Expression]]] = []
     for predicate in predicates:
         reads: set[object] = {
             node for node in ex.walk(predicate) if isinstance(node, Attribute | Column)
         }
         members: list[Expression] = []
-        apart: list[tuple[set[object], list[Expression]]] = []
+        disjoint_groups: list[tuple[set[object], list[Expression]]] = []
         for read, group in groups:
             if read & reads:
                 reads |= read
                 members += group
             else:
-                apart.append((read, group))
-        groups = [*apart, (reads, [*members, predicate])]
+                disjoint_groups.append((read, group))
+        groups = [*disjoint_groups, (reads, [*members, predicate])]
     return [group for _, group in groups]
 
 
-def _possible(
-    part: Sequence[Expression], wanted: frozenset[Expression], unwanted: frozenset[Expression]
+def _group_satisfiable(
+    group: Sequence[Expression], true_ones: frozenset[Expression], false_ones: frozenset[Expression]
 ) -> bool:
-    truths = truths_by_regions(part)
-    in_part = frozenset(part)
+    truths = truths_by_regions(group)
+    in_part = frozenset(group)
     if truths is not None:
-        return (wanted & in_part) in truths
-    return not _refuted(wanted & in_part) and Question(part).possible(
-        wanted & in_part, unwanted & in_part
+        return (true_ones & in_part) in truths
+    return not _refuted_by_regions(true_ones & in_part) and SatisfiabilityCheck(group).possible(
+        true_ones & in_part, false_ones & in_part
     )
 
 
-def _refuted(true: Iterable[Expression]) -> bool:
-    """Return whether regions show that some conditions cannot all be true.
+def _refuted_by_regions(true: Iterable[Expression]) -> bool:
+    """Return whether regions show that predicates cannot all be true.
 
-    Of the terms of conjunctions, those are looked at that compare an attribute with constants: the
-    type of an event tells apart what is asked of others.
+    Uses only the conjuncts that compare an attribute with constants.
     """
     terms = {term for predicate in true for term in ex.conjuncts(predicate)}
-    settled = sorted((t for t in terms if truths_by_regions([t]) is not None), key=repr)
-    truths = truths_by_regions(settled)
-    return truths is not None and frozenset(settled) not in truths
+    decided = sorted((t for t in terms if truths_by_regions([t]) is not None), key=repr)
+    truths = truths_by_regions(decided)
+    return truths is not None and frozenset(decided) not in truths
 
 
-def _truths_by_solver(part: Sequence[Expression]) -> tuple[frozenset[Expression], ...]:
-    """Decide one predicate after another, keeping to what is possible so far."""
-    question = Question(part)
+def _truths_by_solver(group: Sequence[Expression]) -> tuple[frozenset[Expression], ...]:
+    """Enumerate truth assignments predicate by predicate, dropping unsatisfiable prefixes."""
+    check = SatisfiabilityCheck(group)
     splits: list[tuple[frozenset[Expression], frozenset[Expression]]] = [(frozenset(), frozenset())]
-    for predicate in part:
+    for predicate in group:
         added = frozenset({predicate})
         splits = [
             (true, false)
             for old_true, old_false in splits
             for true, false in ((old_true, old_false | added), (old_true | added, old_false))
-            if not _refuted(true) and question.possible(true, false)
+            if not _refuted_by_regions(true) and check.possible(true, false)
         ]
-        _refuse_too_many(len(splits), len(part))
+        _refuse_too_many(len(splits), len(group))
     return tuple(true for true, _ in splits)
 
 

@@ -1,4 +1,4 @@
-"""Breadth-first search: the shortest way from some nodes to a goal."""
+"""Breadth-first search for a shortest path in a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elsinore.errors import QuerySemanticError
 Node = TypeVar("Node", bound=Hashable)
 Label = TypeVar("Label")
 
-SEARCH_LIMIT = 1_000_000  # nodes; beyond it the search is given up
+SEARCH_LIMIT = 1_000_000  # nodes; a search that visits more raises an error
 
 
 def shortest_path(
@@ -19,7 +19,7 @@ def shortest_path(
     steps: Callable[[Node], Iterable[tuple[Label, Node]]],
     is_goal: Callable[[Node], bool],
 ) -> tuple[tuple[Node, ...], tuple[Label, ...]] | None:
-    """Return the nodes and the labels of a shortest path to a goal; None if there is none.
+    """Return the nodes and labels of a shortest path to a goal; None if no goal is reachable.
 
     Raises QuerySemanticError beyond `SEARCH_LIMIT` nodes.
 

@@ -1,8 +1,9 @@
-"""Unambiguous concatenation and iteration: StreamQRE's rules for `split` and `iterate`.
+"""Checking that concatenation and iteration are unambiguous: StreamQRE's `split` and `iterate`.
 
-A word of L(f) L(g) must fall into a part of f and a part of g in one way only, a word of L(f)* into
-parts of f in one way only (StreamQRE, Section 3). What matters is where the parts end, not how f
-reads a part. A breach is shown by a shortest word and two ways to cut it.
+Each word of L(f) L(g) must have a unique split into a word of f and a word of g, each word of L(f)*
+a unique split into words of f (StreamQRE, Section 3). Two splits differ if their parts end at
+different places; different runs of f over the same part do not matter. A violation is reported as a
+shortest word with two splits.
 """
 
 from __future__ import annotations
@@ -10,23 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from elsinore.automata.nfa import Abreast, Nfa
+from elsinore.automata.nfa import Nfa, ParallelRuns
 from elsinore.automata.search import shortest_path
 from elsinore.automata.symbols import Symbol, Word
 
-CUT = -1  # a run through an iteration that has just ended a part and begins the next one
+CUT = -1  # the state of a run that has ended a part of an iteration and begins the next one
 
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """A word that can be cut into parts in two ways; each way is where its parts end."""
+    """A word with two splits into parts; a split is the ends of its parts, as indices."""
 
     word: Word
     first: tuple[int, ...]
     second: tuple[int, ...]
 
     def parts(self) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
-        """Return the parts of either way.
+        """Return the parts of both splits.
 
         >>> from elsinore.automata.symbols import Letter
         >>> b = Letter("B")
@@ -42,7 +43,7 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two runs through f and then g; `crossed` of them are in g, `first` before `second`."""
+    """The states of two runs through f then g; `crossed` of them are in g, `first` before."""
 
     crossed: int
     first: int
@@ -51,7 +52,7 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Iterations:
-    """Two runs through f again and again; `apart` once only one of them has ended a part."""
+    """The states of two runs through f*; `apart` once only one of them has ended a part."""
 
     first: int
     second: int
@@ -59,7 +60,7 @@ class _Iterations:
 
 
 def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
-    """Return a shortest word that f and g share out in two ways, None where there is none.
+    """Return a shortest word with two splits into a word of f and one of g; None if unambiguous.
 
     >>> from elsinore.automata.positions import glushkov
     >>> from elsinore.automata.symbols import Symbol
@@ -73,13 +74,13 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     >>> [letter.type for letter in found.word], found.first, found.second
     (['B', 'B'], (1, 2), (2, 2))
     """
-    abreast = Abreast((f, g))
+    runs = ParallelRuns((f, g))
     useful_f, useful_g = f.trim(), g.trim()
 
     def steps(pair: _Pair) -> Iterator[tuple[Symbol, _Pair]]:
         left = g if pair.crossed > 0 else f
         right = g if pair.crossed > 1 else f
-        for symbol, first, second in abreast.steps(left, pair.first, right, pair.second):
+        for symbol, first, second in runs.steps(left, pair.first, right, pair.second):
             if first not in (useful_g if pair.crossed > 0 else useful_f):
                 continue
             if second not in (useful_g if pair.crossed > 1 else useful_f):
@@ -97,15 +98,15 @@ def ambiguous_concatenation(f: Nfa, g: Nfa) -> Cuts | None:
     path = shortest_path(starts, steps, is_goal)
     if path is None:
         return None
-    pairs, word = path[0], abreast.meeting.word(path[1])
+    pairs, word = path[0], runs.intersections.word(path[1])
     cuts = [next(i for i, pair in enumerate(pairs) if pair.crossed >= n) for n in (1, 2)]
     return Cuts(word, (cuts[0], len(word)), (cuts[1], len(word)))
 
 
 def ambiguous_iteration(f: Nfa) -> Cuts | None:
-    """Return a shortest word that falls into parts of f in two ways, None where there is none.
+    """Return a shortest word with two splits into words of f; None if iteration is unambiguous.
 
-    Where f accepts the empty word that is the one: any number of empty parts make it.
+    If f accepts the empty word, that is returned: any number of empty parts form it.
 
     >>> from elsinore.automata.positions import glushkov
     >>> from elsinore.automata.symbols import Symbol
@@ -117,11 +118,11 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     """
     if 0 in f.accepting:
         return Cuts((), (), (0,))
-    abreast = Abreast((f,))
+    runs = ParallelRuns((f,))
     useful = f.trim()
 
     def steps(pair: _Iterations) -> Iterator[tuple[Symbol, _Iterations]]:
-        for symbol, first, second in abreast.steps(f, max(pair.first, 0), f, max(pair.second, 0)):
+        for symbol, first, second in runs.steps(f, max(pair.first, 0), f, max(pair.second, 0)):
             for a in (first, CUT) if first in f.accepting else (first,):
                 for b in (second, CUT) if second in f.accepting else (second,):
                     if {a, b} <= useful | {CUT}:
@@ -135,7 +136,7 @@ def ambiguous_iteration(f: Nfa) -> Cuts | None:
     )
     if path is None:
         return None
-    pairs, word = path[0], abreast.meeting.word(path[1])
+    pairs, word = path[0], runs.intersections.word(path[1])
     first = tuple(i for i, pair in enumerate(pairs) if i and pair.first == CUT)
     second = tuple(i for i, pair in enumerate(pairs) if i and pair.second == CUT)
     return Cuts(word, first, second)

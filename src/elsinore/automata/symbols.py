@@ -1,9 +1,9 @@
-"""The symbolic alphabet: what a transition asks of an event, and what an event can be.
+"""The symbolic alphabet: symbols on transitions, and letters, which are classes of events.
 
-A *symbol* asks for a type and for some predicates to hold. A *letter* is a class of events that no
-symbol tells apart: a type, and exactly which of the predicates on that type are true. The letters
-of a set of symbols are its satisfiable minterms (D'Antoni and Veanes, Minimization of Symbolic
-Automata, POPL 2014).
+A *symbol* requires an event type and some predicates to be true. A *letter* is a class of events
+that no symbol distinguishes: a type, and exactly the predicates on that type that are true. The
+letters of a set of symbols are its satisfiable minterms (D'Antoni and Veanes, Minimization of
+Symbolic Automata, POPL 2014).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class Symbol:
     predicates: frozenset[Expression] = frozenset()
 
     def holds(self, letter: Letter) -> bool:
-        """Return whether events of a letter are what the symbol asks for."""
+        """Return whether events of a letter satisfy the symbol."""
         return self.type == letter.type and self.predicates <= letter.true
 
-    def is_dead(self) -> bool:
-        """Return whether no event is what the symbol asks for, as with `v < 3 AND v > 5`."""
+    def is_unsatisfiable(self) -> bool:
+        """Return whether no event can satisfy the symbol, as with `v < 3 AND v > 5`."""
         return contradictory(self.predicates)
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A class of events: their type and the predicates that are true, all others being not true."""
+    """A class of events: their type and all predicates on it that are true (a minterm)."""
 
     type: str
     true: frozenset[Expression] = frozenset()
@@ -47,10 +47,10 @@ Word = tuple[Letter, ...]
 
 
 def letters(symbols: Iterable[Symbol]) -> tuple[Letter, ...]:
-    """Return all letters that symbols tell apart, types in order of first occurrence.
+    """Return all letters that symbols distinguish, types in order of first occurrence.
 
-    A predicate that is unknown, as a comparison with null is, counts as not true. Raises
-    QuerySemanticError where the predicates on one type make too many letters.
+    An unknown predicate, such as a comparison with null, counts as not true. Raises
+    QuerySemanticError if the predicates on one type make too many letters.
 
     >>> from elsinore.model.expression import Attribute, Binary, Literal, Operator
     >>> low = Binary(Operator.LT, Attribute("A", "v"), Literal(3))
@@ -67,7 +67,7 @@ def letters(symbols: Iterable[Symbol]) -> tuple[Letter, ...]:
 
 
 def predicates_by_type(symbols: Iterable[Symbol]) -> dict[str, tuple[Expression, ...]]:
-    """Return the predicates that symbols ask for, by type, in an order that is always the same."""
+    """Return the predicates of symbols by type, in a deterministic order."""
     by_type: dict[str, dict[Expression, None]] = {}
     for symbol in symbols:
         ordered = sorted(symbol.predicates, key=repr)
@@ -75,38 +75,40 @@ def predicates_by_type(symbols: Iterable[Symbol]) -> dict[str, tuple[Expression,
     return {name: tuple(predicates) for name, predicates in by_type.items()}
 
 
-class Meeting:
-    """What symbols have in common, found without making all the letters there are.
+class Intersections:
+    """Intersections and example letters of symbols, computed without enumerating all letters.
 
     >>> from elsinore.model.expression import Attribute, Binary, Literal, Operator
     >>> low = Symbol("A", frozenset({Binary(Operator.LT, Attribute("A", "v"), Literal(3))}))
     >>> high = Symbol("A", frozenset({Binary(Operator.GT, Attribute("A", "v"), Literal(5))}))
-    >>> meeting = Meeting([low, high, Symbol("B")])
-    >>> meeting.symbol(low, high), meeting.symbol(low, Symbol("A")) == low
+    >>> intersections = Intersections([low, high, Symbol("B")])
+    >>> intersections.intersect(low, high), intersections.intersect(low, Symbol("A")) == low
     (None, True)
-    >>> meeting.letter(Symbol("A")).true, meeting.letter(low).true == low.predicates
+    >>> intersections.letter(Symbol("A")).true, intersections.letter(low).true == low.predicates
     (frozenset(), True)
     """
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         self._symbols = tuple(symbols)
-        self._asked: dict[str, tuple[Expression, ...]] | None = None  # made for the first letter
-        self._known: dict[tuple[Symbol, Symbol], Symbol | None] = {}
+        self._predicates: dict[str, tuple[Expression, ...]] | None = (
+            None  # filled when first needed
+        )
+        self._cache: dict[tuple[Symbol, Symbol], Symbol | None] = {}
 
-    def symbol(self, left: Symbol, right: Symbol) -> Symbol | None:
-        """Return the symbol that asks for what both ask for, None where no event is both."""
-        if (left, right) not in self._known:
+    def intersect(self, left: Symbol, right: Symbol) -> Symbol | None:
+        """Return the conjunction of two symbols; None if no event can satisfy both."""
+        if (left, right) not in self._cache:
             both = Symbol(left.type, left.predicates | right.predicates)
-            meets = left.type == right.type and not both.is_dead()
-            self._known[left, right] = both if meets else None
-        return self._known[left, right]
+            overlap = left.type == right.type and not both.is_unsatisfiable()
+            self._cache[left, right] = both if overlap else None
+        return self._cache[left, right]
 
     def letter(self, symbol: Symbol) -> Letter:
-        """Return a letter of a symbol; of the predicates it leaves open few are true in it."""
-        if self._asked is None:
-            self._asked = predicates_by_type(self._symbols)
+        """Return a letter that satisfies a symbol, with few other predicates true."""
+        if self._predicates is None:
+            self._predicates = predicates_by_type(self._symbols)
         true, false = set(symbol.predicates), set[Expression]()
-        for predicate in self._asked.get(symbol.type, ()):
+        for predicate in self._predicates.get(symbol.type, ()):
             if predicate not in true:
                 if satisfiable(true, {*false, predicate}):
                     false.add(predicate)
@@ -115,5 +117,5 @@ class Meeting:
         return Letter(symbol.type, frozenset(true))
 
     def word(self, symbols: Iterable[Symbol]) -> Word:
-        """Return a word of letters of one symbol after another."""
+        """Return a word with one letter per symbol."""
         return tuple(self.letter(symbol) for symbol in symbols)

@@ -2,11 +2,11 @@
 
 An unambiguous automaton has one accepting run for a word of its language and none for others, so
 it *counts* its language: f(w) is 1 or 0. Two of them are equal where their difference, a weighted
-automaton with values -1, 0 and 1, is 0 on all words. Words whose vectors of states depend linearly
-on those of earlier words tell nothing new, so at most as many words are looked at as there are
-states (Tzeng, A Polynomial-Time Algorithm for the Equivalence of Probabilistic Automata, SIAM
-Journal on Computing 1992; Stearns and Hunt, 1985). The arithmetic is that of a prime field, which
-is exact: -1, 0 and 1 stay different in it.
+automaton with values -1, 0 and 1, is 0 on all words. Words whose state vectors are linear
+combinations of earlier words' vectors are skipped, so at most as many words are examined as there
+are states (Tzeng, A Polynomial-Time Algorithm for the Equivalence of Probabilistic Automata, SIAM
+Journal on Computing 1992; Stearns and Hunt, 1985). Arithmetic is modulo a prime, which is exact and
+keeps -1, 0 and 1 different.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from elsinore.automata.nfa import Abreast, Nfa, Transition
+from elsinore.automata.nfa import Nfa, ParallelRuns, Transition
 from elsinore.automata.search import SEARCH_LIMIT
 from elsinore.automata.symbols import Letter, Word, letters
 from elsinore.errors import QuerySemanticError
@@ -24,7 +24,7 @@ Vector = dict[int, int]
 
 
 def differing(left: Nfa, right: Nfa) -> Word | None:
-    """Return a shortest word of one language and not of the other, None where they are equal.
+    """Return a shortest word that only one of two languages contains; None if they are equal.
 
     Both automata must be unambiguous.
 
@@ -40,7 +40,7 @@ def differing(left: Nfa, right: Nfa) -> Word | None:
 
 
 def outside(left: Nfa, right: Nfa) -> Word | None:
-    """Return a shortest word of the first language that is not in the second, None if all are.
+    """Return a shortest word of `left` that is not in `right`; None if `right` contains `left`.
 
     Both automata must be unambiguous.
 
@@ -56,12 +56,12 @@ def outside(left: Nfa, right: Nfa) -> Word | None:
 
 
 def _both(left: Nfa, right: Nfa) -> Nfa:
-    """Return the automaton of the words in both languages, its runs the pairs of theirs."""
-    abreast = Abreast((left, right))
+    """Return the product automaton, whose language is the intersection of two languages."""
+    runs = ParallelRuns((left, right))
     numbers = {(0, 0): 0}
     moves: dict[Transition, None] = {}
-    for pair in (order := [(0, 0)]):  # grows while it is gone through
-        for symbol, left_state, right_state in abreast.steps(left, pair[0], right, pair[1]):
+    for pair in (order := [(0, 0)]):  # grows during the iteration
+        for symbol, left_state, right_state in runs.steps(left, pair[0], right, pair[1]):
             if (left_state, right_state) not in numbers:
                 if len(numbers) >= SEARCH_LIMIT:
                     raise QuerySemanticError("The rates are too large to be compared.")
@@ -77,7 +77,7 @@ def _both(left: Nfa, right: Nfa) -> Nfa:
 
 
 def _nonzero_word(weighted: Sequence[tuple[Nfa, int]]) -> Word | None:
-    """Return a shortest word on which the weighted sum of automata is not 0."""
+    """Return a shortest word on which a weighted sum of automata is not 0, or None."""
     alphabet = letters(symbol for nfa, _ in weighted for symbol in nfa.symbols())
     moves: dict[Letter, list[tuple[int, ...]]] = {letter: [] for letter in alphabet}
     first: Vector = {}
@@ -109,7 +109,7 @@ def _step(vector: Vector, targets: Sequence[Iterable[int]]) -> Vector:
 
 
 def _add_to_basis(basis: dict[int, Vector], vector: Mapping[int, int]) -> bool:
-    """Add a vector to a basis in echelon form; return False where it depends on the basis."""
+    """Add a vector to a basis in echelon form; return False if it is linearly dependent."""
     remainder = dict(vector)
     while remainder:
         pivot = min(remainder)

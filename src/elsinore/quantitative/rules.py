@@ -188,7 +188,7 @@ def never(regex: Regex) -> str | None:
     """Return why no sequence has a rate, None where some do."""
     if automaton(regex).accepting:
         return None
-    dead = [leaf.name for leaf in predicates(regex) if leaf.symbol.is_dead()]
+    dead = [leaf.name for leaf in predicates(regex) if leaf.symbol.is_unsatisfiable()]
     why = f"no item satisfies {' or '.join(dead)}" if dead else "its parts exclude one another"
     return f"the rate {written(regex)} never matches: {why}"
 
