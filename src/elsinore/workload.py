@@ -813,11 +813,11 @@ def _callable(
     if not named and not functions:
         return {}
     from elsinore.runtime.user_functions import (  # noqa: PLC0415 - loads Arrow
+        callable_in_queries,
         checked_functions,
-        saying_what_they_return,
     )
 
-    return saying_what_they_return(named) | checked_functions(functions)
+    return callable_in_queries(named) | checked_functions(functions)
 
 
 def _columns(schema: Any) -> pa.Schema:

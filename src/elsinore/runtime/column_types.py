@@ -1,8 +1,8 @@
 """Converting columns of any Arrow type to the types that Elsinore's computations support.
 
-Arrow computes with only some of its types: few of its functions take extension types, views, runs,
-decimals of 32 or 64 bits, or floats of 16. Each table of events therefore passes through `stored`
-once, where it comes in. After that, a column has one of Arrow's plain types.
+Few of Arrow's compute functions accept extension types, views, run-end encoding, decimals of 32 or
+64 bits, or half floats. Each table of events therefore passes through `stored` once, when it is
+read. After that, a column has one of Arrow's plain types.
 """
 
 from __future__ import annotations

@@ -44,10 +44,9 @@ def check_destinations(
 ) -> None:
     """Raise OutputError unless every destination may be written by a run that reads `inputs`.
 
-    Refused are destinations that are, lie inside or contain an input or one another; those that
-    exist, without `overwrite`; with it, folders that hold anything but the parts of a data set;
-    those below something that is no folder, or beside a folder that is not there (`no/../q`); and
-    those whose names are longer than file systems take.
+    Refused are destinations that equal, lie inside or contain an input or one another; existing
+    ones without `overwrite`; with it, folders with files other than the parts of a data set; paths
+    below a file, or through a missing folder (`no/../q`); and names longer than `LONGEST_NAME`.
 
     >>> check_destinations([Destination(Path("no-such/q.csv"), "--out")], [Path("trips.csv")])
     """

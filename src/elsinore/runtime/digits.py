@@ -1,4 +1,4 @@
-"""Compiled passes that put events' types and digits into their classes."""
+"""Compiled passes that compute events' classes as mixed-radix numbers of predicates' digits."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _machine() -> str:
     12
     """
     marks = [platform.node()]
-    with suppress(OSError):  # a system without them
+    with suppress(OSError):  # systems without these files
         marks.append(Path("/proc/sys/kernel/random/boot_id").read_text())
         marks.append(os.readlink("/proc/self/ns/pid"))
     return hashlib.sha256("\n".join(marks).encode()).hexdigest()[:12]

@@ -1,8 +1,7 @@
-"""Attributes that are no columns of the events: fields of structs, and what SQL computes.
+"""Derived columns: fields of structs, and SQL expressions over single events.
 
-A query names fields with dots: `e.user.id` reads field `id` of column `user`. They become columns
-of their own before a run, unless there is a column of that name; so do values that SQL computes
-(`model.computed`).
+A query names fields with dots: `e.user.id` reads field `id` of column `user`. Fields become columns
+before a run, unless a column has that name; so do expressions that SQL computes (`model.computed`).
 """
 
 from __future__ import annotations
@@ -20,16 +19,13 @@ from elsinore.model.expression import Expression
 from elsinore.model.query import Form, Query
 from elsinore.runtime.user_functions import Function, apply, typed
 
-FUNCTION = "__function_"  # what the columns with results of functions begin with
+FUNCTION = "__function_"  # prefix of the columns with results of user-defined functions
 
 
 def derived_names(queries: Iterable[Query]) -> tuple[str, ...]:
-    """Return the attributes that queries read, and that may be no columns, each once.
-
-    These are names with a dot, and then computed ones (`ComputedName`).
-    """
+    """Return the attributes of queries that may be derived columns: dotted, then computed names."""
     names: dict[str, None] = {}
-    forms: set[Form] = set()  # whose queries read the same attributes
+    forms: set[Form] = set()  # queries of one form read the same attributes
     for query in queries:
         if query.form_instance is not None:
             if query.form_instance.form in forms:
@@ -78,21 +74,21 @@ def _path(kind: pa.DataType, parts: list[str]) -> tuple[str, ...] | None:
 
 
 def computable(names: Iterable[str], columns: Collection[str]) -> list[ComputedName]:
-    """Return the computed names among some whose attributes are all there."""
-    there = set(columns)
+    """Return the computed names whose attributes are all among `columns`."""
+    available = set(columns)
     return [
         name
         for name in names
-        if isinstance(name, ComputedName) and there.issuperset(columns_of(name))
+        if isinstance(name, ComputedName) and available.issuperset(columns_of(name))
     ]
 
 
 def without_functions(
     expression: Expression, call: Callable[[Function, list[Expression]], str]
 ) -> Expression:
-    """Return an expression with columns in place of the functions that the user has registered.
+    """Replace calls of user-defined functions in an expression by columns.
 
-    `call` computes one of them, of arguments without such functions, and returns its column's name.
+    `call` evaluates a function for arguments without such calls and returns its column's name.
     """
     parts = [without_functions(part, call) for part in ex.children(expression)]
     if isinstance(expression, ex.Call) and expression.function is not None:
@@ -102,10 +98,10 @@ def without_functions(
 
 
 def with_derived(table: pa.Table, names: Collection[str]) -> pa.Table:
-    """Return a table with a column for each name that is a field of a struct, or is computed.
+    """Add a column to a table for each name that is a field of a struct or is computed.
 
-    A field of a null struct is null. What SQL computes of a column that there is not is left out.
-    Raises QuerySemanticError for SQL that is not computed in process.
+    A field of a null struct is null. Computed names that read a missing column are skipped. Raises
+    QuerySemanticError for SQL that is only computed by Spark.
 
     >>> table = pa.table({"user": [{"id": 7}, None]})
     >>> with_derived(table, ["user.id"])["user.id"].to_pylist()
@@ -122,24 +118,24 @@ def with_derived(table: pa.Table, names: Collection[str]) -> pa.Table:
         raise name_taken(min(taken))
     from elsinore.runtime.sql.evaluation import evaluate_all  # noqa: PLC0415 - DuckDB, where needed
 
-    beside = table  # with the results of functions
+    with_results = table  # and a column per call of a user-defined function
 
     def call(function: Function, arguments: list[Expression]) -> str:
-        nonlocal beside
-        columns = evaluate_all(dict(enumerate(arguments)), beside)
-        name = f"{FUNCTION}{beside.num_columns}"
-        result = apply(typed(function), list(columns.values()), beside.num_rows)
-        beside = beside.append_column(name, result)
+        nonlocal with_results
+        columns = evaluate_all(dict(enumerate(arguments)), with_results)
+        name = f"{FUNCTION}{with_results.num_columns}"
+        result = apply(typed(function), list(columns.values()), with_results.num_rows)
+        with_results = with_results.append_column(name, result)
         return name
 
     expressions = {str(name): without_functions(name.expression, call) for name in computed}
-    for computed_name, column in evaluate_all(expressions, beside).items():
+    for computed_name, column in evaluate_all(expressions, with_results).items():
         table = table.append_column(computed_name, column)
     return table
 
 
 def name_taken(name: str) -> InputError:
-    """Return the error for events with a column that has the name of a computed value."""
+    """Return the error for a column of the events with the name of a computed value."""
     return InputError(f"The events have a column '{name}', which a query computes. Rename it.")
 
 

@@ -42,24 +42,24 @@ def read_events(
 ) -> pa.Table:
     """Return the events of files and folders, in the order of their names.
 
-    A name may be a pattern (`logs/*.csv`) or `-`, the standard input. The suffix tells the format:
-    .parquet or .pq, .csv or .tsv, .json, .jsonl or .ndjson (an object a line, or an array), .log
-    (of Zeek), all but the first two also with .gz behind. All files have one format; a column that
-    a file lacks is null there. In folders, names that begin with `_` or `.` are passed over, and
-    folders named `column=value` give a text column. In CSV the first line names the columns, an
-    empty cell is null, as are those that `null` names, and types are found from all the values,
-    but for columns that `text` names.
+    A name may be a pattern (`logs/*.csv`) or `-`, the standard input. The suffix determines the
+    format: .parquet or .pq, .csv or .tsv, .json, .jsonl or .ndjson (one object per line, or an
+    array), .log (Zeek); except for Parquet, .gz may follow. All files have one format; a column
+    that a file lacks is null there. In folders, names that begin with `_` or `.` are skipped, and
+    folders named `column=value` give a text column. In CSV the first line names the columns, empty
+    cells and those equal to `null` are null, and types are inferred from all values, except for
+    the columns `text`.
 
     `type_from` gives the events a column `type`: the name of their file without its suffix
-    ("file"), the name of its folder ("folder") or what `#path` says in a log of Zeek ("zeek").
-    "auto" takes `#path`, or the names of several files, where there is no such column.
+    ("file"), the name of its folder ("folder") or the `#path` of a Zeek log ("zeek"). "auto" takes
+    `#path`, or the names of several files, unless there is a column `type`.
 
-    A row of CSV with too few or too many cells is an error; with `reject` it is left out, and
-    `reject` is called with the reason and the place. A column that is text in some of several CSV
-    files alone is then text, and a run with `rejects=True` gives it the type of its usable rows.
+    A CSV row with too few or too many cells is an error; with `reject` it is skipped, and `reject`
+    is called with the reason and the place. A column that is text in only some of several CSV files
+    is then text, and a run with `rejects=True` gives it the type of its usable rows.
 
-    Raise InputError where nothing is there (naming the nearest that is), where the format is not
-    known, where files do not fit together, and where one cannot be parsed (with the place).
+    Raise InputError for missing files (with the nearest name), unknown formats, files whose columns
+    have different types, and files that cannot be parsed (with the place).
 
     >>> read_events("no/such/trips.csv")
     Traceback (most recent call last):
@@ -83,10 +83,10 @@ def read_events(
 
 
 def read_source(source: Source) -> pa.Table:
-    """Return the events of a source as one table; InputError as `read_events` has it.
+    """Return the events of a source as one table; raise the InputErrors of `read_events`.
 
-    A column of CSV that is text in some files alone is text: rows that are no events may be the
-    reason, and a run sets these aside first (`runtime.guessed`).
+    A CSV column that is text in only some files becomes text and is marked: unusable rows may be
+    the reason, which a run removes before it guesses the type again (`runtime.guessed`).
     """
     if source.streamed:
         raise InputError(
@@ -123,9 +123,9 @@ def tables_of(source: Source) -> Iterator[tuple[DataFile, pa.Table]]:
 
 
 def misfits_of(source: Source, schemas: Sequence[pa.Schema]) -> dict[str, str]:
-    """Return the columns that are text in some files of CSV and not in others, each with an error.
+    """Return the columns that are text in only some CSV files, each with its error message.
 
-    schemas: of each file.
+    `schemas` has the schema of each file.
     """
     if source.format != "csv":
         return {}
@@ -157,12 +157,11 @@ def as_text(source: Source, names: Iterable[str]) -> Source:
 
 
 def common_schema(source: Source, schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return the schema that the files of a source have in common.
+    """Return the union of the schemas of a source's files.
 
-    Columns are in the order of the first file, then of those that have more; a column that a file
-    lacks is null there. In text, whose types are guessed from the values, whole numbers beside
-    others become doubles, and a column without values takes any type. Raise InputError, naming two
-    files and the column, for all other differences.
+    Columns are in the order of the first file, then of further ones. In text formats, whose types
+    are guessed from values, integers and doubles become doubles, and a column without values takes
+    any type. Raise InputError for other differences, naming two files and the column.
     """
     known: dict[str, tuple[pa.DataType, Path]] = {}
     for file, schema in zip(source.files, schemas, strict=True):

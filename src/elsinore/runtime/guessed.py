@@ -1,7 +1,7 @@
 """Guessing types of CSV columns again without unusable rows, such as a second header.
 
-The types of CSV columns are guessed from their values. A row without a usable time or type is no
-event: if such rows are set aside, the types are guessed again without them.
+The types of CSV columns are guessed from their values. If rows without a usable time or type are
+set aside, the types are guessed again without them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from elsinore.runtime.times import to_ticks
 from elsinore.runtime.types import types_of
 
 GUESSED = {b"elsinore": b"guessed"}  # metadata of a column guessed as text from its values
-MISFIT = b"misfit"  # metadata: the error for a column that is text in some files alone
+MISFIT = b"misfit"  # metadata: the error for a column that is text in only some files
 
 
 def mark_guessed(table: pa.Table, misfits: Mapping[str, str]) -> pa.Table:
@@ -58,10 +58,10 @@ def refuse_misfits(table: pa.Table) -> None:
 def guess_again(
     table: pa.Table, options: RunOptions
 ) -> tuple[pa.Table, pa.Table | None, InputError | None]:
-    """Return events with types guessed without unusable rows, these rows, and the error of them.
+    """Guess types without unusable rows; return the events, the unusable rows and their error.
 
-    A table without guessed columns, or without unusable rows, is returned unchanged. There is an
-    error unless unusable rows are allowed. Raise it after errors of the query, which may be about a
+    A table without guessed columns or unusable rows is returned unchanged. The error is None if
+    unusable rows are allowed; callers raise it after errors of the query, which may concern a
     column that is text because of usable rows. Raise InputError for columns that are text in only
     some of several files even without unusable rows.
     """

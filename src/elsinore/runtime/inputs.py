@@ -27,15 +27,14 @@ def as_table(data: Any, few: Collection[str] | None = None) -> pa.Table:
     """Return `data` as a table; read an iterator of batches to its end, collect a LazyFrame.
 
     Accepted are a pyarrow Table, RecordBatch or RecordBatchReader, an iterable of RecordBatches, a
-    pyarrow Dataset, a pandas or polars DataFrame, a polars LazyFrame, whatever has
-    `__arrow_c_stream__`, a dict of columns and a list of dicts (a key that a row lacks is
-    null there). The index of a pandas DataFrame is an attribute of the events if it has a name.
-    A path of files (a file, a folder, a pattern) is read with `read_events`.
+    pyarrow Dataset, a pandas or polars DataFrame, a polars LazyFrame, any object with
+    `__arrow_c_stream__`, a dict of columns and a list of dicts (a key that a row lacks is null).
+    The index of a pandas DataFrame is an attribute of the events if it has a name. A path (a file,
+    a folder, a pattern) is read with `read_events`.
 
-    `few`: the required columns of a pandas DataFrame or Dataset, whose conversion is slow.
+    `few` are the required columns of a pandas DataFrame or Dataset, whose conversion is slow.
 
-    Raise InputError for anything else, and where columns are of unequal length, of mixed types or
-    of the same name.
+    Raise InputError for other data, and for columns of unequal lengths, mixed types or equal names.
 
     >>> as_table([{"time": 1, "type": "A"}, {"time": 2, "type": "B", "v": 0.5}]).to_pydict()
     {'time': [1, 2], 'type': ['A', 'B'], 'v': [None, 0.5]}
@@ -99,10 +98,10 @@ def is_dataset(data: object) -> bool:
 def columns_to_convert(
     data: Any, attributes: Collection[str] | None, options: RunOptions
 ) -> frozenset[str] | None:
-    """Return the columns of a pandas DataFrame or a Dataset that a run reads; None: all.
+    """Return the columns of a pandas DataFrame or a Dataset that a run reads; None means all.
 
-    `attributes` are those that queries read, None where that is not known. Events set aside are
-    handed out whole; an SQL expression may read any column whose name is in it.
+    `attributes` are those that queries read, None if unknown. All columns are needed if unusable
+    events are returned; an SQL expression may read any column whose name occurs in it.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"t": [1.5], "kind": ["A"], "v": [2], "w": [3]})
@@ -159,7 +158,7 @@ def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
-    """Return a column of Python values; InputError names the row of a value of another kind."""
+    """Return a column of Python values; raise InputError, with the row, for mixed types."""
     if not isinstance(name, str):
         raise InputError(f"Columns are named by text, and one is named {kind_of_value(name)}.")
     if isinstance(values, pa.Array | pa.ChunkedArray):
@@ -176,7 +175,7 @@ def _column(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _misfit(name: str, values: Sequence[Any]) -> str:
-    """Return the error message for the first value of a column of another kind than before."""
+    """Return the error message for the first value whose type differs from earlier values'."""
     low, high = 0, len(values)  # the first `low` values make a column, the first `high` do not
     while high - low > 1:
         middle = (low + high) // 2

@@ -25,7 +25,7 @@ ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$|[T ]\d{2}(Z|[+-]\d{2}(:?\d{2})?)$"
 
 
 def has_nanoseconds(texts: pa.Array) -> bool:
-    """Return whether a time among texts is finer than a microsecond.
+    """Return whether some text is a time with more than six decimals of a second.
 
     >>> has_nanoseconds(pa.array(["1970-01-01T00:00:00.123456", None]))
     False
@@ -36,10 +36,10 @@ def has_nanoseconds(texts: pa.Array) -> bool:
 def parse_iso8601(texts: pa.Array, per_microsecond: int = 1) -> tuple[pa.Array, bool]:
     """Return the times of a string array in ticks, and whether any row names a zone.
 
-    Ticks are microseconds, or nanoseconds with 1000 `per_microsecond`. Read are `2013-01-01`,
-    `2013-01-01T10`, `... 10:15`, `... 10:15:30`, with digits after the point (cut to ticks), T or a
-    blank between, and `Z`, `+02`, `+0200` or `+02:00` behind. Null where the text is none of these,
-    where no such day or hour exists (leap seconds and 24:00 too), and where ticks leave 64 bits.
+    Ticks are microseconds, or nanoseconds with 1000 `per_microsecond`. Accepted are `2013-01-01`,
+    `2013-01-01T10`, `... 10:15` and `... 10:15:30`, with T or a blank between, decimals of the
+    second (truncated to ticks), and a zone `Z`, `+02`, `+0200` or `+02:00`. Other texts, days and
+    hours that do not exist (also leap seconds and 24:00), and ticks beyond 64 bits become null.
 
     >>> parse_iso8601(pa.array(["1970-01-01 00:00:01.5", "1970-02-30", "1970-01-01T01+01:00"]))[0]
     <pyarrow.lib.Int64Array object at ...>

@@ -1,4 +1,4 @@
-"""Reading events from a file of JSON: an object a line, or one array of objects."""
+"""Reading events from a JSON file: one object per line (JSON Lines), or one array of objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANGED = re.compile(r"Column\(/([^)]*)\) changed from (\w+) to (\w+) in row (\d
 
 
 def read_json(path: Path, _: Reading) -> pa.Table:
-    """Return the table in a JSON file: an object a line, or an array of objects.
+    """Return the table in a JSON file: one object per line, or an array of objects.
 
     Raise InputError that names the first line that is not a JSON object, or another error.
     """

@@ -1,8 +1,8 @@
-"""JSON as Arrow can read it safely: an object a line, nested to a limited depth, in UTF-8.
+"""Validating JSON before Arrow reads it, and converting arrays of objects to JSON Lines.
 
-Arrow's reader calls itself for each level of nesting and ends the process if there are many
-thousands. Therefore every byte passes here first: brackets outside texts are counted. The text of
-an array of objects becomes an object a line in the same pass, byte by byte at the same places.
+Arrow's reader recurses for each level of nesting and crashes the process at many thousands. This
+pass therefore counts brackets outside of strings and limits their depth; it also checks UTF-8. An
+array of objects becomes one object per line in the same pass; every byte keeps its offset.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _OPENS, _CLOSES, _SEPARATES = range(3)  # between the brackets of an array, in t
 
 
 def json_lines(content: Content) -> Iterator[bytes]:
-    """Yield the text of a JSON file as an object a line, in pieces; bytes keep their offsets.
+    """Yield the text of a JSON file as one object per line, in pieces; bytes keep their offsets.
 
     Raise InputError, with line and column, for more than 100 levels of nesting, for text that is
-    not UTF-8, and for an array that is not one of objects alone.
+    not UTF-8, and for an array with other items than objects.
     """
     is_array = content.first.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
     yield from lines_of_pieces(content.path, content.pieces(), is_array=is_array)
 
 
 def lines_of_pieces(path: Path, pieces: Iterable[bytes], *, is_array: bool) -> Iterator[bytes]:
-    r"""Yield the pieces of a JSON text as an object a line; errors name `path`.
+    r"""Convert the pieces of a JSON text to one object per line; errors name `path`.
 
     >>> b"".join(lines_of_pieces(Path("e.json"), [b'[{"a":', b'1},{}]'], is_array=True))
     b' {"a":1}\n{} '
@@ -79,7 +79,7 @@ class _Scan:
         self._closed = False
 
     def line_by_line(self, piece: bytes) -> bytes:
-        """Return the next piece of the text, with an array's objects on lines of their own."""
+        """Return the next piece of the text, with each object of an array on a separate line."""
         if not piece.isascii() or self._decoder.getstate()[0]:
             try:
                 self._decoder.decode(piece)
@@ -107,7 +107,7 @@ class _Scan:
         return lines
 
     def end(self) -> None:
-        """Raise InputError where an array is not closed, or the text ends within a character."""
+        """Raise InputError if an array is not closed, or the text ends within a character."""
         if self._decoder.getstate()[0]:
             raise InputError(not_utf8(self._path))
         if self._is_array and not self._closed:
@@ -116,7 +116,7 @@ class _Scan:
     def _brackets(self, piece: bytes) -> NDArray[np.uint8]:
         """Return a piece's brackets, ends of lines and quotes in their order.
 
-        Two quotes with nothing between them are left out: they change nothing for other marks.
+        Adjacent quotes (an empty string) are left out, as they do not affect other marks.
         """
         if self._escapes and piece[:1] in {b'"', b"\\"}:
             piece = piece[1:]
@@ -150,9 +150,9 @@ class _Scan:
         return np.delete(places, np.searchsorted(places, escaped_quotes))
 
     def _nesting(self, marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return which marks are inside a text, and the depth after each; advance both.
+        """Return which marks are inside a string, and the depth after each; update the state.
 
-        No text goes on after the end of a line.
+        A string ends at the end of a line at the latest.
         """
         is_quote = marks == _QUOTE
         quotes = np.cumsum(is_quote) + int(self._in_text)
@@ -186,7 +186,7 @@ class _Scan:
         inside: NDArray[np.bool_],
         depth: NDArray[np.int64],
     ) -> bytes:
-        """Return a piece of an array with its brackets taken off and commas as ends of lines."""
+        """Return a piece of an array with its brackets blanked and its commas as ends of lines."""
         data = np.frombuffer(bytearray(piece), dtype=np.uint8)
         marks = data[places]
         delta = np.where(inside, 0, _DELTA[marks])
@@ -221,7 +221,7 @@ class _Scan:
     def _check_items(
         self, piece: bytes, places: NDArray[np.intp], kinds: NDArray[np.int64]
     ) -> None:
-        """Raise InputError unless an array's objects and commas alternate, as JSON has it."""
+        """Raise InputError unless an array's objects and commas alternate."""
         marks = np.frombuffer(piece, dtype=np.uint8)[places]
         is_wrong = (kinds != (self._next + np.arange(len(kinds))) % 3) | (marks == ord("["))
         first = int(np.argmax(is_wrong)) if is_wrong.any() else len(kinds)

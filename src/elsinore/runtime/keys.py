@@ -18,16 +18,16 @@ from elsinore.runtime.ranges import by_ranges
 
 LARGEST = 2**63 - 1
 DENSE = 2**16  # integers within a range up to this width need no hashing
-AHEAD = 2**16  # rows that mostly contain all groups
+AHEAD = 2**16  # first rows; usually they contain all groups
 TABLE = 2**22  # up to so many pairs of codes are encoded by a table, more by hashing
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Codes of rows, and for each group code an example row.
+    """The key and group codes of rows, and an example row for each group code.
 
-    `key` and `group` are int32, [row]; key is -1 where a required attribute is null. `count` is
-    the number of keys, `example[g]` a row of group g (-1 for a code that no row has).
+    `key` and `group` are int32, [row]; key is -1 if a required attribute is null. `count` is the
+    number of keys, `example[g]` a row of group g (-1 for a code without rows).
     """
 
     key: Codes
@@ -97,8 +97,8 @@ def number_keys(
 ) -> NumberedKeys:
     """Number the keys (group attributes and others together) and the groups of `rows` rows.
 
-    A null is a value of its own, as in SQL's GROUP BY; a row with a null in one of `required`
-    (the attributes of `[ ]`) has no key: null equals nothing, and NaN counts as null.
+    Nulls form one group, as in SQL's GROUP BY. A row with null or NaN in one of `required` (the
+    attributes of `[ ]`) has no key, because null equals nothing.
     """
     every = (
         [Numbering.constant(rows)]

@@ -1,4 +1,4 @@
-"""Finding each of many texts among a few names, compiled.
+"""Looking up many texts in a short list of names (compiled).
 
 A text is identified by its length, its first eight bytes and its last eight, as whole words; only
 texts longer than both are compared byte by byte. So the cost of a short text does not depend on
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import cython
 
-FEW_NAMES = cython.declare(cython.int, 8)  # it takes less time to compare a text with each of them
-NO_KEY = cython.declare(cython.ulonglong, 1)  # of no text: one of length 0 that has a byte
+FEW_NAMES = cython.declare(cython.int, 8)  # up to so many, comparing with all is fastest
+NO_KEY = cython.declare(cython.ulonglong, 1)  # an impossible key: length 0 with a nonzero byte
 ALL_BITS = cython.declare(cython.ulonglong, 2**64 - 1)
 LAST_FACTOR = cython.declare(cython.ulonglong, 0xC2B2AE3D27D4EB4F)  # odd constants of the hash
 FACTOR = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -57,7 +57,7 @@ def find_names(
     block: cython.ulonglong[:, ::1],
     codes: cython.int[::1],
 ) -> None:
-    """Put the number of each text's name into `codes`, -1 for a text that is no name.
+    """Put the number of each text's name into `codes`, -1 for a text that is not a name.
 
     Text r is text[starts[r] : starts[r + 1]], name n likewise; `words` are the bytes of `text`,
     eight by eight, without an incomplete last word; `known` and `table` are those of

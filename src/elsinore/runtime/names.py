@@ -1,4 +1,4 @@
-"""Encoding texts by their places in a list of names, such as the types of events."""
+"""Encoding texts by their indices in a list of names, such as event types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_LENGTH = np.uint64(2**64 - 1)
 
 
 def text_numbers(texts: pa.Array, names: Sequence[str]) -> Numbering:
-    """Return the place of each text in `names`, -1 where it is not among them; a null is any text.
+    """Return the index of each text in `names`, -1 for other texts; arbitrary for null.
 
     >>> text_numbers(pa.array(["B", "A", "a name of many letters"]), ["A", "B"]).whole().tolist()
     [1, 0, -1]

@@ -1,7 +1,7 @@
-"""Integer codes of rows that are computed when they are read, range by range.
+"""Lazy integer codes of rows, computed range by range when they are read.
 
-What is made of a range is soon needed, or gone, and its memory serves again: fresh memory for all
-rows of a column costs as much as what is done with it, and more where the system has to find it.
+A range's codes are used immediately, and its memory is reused for the next one. Allocating fresh
+memory for all rows of a column would take as long as the computation.
 """
 
 from __future__ import annotations

@@ -19,21 +19,19 @@ class RunOptions:
     `time` and `type` are column names or SQL expressions over the columns; `time_unit` is the unit
     of numeric times; `order_by` names columns that order simultaneous events; `allow_rejects` lets
     a run continue without unusable events, which are then returned beside the results.
-    `ordered` sorts results on Spark, which else leaves each query's rows in the order they come in.
-    `sharing` says what queries may share; with `record` the statistics keep each burst and what was
-    decided. `scan`: on Spark, whether tasks read files
-    themselves, Spark does, or whichever gives the same sooner. `combine`: on Spark, whether a key's
-    events of a pane are combined before the shuffle. `clock` says what times are counted
-    in, and `largest_time` how far from the epoch they may be, for windows to stay within 64 bits;
-    `units_written` tells whether the length of a window has a unit of time.
-    `uncertain` describes uncertain times; `time` is then the first possible time, or the last if
-    they are given by a granularity.
-    `threads`: over how many threads a query's windows or keys are spread in this process at most;
-    None: all cores.
-    `end` says whether more events may follow; if so, `last_time` is the time of the last event in
-    ticks, once a driver knows it.
-    `ragged_rows` says of each row of CSV that was left out, because it had too few or too many
-    cells, why and where; they are handed out with the unusable events.
+    `ordered` sorts results on Spark, where the order of rows is otherwise undefined.
+
+    `sharing` limits what queries may share; with `record` the statistics contain each burst and its
+    decision. `scan`: on Spark, whether tasks read files themselves, Spark reads them, or the faster
+    of both. `combine`: on Spark, whether a key's events of a pane are combined before the shuffle.
+    `clock` is the unit of ticks, `largest_time` the maximum distance of times from the epoch in
+    ticks, so that windows stay within 64 bits; `units_written` says whether the length of a window
+    has a unit of time. `uncertain` describes uncertain times; `time` is then the first possible
+    time, or the last if they are given by a granularity. `threads` is the maximum number of threads
+    for a query's windows or keys in this process; None means all cores. `end` says whether more
+    events may follow; if so, `last_time` is the time of the last event in ticks, once a driver
+    knows it. `ragged_rows` has the reason and place of each CSV row that was skipped because of its
+    number of cells; they are returned with the unusable events.
     """
 
     time: str = "time"
@@ -67,7 +65,7 @@ class RunOptions:
 
     @property
     def time_columns(self) -> tuple[str, ...]:
-        """The columns that times are read from, if they are columns and no other expressions."""
+        """The columns that times are read from, without SQL expressions."""
         high = None if self.uncertain is None else self.uncertain.high
         return tuple(name.strip().strip("`") for name in (self.time, high) if name is not None)
 

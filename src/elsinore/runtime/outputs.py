@@ -32,13 +32,12 @@ DIGITS = {"ms": 3, "us": 6, "ns": 9}
 def write_table(
     table: pa.Table, path: str | Path, file_format: OutputFormat, *, overwrite: bool = True
 ) -> None:
-    r"""Write `table` to the file `path`; make its folder if need be.
+    r"""Write `table` to the file `path`; create its folder if it is missing.
 
-    In CSV and JSON, timestamps are ISO 8601 (in UTC and with a Z where they have a zone, with no
-    more digits of a second than a value needs, by threes), lengths of time are numbers of seconds,
-    decimals are their digits, and doubles that are not finite are Infinity, -Infinity and NaN: in
-    JSON as strings, since it has no numbers for them. JSON is one object per line, nulls included.
-    Lists and structs in a CSV cell are JSON.
+    In CSV and JSON, timestamps are ISO 8601 (in UTC with Z if they have a zone; with 0, 3, 6 or 9
+    decimals of a second as needed), durations are numbers of seconds, decimals are their digits,
+    and non-finite doubles are Infinity, -Infinity and NaN, in JSON as strings. JSON is one object
+    per line, nulls included. Lists and structs in a CSV cell are JSON.
     The file is replaced atomically.
 
     Raise InputError for an unknown format, and OutputError if the file cannot be written or exists
@@ -59,7 +58,7 @@ def write_table(
 
 
 def write_to(table: pa.Table, file: BinaryIO, file_format: OutputFormat) -> None:
-    """Write `table` to an open file, in the form that `write_table` promises."""
+    """Write `table` to an open file in the format of `write_table`."""
     WRITERS[file_format](table, file)
 
 
@@ -128,7 +127,7 @@ def writing_rows(
 def write_part(
     table: pa.Table, path: Path, file_format: OutputFormat, *, overwrite: bool = False
 ) -> None:
-    """Write `table` as a folder with one file in it, which appears whole or not at all."""
+    """Write `table` as a folder with one file in it, atomically."""
     with draft(path, overwrite=overwrite) as folder:
         folder.mkdir()
         write_table(table, folder / part_name(0, file_format), file_format)
@@ -205,7 +204,7 @@ def _iso8601(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return lengths of time as texts of seconds, without zeros at the end."""
+    """Return durations as texts of seconds, without trailing zeros."""
     digits = DIGITS.get(column.type.unit, 0)
     counted = column.cast(pa.int64()).cast(pa.decimal128(19))
     if not digits:
@@ -258,7 +257,7 @@ def _holds(data_type: pa.DataType, test: Any) -> bool:
 
 
 def _json_plain(value: Any) -> str:
-    # The plain kinds are spelled here: `json.dumps` makes an encoder per call, which costs more.
+    # Plain types are formatted here: `json.dumps` creates an encoder per call, which is slower.
     kind = type(value)
     if kind is str:
         return encode_basestring(value)

@@ -20,10 +20,10 @@ TYPES = {HIGH: pa.int64(), LAW: pa.list_(pa.float64())}
 def possible_times(
     table: pa.Table, ticks: pa.Array, types: pa.Array, options: RunOptions
 ) -> tuple[pa.Array, dict[str, pa.Array], pa.Array]:
-    """Return the first possible times in ticks, columns with the rest, and reasons for rejection.
+    """Return first possible times in ticks, columns of further data, and reasons for rejection.
 
-    ticks: of the times that `RunOptions.time` names. The columns are `HIGH`, the last possible time
-    in ticks, and `LAW`, the distribution, if there is one. Reasons are null for usable events.
+    `ticks` are the times of `RunOptions.time`. The columns are `HIGH`, the last possible time in
+    ticks, and `LAW`, the distribution, if there is one. Reasons are null for usable events.
     """
     assert options.uncertain is not None
     high = None

@@ -1,6 +1,6 @@
-"""SQL over the rows of results: conditions that keep rows, and queries over several results.
+"""SQL over results: conditions that filter a result's rows, and queries over several results.
 
-Both are written in Spark's SQL. In this process sqlglot translates them for DuckDB.
+Users write Spark's SQL. In this process, sqlglot translates it for DuckDB.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROWS = "rows"  # the name of the table in a condition
 class SqlCondition:
     """An SQL condition on the rows of a result.
 
-    Raises InputError for text that is no SQL condition.
+    Raises InputError for text that is not an SQL condition.
 
     >>> table = pa.table({"user": ["a", "b"], "n": [2, 5]})
     >>> SqlCondition("n > 3").keep(table).to_pylist()
@@ -49,7 +49,7 @@ class SqlCondition:
 
         Raises InputError for unknown columns and for what DuckDB cannot compute.
         """
-        if self._database is None:  # kept, as rows may come in many pieces
+        if self._database is None:  # reused, as rows may come in many pieces
             self._database = empty_database()
         self._database.register(ROWS, _as_stored(table))
         try:
@@ -60,9 +60,9 @@ class SqlCondition:
 
 
 class SqlQuery:
-    """A SELECT over results, each a table that has its query's name.
+    """A SELECT over results, which are tables with their queries' names.
 
-    Raises InputError for text that is no SELECT, and for names that no result has.
+    Raises InputError for text that is not a SELECT, and for unknown tables.
 
     >>> streaks = pa.table({"name": ["a", "a", "b"], "n": [2, 5, 1]})
     >>> best = SqlQuery("SELECT name, MAX(n) AS best FROM streaks GROUP BY name", ["streaks"])
@@ -122,7 +122,7 @@ class SqlQuery:
 
 
 def _parsed(text: str) -> exp.Expression:
-    """Return the tree of one SQL statement or expression."""
+    """Parse one SQL statement or expression."""
     try:
         trees = sqlglot.parse(text, dialect=DIALECT, error_level=ErrorLevel.RAISE)
     except SqlglotError as error:
@@ -133,7 +133,7 @@ def _parsed(text: str) -> exp.Expression:
 
 
 def _first_error(error: SqlglotError) -> str:
-    """Return sqlglot's message for a mistake, without terminal codes."""
+    """Return sqlglot's message for a syntax error, without terminal codes."""
     details = getattr(error, "errors", None)
     if not details:
         return str(error).splitlines()[0]
@@ -142,7 +142,7 @@ def _first_error(error: SqlglotError) -> str:
 
 
 def _tables_of(tree: exp.Query, names: list[str], text: str) -> Iterator[tuple[exp.Table, str]]:
-    """Yield the tables that a SELECT reads, each with the query whose result it is."""
+    """Yield the tables that a SELECT reads, each with its query's name."""
     by_spelling = {name.casefold(): name for name in names} | {name: name for name in names}
     for scope in traverse_scope(tree):
         for source in scope.sources.values():
@@ -158,9 +158,9 @@ def _tables_of(tree: exp.Query, names: list[str], text: str) -> Iterator[tuple[e
 
 
 def _summing_lengths(tree: exp.Query, lengths: set[str]) -> exp.Query:
-    """Return a query whose sums and averages of lengths of time are those of their microseconds.
+    """Rewrite a query's sums and averages of durations to those of microseconds.
 
-    DuckDB has none of intervals. `lengths` are the columns of lengths, in lower case.
+    DuckDB cannot aggregate intervals. `lengths` are the columns of durations, in lower case.
     """
 
     def is_length(node: exp.Expression) -> bool:
@@ -200,10 +200,7 @@ def _computed(database: DuckDBPyConnection, query: exp.Query, text: str) -> pa.T
 
 
 def _as_stored(table: pa.Table) -> pa.Table:
-    """Return a table with long decimals as decimals of 38 digits, or as doubles if they do not fit.
-
-    DuckDB has no longer decimals.
-    """
+    """Convert decimals of more than 38 digits, which DuckDB lacks, to 38 digits or doubles."""
     for at, field in enumerate(table.schema):
         if pa.types.is_decimal256(field.type):
             column = table.column(at)

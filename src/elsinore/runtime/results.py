@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from elsinore.runtime.result_sql import SqlQuery
 
 Frame = TypeVar("Frame")
-FINAL_RESULT = "result"  # what the result of SQL over results is called
+FINAL_RESULT = "result"  # the name of the result of SQL over results
 SHOWN_QUERIES = 5  # in a line
 SHOWN_TABLE = 50  # in a notebook
 
@@ -99,11 +99,11 @@ class Results(Mapping[str, Result], Generic[Frame]):
             ) from None
 
     def sql(self, text: str) -> Result:
-        """Return what a SELECT of Spark's SQL gives over the results, named as the queries are.
+        """Run a SELECT in Spark's SQL over the results, whose tables have the queries' names.
 
-        Spark computes it over results on Spark, DuckDB over those of this process. So are computed
-        aggregates of matches, rows in another order, and values of groups without rows. Raises
-        InputError for what is no SELECT, and for tables and columns that there are not.
+        Spark computes it for results on Spark, DuckDB for results in this process. Use it to
+        aggregate matches, sort rows, or add groups without rows. Raises InputError for text that is
+        not a SELECT, and for unknown tables and columns.
 
         >>> streaks = pa.table({"name": ["a", "a", "b"], "n": [2, 5, 1]})
         >>> results = Results({"streaks": streaks})

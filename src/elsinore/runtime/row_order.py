@@ -1,4 +1,4 @@
-"""Events without times: the order of their rows, as a column of positions."""
+"""Events without times: a column of row numbers takes the place of times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def with_row_numbers(table: pa.Table) -> pa.Table:
 
 
 def refuse_own_column(names: list[str]) -> None:
-    """Raise InputError if events that are to be numbered have a column named ROWS."""
+    """Raise InputError if events without times already have a column named ROWS."""
     if ROWS in names:
         raise InputError(
             f"The events have a column named {ROWS}, and {option('time', ROWS)} numbers rows in a "

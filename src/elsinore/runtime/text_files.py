@@ -1,4 +1,4 @@
-"""Reading events from one CSV file, and the readers of all formats of text."""
+"""Reading events from one CSV file, and the table of readers for all text formats."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ LIKELY_DELIMITERS = (";", "\t", "|", ",")
 def read_csv(path: Path, reading: Reading) -> pa.Table:
     """Return the table in a CSV file, whose first line names the columns.
 
-    An empty cell is null, and so are those of `reading.nulls`. Types are found from all values, but
-    for those of `reading.texts`; timestamps are in microseconds, or nanoseconds where one of them
-    needs these. Columns that lost zeros are reported. Rows with too few or too many cells are left
-    out and passed to `reading.reject`, if it is not None.
+    Empty cells and `reading.nulls` are null. Types are inferred from all values, except for the
+    columns `reading.texts`; timestamps are in microseconds, or in nanoseconds if a value requires
+    it. Columns that lost leading zeros are reported. Rows with a wrong number of cells are skipped
+    and passed to `reading.reject`, if it is not None.
 
     Raise InputError that names the place, or the delimiter that the file seems to have.
     """
@@ -115,8 +115,8 @@ def read_csv(path: Path, reading: Reading) -> pa.Table:
 def _signs(content: Content, delimiter: str) -> tuple[bool, bool]:
     """Return whether a CSV text has quotes, and whether a cell may begin with a lost zero.
 
-    With a quote, a cell may have ends of lines, or not be closed: read block by block without
-    regard to these, rows would be lost where a block ends.
+    A quoted cell may contain ends of lines or be unclosed; reading such text block by block would
+    lose rows at the ends of blocks.
     """
     has_quotes = has_zeros = False
     before = b""
@@ -132,7 +132,7 @@ def _signs(content: Content, delimiter: str) -> tuple[bool, bool]:
 def _read_whole(
     path: Path, content: Content, delimiter: str, read: Callable[[], pa.Table]
 ) -> pa.Table:
-    """Return what `read` gives of a CSV file at once; InputError says what is wrong, and where."""
+    """Return the table that `read` reads from a CSV file; convert errors to InputError."""
     try:
         table = read()
     except pa.ArrowInvalid as error:
@@ -150,7 +150,7 @@ def _read_whole(
 
 
 def text_notes(table: pa.Table, columns: set[str]) -> list[str]:
-    """Return a sentence for each column that is text because of a few rows among numbers or times.
+    """Return a warning for each column that is text because of few cells among numbers or times.
 
     >>> text_notes(pa.table({"v": ["1", "2.5", "N/A", "4"]}), {"v"})[0][:52]
     "Column 'v' is text because row 3 holds 'N/A'. If tha"

@@ -1,4 +1,4 @@
-"""Numbers that are text, where queries compare them by their order: as text '10' is before '9'."""
+"""Warnings for queries that compare numbers stored as text by order: as text '10' is before '9'."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def meant_as_text(table: pa.Table, name: str) -> pa.Table:
 
 
 class _Ordered(NamedTuple):
-    """The columns that a comparison by order reads, and the constant that one is compared with."""
+    """The columns that a comparison by order reads, and the constants it compares them with."""
 
     columns: tuple[str, ...]
     constants: tuple[str, ...]

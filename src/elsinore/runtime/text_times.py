@@ -1,4 +1,4 @@
-"""Timestamps that Arrow recognized in text, in the unit that events have by default."""
+"""Converting timestamps that Arrow parsed from text to microseconds, the default unit of events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from elsinore.arrow import to_scalar
 
 
 def usual_times(table: pa.Table) -> pa.Table:
-    """Return timestamps in microseconds, in nanoseconds only where one of them needs these."""
+    """Convert columns of timestamps to microseconds unless a value needs nanoseconds."""
     for index, field in enumerate(table.schema):
         kind = field.type
         if not pa.types.is_timestamp(kind) or kind.unit == "us":

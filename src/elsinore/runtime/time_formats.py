@@ -1,7 +1,7 @@
 """Parsing times in a format such as 'dd/MM/yyyy HH:mm', as Spark's TO_TIMESTAMP does.
 
-A format is a pattern of Spark (Java) datetime letters. It becomes a regular expression, whose parts
-are written anew in ISO 8601; so the one parser there is decides which days and hours exist.
+A format is a pattern of Spark (Java) datetime letters. It is converted to a regular expression,
+whose groups are rewritten as ISO 8601 text, so that one parser decides which days and hours exist.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 def parse_times(texts: pa.Array, pattern: str) -> pa.Array:
     """Return texts as timestamps in microseconds, in UTC if the format has a zone.
 
-    Null where a text does not have the format, or no such day or hour exists. Raise InputError for
-    letters that are not read in this process.
+    Null for texts in another format, and for days and hours that do not exist. Raise InputError for
+    letters that are not supported in this process.
 
     >>> parse_times(pa.array(["31/01/2024 7:05", "31/02/2024 7:05", "soon"]), "dd/MM/yyyy H:mm")
     <pyarrow.lib.TimestampArray object at ...>
@@ -109,7 +109,7 @@ def _expression(pattern: str) -> tuple[str, bool]:
 
 
 def _hour(half: pa.Array, noon: pa.Array | None) -> pa.Array:
-    """Return hours of 24 from hours of 12, before noon unless `noon` is PM."""
+    """Convert 12-hour to 24-hour clock hours; before noon unless `noon` is PM."""
     known = pc.if_else(pc.equal(half, to_scalar("")), to_scalar(None, pa.string()), half)
     number = known.cast(pa.int32())
     number = pc.if_else(pc.equal(number, to_scalar(12)), to_scalar(0, pa.int32()), number)

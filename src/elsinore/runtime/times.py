@@ -1,4 +1,4 @@
-"""Conversion of time columns of any usual kind to integer ticks, and back.
+"""Conversion of time columns (timestamps, dates, numbers, text) to integer ticks, and back.
 
 Internally a time is a count of ticks since the epoch: microseconds, or nanoseconds if the input or
 a window is finer (`elsinore.model.clock`). The kind of the input's times is stored as a `TimeKind`,
@@ -113,8 +113,8 @@ def kind_of_column(
 ) -> tuple[TimeKind, bool]:
     """Return the kind of a column's times, and whether it has nanoseconds.
 
-    Only text is looked at row by row: it is ISO 8601, or numbers where most of it is. Raise
-    InputError for a column that cannot be a time.
+    Only text is examined row by row: it is ISO 8601, or numbers if most texts are. Raise InputError
+    for a column that cannot be a time.
 
     >>> kind_of_column(pa.array(["1970-01-01T00:00:00.000000001"]))[1]
     True
@@ -137,12 +137,11 @@ def to_ticks(
 ) -> tuple[pa.Int64Array, TimeKind]:
     """Return `column` as ticks since the epoch, and the kind it was.
 
-    `unit` is the unit of numbers and says nothing about other kinds. So many `threads` convert
-    numbers, timestamps and dates, range by range. Floats, and decimals as the nearest of them, are
-    rounded to the nearest tick. A null in the result where `column` has a value marks an unusable
-    one: text that is not ISO 8601, or no number where most texts of the column are, NaN, or a time
-    further from the epoch than `largest` ticks. Text without a zone is a local time; in a column
-    where some rows name a zone, the others are taken as UTC.
+    `unit` is the unit of numeric times and ignored for others. Numbers, timestamps and dates are
+    converted by several `threads`. Floats, and decimals as the nearest floats, are rounded to the
+    nearest tick. Unusable values become null: text that is not ISO 8601 (or not a number, if most
+    texts of the column are numbers), NaN, and times further from the epoch than `largest` ticks.
+    Text without a zone is a local time, but UTC if other rows of the column name a zone.
 
     Raise InputError for any other kind of column.
 
@@ -229,7 +228,7 @@ def schema_with_numbers(table: pa.Table, time: str) -> pa.Schema:
 def to_microseconds(
     column: pa.ChunkedArray | pa.Array, unit: TimeUnit = "s"
 ) -> tuple[pa.Int64Array, TimeKind]:
-    """Return `column` as microseconds, nanoseconds cut down to the one at or before them.
+    """Return `column` as microseconds since the epoch; nanoseconds are rounded down.
 
     >>> to_microseconds(pa.array([1_999], pa.timestamp("ns")))[0].to_pylist()
     [1]
@@ -240,9 +239,9 @@ def to_microseconds(
 def from_ticks(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
     """Return ticks since the epoch as the kind of time the input had.
 
-    Timestamps keep their unit and zone, dates stay dates and integers integers where that is exact
-    for every value; else timestamps get the coarsest finer unit that is exact, dates become
-    timestamps, integers floats. Text becomes timestamps. Nulls stay null.
+    The kind is preserved if it represents every value exactly. Otherwise timestamps get the
+    coarsest exact unit, dates become timestamps, integers floats. Text becomes timestamps, which
+    keep their zone. Nulls remain null.
 
     >>> seconds = TimeKind(form="integer", unit="s")
     >>> from_ticks(pa.array([2_000_000, None]), seconds).to_pylist()
@@ -297,7 +296,7 @@ def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
 
 
 def numbers_for_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Return a column of text that are mostly numbers as numbers, any other column unchanged."""
+    """Convert a text column of mostly numbers to numbers; return other columns unchanged."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not _is_text(kind):
         return column
@@ -335,9 +334,9 @@ def _plain_text(chunk: pa.Array) -> pa.Array:
 
 
 def _by_slices(chunk: pa.Array, kind: TimeKind, threads: int) -> pa.Array:
-    """Return a chunk as ticks, put down slice by slice where they are not the chunk's own memory.
+    """Convert a chunk to ticks slice by slice, which keeps intermediate results in the cache.
 
-    Each step of a conversion makes a new column, and making long ones takes most of its time.
+    Each step of a conversion allocates a new column; for long ones that takes most of the time.
     """
     in_numbers = pa.types.is_timestamp(chunk.type) or pa.types.is_int64(chunk.type)
     if len(chunk) <= AT_ONCE or (in_numbers and kind.ticks == 1):
@@ -395,22 +394,22 @@ def _scaled(chunk: pa.Array, factor: int) -> pa.Array:
 
 
 def _floats_to_ticks(chunk: pa.Array, per_unit: int) -> pa.Array:
-    """Return floats times `per_unit`, rounded; the whole part is multiplied as an integer.
+    """Return floats times `per_unit`, rounded; integer parts are multiplied as integers.
 
-    So the only rounding is that of the fraction, and a time written with six decimals comes out as
-    those six decimals for as long as a double can tell them apart (until the year 2112 in seconds).
+    Only the fraction is rounded, so a time with six decimals is converted exactly as long as a
+    double distinguishes them (in seconds, until the year 2112).
     """
     decimals = pa.types.is_decimal(chunk.type)
     doubles = nearest_doubles(chunk) if decimals else chunk.cast(pa.float64())
     numbers = to_numpy(doubles, 0.0)
     if not doubles.null_count and len(numbers):
         near = FIRST_FLOAT_TOO_LARGE / per_unit / 2
-        if -near < numbers.min() and numbers.max() < near:  # NaN is on no side
+        if -near < numbers.min() and numbers.max() < near:  # false for NaN
             return to_arrow(_rounded(numbers, per_unit))
     nulls = to_numpy(doubles.is_null())
     usable = ~nulls & np.isfinite(numbers) & (np.abs(numbers) < FIRST_FLOAT_TOO_LARGE / per_unit)
     ticks = _rounded(np.where(usable, numbers, 0.0), per_unit)
-    # Just below 2^63 the rounded fraction can carry over the edge.
+    # Just below 2^63, rounding the fraction up can overflow.
     usable &= (ticks >= 0) | (numbers < 0.0)
     return to_arrow(np.where(usable, ticks, 0), pa.int64(), mask=~usable)
 
@@ -424,7 +423,7 @@ def _rounded(numbers: npt.NDArray[np.float64], per_unit: int) -> npt.NDArray[np.
 
 
 def _exact_unit(ticks: npt.NDArray[np.int64], unit: str, per_microsecond: int) -> str:
-    """Return `unit`, or the nearest unit that holds every value of `ticks` exactly."""
+    """Return `unit`, or the coarsest finer unit that represents all `ticks` exactly."""
     if unit == "ns" and per_microsecond == 1:
         bound = LARGEST // 1_000
         fits = not np.any((ticks > bound) | (ticks < -bound))

@@ -1,15 +1,15 @@
-"""The events of a pass as they travel to its operators: keys, times, classes and read columns.
+"""The table of events that a pass sends to its operators: keys, times, classes, columns.
 
-A pass is a list of units with the same key. Its events travel as a table with the columns
+A pass is a list of units with the same key. Its *travelling events* are a table with the columns
 
     g0, g1, ...           the attributes of GROUP BY
     k0, k1, ...           the other attributes of the key
     time                  int64, in ticks of the clock
-    class0, class1, ...   the event's class for each unit; -1 if none of the unit's queries takes it
+    class0, class1, ...   the event's class for each unit; -1 if none of its queries uses the event
     o0, o1, ...           the columns that order simultaneous events
     c0, c1, ...           the columns that operators read, each once (`travelling`)
 
-Events that no unit takes are left out, unless a unit keeps all.
+Events that no unit uses are dropped, unless a unit keeps all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Read = Callable[[str], pa.Array]  # returns an attribute of all events
 
 
 def travelling(units: Sequence[Unit]) -> dict[tuple[object, Travel], Carried]:
-    """Return the columns that the units of a pass read, equal ones once."""
+    """Return the distinct columns that the units of a pass read."""
     columns: dict[tuple[object, Travel], Carried] = {}
     for unit in units:
         for column in unit.columns:
@@ -63,9 +63,9 @@ def operator_batch(
     key: NDArray[np.int32],
     group: NDArray[np.int32],
 ) -> pa.RecordBatch:
-    """Return a pass's travelling events as the operator of unit `number` reads them.
+    """Return the input of unit `number`'s operator: the unit's columns of travelling events.
 
-    key, group: the codes of the events.
+    `key` and `group` are the codes of the events.
     """
     unit = units[number]
     batch = pa.RecordBatch.from_pydict(
@@ -90,11 +90,10 @@ def select_events(
     types: pa.Array,
     orders: Sequence[pa.Array] = (),
 ) -> pa.Table:
-    """Return the events of a pass as they travel.
+    """Return the travelling events of a pass; events without a time, type or key are dropped.
 
-    interests: one for each unit. read: returns an attribute of all events. ticks, types: the times
-    and types of the events; those without are left out. orders: columns that order simultaneous
-    events.
+    `interests` has one item per unit, `read` returns an attribute of all events, `ticks` and
+    `types` are the events' times and types, `orders` the columns that order simultaneous events.
     """
     first = units[0]
     keep = _with_key(first.required, read, ticks, types)
@@ -130,7 +129,7 @@ def select_events(
 
 
 class Interest:
-    """Tells which of a unit's classes some of its queries take."""
+    """The classes of events that at least one query of a unit uses."""
 
     def __init__(self, unit: Unit) -> None:
         self._classes = unit.classes
@@ -139,9 +138,9 @@ class Interest:
         self._table: NDArray[np.int64] | None = None  # of all classes, if there are few
 
     def taken(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return classes, with -1 for those that no query takes.
+        """Return classes with -1 in place of those that no query uses.
 
-        A query takes an event if all predicates of one of its type's sets hold (`Unit.wanted`).
+        A query uses an event if all predicates of one of its type's sets hold (`Unit.wanted`).
         """
         size = self._classes.size
         if size <= FEW_CLASSES and self._table is None:
@@ -176,7 +175,7 @@ def refuse_unusable(time: pa.Array, ticks: pa.Array, types: pa.Array) -> None:
 
 
 def as_text(types: pa.Array) -> pa.Array:
-    """Return the types of events as text, if they are whole numbers; else as they are."""
+    """Convert types of events to text if they are integers; return others unchanged."""
     return types.cast(pa.string()) if pa.types.is_integer(types.type) else types
 
 
@@ -194,12 +193,12 @@ def _with_key(
 
 
 def _filtered(read: Read, chosen: pa.Array) -> Read:
-    """Return what reads the chosen events alone."""
+    """Return a reader of attributes that is limited to the chosen events."""
     return cache(lambda name: read(name).filter(chosen))
 
 
 def _carried(carried: Carried, read: Read, rows: int) -> pa.Array:
-    """Return a column as it travels: doubles are computed here, ranks after the shuffle."""
+    """Return a travelling column; doubles are computed here, ranks only after the shuffle."""
     if isinstance(carried.source, str):
         source = read(carried.source)
     else:

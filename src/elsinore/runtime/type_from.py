@@ -1,7 +1,7 @@
-"""Types of events that say in their file's name, folder or header what they are.
+"""Deriving the types of events from the file's name, its folder or a Zeek log's header.
 
-Each log of a system often has a file, and columns, of its own: `conn.log`, `dns.log`. Their events
-get a column `type` from the place that they are read from.
+Systems often write each kind of event to a separate file with its own columns, such as `conn.log`
+and `dns.log`. Their events get a column `type` from the place they are read from.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from elsinore.runtime.contents import open_content, reading
 from elsinore.runtime.sources import SUFFIXES, Source, TypeFrom
 
 COLUMN = "type"
-_PART = re.compile(r"part[-_]?\d")  # a piece of a data set, as Spark and pyarrow name them
-_HEAD = 2**16  # bytes of a log that its header is looked for in
+_PART = re.compile(r"part[-_]?\d")  # a part of a data set, as Spark and pyarrow name them
+_HEAD = 2**16  # first bytes of a log, in which the header is searched
 
 
 def type_from_named(name: str) -> TypeFrom:
-    """Return where types are taken from; InputError names the choices."""
+    """Return the source of types with a name; raise InputError with the choices for others."""
     names = [choice.value for choice in TypeFrom]
     if name not in names:
         raise InputError(
@@ -34,9 +34,9 @@ def type_from_named(name: str) -> TypeFrom:
 
 
 def type_column(source: Source, path: Path, table: pa.Table) -> pa.Table:
-    """Return the events of a file with their type, if the source says where it is taken from.
+    """Add the column `type` to a file's events if the source defines types.
 
-    Raises InputError for a log of Zeek without `#path`.
+    Raises InputError for a Zeek log without `#path`.
     """
     how = source.type_from
     if how is None or (how is TypeFrom.AUTO and COLUMN in table.column_names):
@@ -48,7 +48,7 @@ def type_column(source: Source, path: Path, table: pa.Table) -> pa.Table:
 
 
 def with_type(table: pa.Table, name: str) -> pa.Table:
-    """Return events as events of a type, in a column `type`."""
+    """Set the column `type` of events to one type."""
     column = to_arrow(np.full(table.num_rows, name, dtype=object), pa.string())
     if COLUMN in table.column_names:
         return table.set_column(table.column_names.index(COLUMN), COLUMN, column)
@@ -77,7 +77,7 @@ def type_of(source: Source, path: Path) -> str | None:
 
 
 def _stem(path: Path) -> str:
-    """Return a file's name without the suffix that tells its format.
+    """Return a file's name without the suffix of its format.
 
     >>> _stem(Path("logs/conn.2024.log.gz")), _stem(Path("dns.csv"))
     ('conn.2024', 'dns')
@@ -88,7 +88,7 @@ def _stem(path: Path) -> str:
 
 
 def _zeek_path(path: Path) -> str | None:
-    """Return what `#path` says in the header of a log of Zeek."""
+    """Return the `#path` in the header of a Zeek log, or None."""
     with reading(path):
         head = b"".join(_some(path)).decode(errors="replace")
     for line in head.splitlines():

@@ -14,7 +14,7 @@ from elsinore.runtime.sql import evaluate_sql
 def types_of(table: pa.Table, expression: str) -> pa.Array:
     """Return the type of each event: a column's values or those of an SQL expression, as text.
 
-    Raises InputError where there is no such column, or what it holds cannot be made text.
+    Raises InputError for an unknown column, and for values that cannot be converted to text.
     """
     types = evaluate_sql(expression, table, "type")
     if kind_of(types.type) is AttributeKind.STRING:

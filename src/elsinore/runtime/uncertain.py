@@ -1,7 +1,7 @@
-"""Uncertain times: what a user says of them, in ticks, and the bounds of each event's interval.
+"""Options of uncertain times, converted to ticks, and the interval of each event's possible times.
 
-Either two columns hold the first and the last possible time of each event, or some types of events
-are known to a granularity only: what is told at a time happened within so long before it.
+Either two columns have the first and the last possible time of each event, or the times of event
+types have a granularity: an event happened within that duration before its reported time.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from elsinore.language import parse_duration
 from elsinore.model.clock import Clock
 from elsinore.plan.modes import Uncertainty
 
-SUM_TOLERANCE = 1e-9  # of weights, which are written with few digits
+SUM_TOLERANCE = 1e-9  # for probabilities, which users write with few digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncertainTimes:
-    """Which times are possible for events.
+    """The user's description of events' possible times.
 
-    `high` is the column, or SQL expression, with the last one, RunOptions.time that with the first;
-    or, without it, `granularity` has pairs of a type (None: all others) and a length, and times
-    are the last possible ones. Lengths are in microseconds, or, where they are bare, in the unit of
-    numeric times. See `elsinore.plan.modes.Uncertainty` for `step`, `weights` and those of types;
-    `law` is the column, or SQL expression, with those of each event; for `sets` see there too.
+    With `high`, a column or SQL expression of the last possible time, `RunOptions.time` is the
+    first. Otherwise `RunOptions.time` is the last, and `granularity` has pairs of a type (None: all
+    other types) and the length of the interval that ends there. `step`, `weights` (by type:
+    `weights_by_type`) and `sets` are those of `elsinore.plan.modes.Uncertainty`; `law` is a column
+    or SQL expression with a distribution for each event.
     """
 
     high: str | None = None
@@ -45,7 +45,7 @@ class UncertainTimes:
     sets: bool = False
 
     def uncertainty(self, clock: Clock) -> Uncertainty:
-        """Return what the engine is told, in ticks of a clock."""
+        """Return the engine's options, in ticks of a clock."""
         step = self.step if self.step is not None else Length(Fraction(1_000_000), bare=True)
         ticks = step.ticks(clock, "time_step")
         return Uncertainty(
@@ -57,10 +57,7 @@ class UncertainTimes:
         )
 
     def shifts(self, clock: Clock) -> tuple[dict[str, int], int]:
-        """Return, in ticks, how long before its last possible time an event may be, by type.
-
-        Then how long for all other types.
-        """
+        """Return the lengths of events' intervals in ticks: by type, and for all other types."""
         step = self.uncertainty(clock).step
         lengths = {
             kind: max(length.ticks(clock, "time_granularity") - step, 0)
@@ -72,15 +69,18 @@ class UncertainTimes:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A length of time in microseconds; `bare`: it is a number without a unit."""
+    """A duration in microseconds; `bare` marks a number without a unit, parsed as seconds."""
 
     microseconds: Fraction
     bare: bool = False
 
     def ticks(self, clock: Clock, name: str) -> int:
-        """Return it in ticks; InputError where it is less than one, or a unit is missing."""
+        """Return the duration in ticks; a bare number counts in the unit of numeric times.
+
+        Raises InputError, naming the option `name`, unless it is a positive number of ticks.
+        """
         scale = Fraction(clock.per_microsecond)
-        if self.bare:  # a bare number counts seconds as it is parsed
+        if self.bare:
             scale *= Fraction(clock.number or 1_000_000_000, 1_000_000_000)
         ticks = self.microseconds * scale
         if ticks < 1 or ticks.denominator != 1:
@@ -99,9 +99,9 @@ def uncertain_times(
     distribution: str | Sequence[float] | Mapping[str, Sequence[float]] | None,
     sets: bool = False,
 ) -> UncertainTimes | None:
-    """Return what a user says of uncertain times; None where that is nothing.
+    """Check the options of uncertain times and combine them; return None if none is set.
 
-    Raises InputError for what contradicts itself or cannot be.
+    Raises InputError for options that contradict or require one another, and for invalid values.
     """
     if interval is None and granularity is None:
         for name, value in (
@@ -133,7 +133,7 @@ def uncertain_times(
         ),
         step=None if step is None else _length(step, "time_step"),
         weights=() if isinstance(distribution, Mapping | str) else _weights(distribution),
-        weights_by_type=tuple((kind, _weights(given)) for kind, given in distribution.items())
+        weights_by_type=tuple((kind, _weights(values)) for kind, values in distribution.items())
         if isinstance(distribution, Mapping)
         else (),
         law=distribution if isinstance(distribution, str) else None,
@@ -166,10 +166,9 @@ def _weights(probabilities: Sequence[float] | None) -> tuple[float, ...]:
 
 
 def refuse_misspelt_types(times: UncertainTimes, types: Collection[str]) -> None:
-    """Refuse what is said of a type that no query names, where a type of theirs is meant.
+    """Raise InputError for an option about a type that resembles one of the queries' `types`.
 
-    `types` are those of the queries. What is said of a type that is like none of them stays without
-    effect: other queries over the same events may name it.
+    Options about other unknown types have no effect: other queries may name these types.
     """
     for name, named in (
         ("time_granularity", [kind for kind, _ in times.granularity if kind is not None]),
@@ -187,7 +186,7 @@ def bounds(
 ) -> tuple[pa.Array, pa.Array]:
     """Return the first and the last possible time of each event, in ticks.
 
-    `ticks` are the times of the column of time, `high` those of the column with the last.
+    `ticks` are the times of `RunOptions.time`, `high` those of the column of last times, if any.
     """
     if high is not None:
         return ticks, high

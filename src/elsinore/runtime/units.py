@@ -1,4 +1,4 @@
-"""What a unit's operator reads, made of a table of events in time order."""
+"""Building the input batches of a unit's operator from a table of events in time order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Read = Callable[[str], pa.Array]  # an attribute of all events, by its name
 
 
 def keys_of(unit: Unit, read: Read, rows: int, threads: int = 1) -> NumberedKeys:
-    """Number the keys and groups of a unit, and of all others that take the stream apart alike."""
+    """Number the keys and groups of a unit; units with equal attributes can share the result."""
     return number_keys(
         [read(name) for name in unit.group_by],
         [read(name) for name in unit.equivalence],

@@ -1,4 +1,4 @@
-"""Functions of Python that users register for queries: on Arrow arrays, or on single values."""
+"""User-defined functions (UDFs) in Python: on Arrow arrays, or on single values."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TYPES: dict[object, pa.DataType] = {
 
 
 def result_type(function: Function) -> pa.DataType:
-    """Return the Arrow type of a function's results, which its annotation says.
+    """Return the Arrow type of a function's results from its return annotation.
 
-    Raises InputError for an annotation that names none.
+    Raises InputError for a missing or unsupported annotation.
 
     >>> def risk(amount: float) -> float: ...
     >>> result_type(risk)
@@ -48,9 +48,9 @@ def result_type(function: Function) -> pa.DataType:
 
 
 class Typed(NamedTuple):
-    """A function with the type of its results; `takes_arrays`: it is called with Arrow arrays.
+    """A function with the type of its results; with `takes_arrays` it is called with Arrow arrays.
 
-    Annotations are read where the function is defined: workers may lack the names in them.
+    Annotations are evaluated in the driver: workers may lack the names in them.
     """
 
     function: Function
@@ -59,16 +59,16 @@ class Typed(NamedTuple):
 
 
 def typed(function: Function) -> Typed:
-    """Return a function with what its annotation says. Raises InputError if it says nothing."""
+    """Return a function with its result type; raise InputError without a return annotation."""
     is_arrow = isinstance(_annotation(function), pa.DataType)
     return Typed(function, result_type(function), is_arrow)
 
 
 def apply(called: Typed, columns: Sequence[pa.Array], size: int) -> pa.Array:
-    """Return a function's result for each row, `size` of them.
+    """Call a function for `size` rows and return its results.
 
-    A function of single values is not called where one of them is null: the result is null there.
-    Raises InputError where the function fails, or returns something else than it says.
+    A function of single values is not called for rows with a null; their result is null. Raises
+    InputError if the function fails, or returns values of another type or number.
 
     >>> def doubled(x: int) -> int:
     ...     return 2 * x
@@ -91,9 +91,10 @@ def apply(called: Typed, columns: Sequence[pa.Array], size: int) -> pa.Array:
 
 
 def checked_functions(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """Return functions by their names in upper case, as queries call them in any case.
+    """Return functions by their names in upper case, since queries ignore case.
 
-    Raises InputError for what is not a function, or does not say what it returns.
+    Raises InputError for values that are not functions, functions without a return type, and names
+    of built-in functions.
     """
     for name, function in functions.items():
         if name.upper() in LANGUAGE_FUNCTIONS:
@@ -104,10 +105,10 @@ def checked_functions(functions: Mapping[str, Function]) -> dict[str, Function]:
     return {name.upper(): function for name, function in functions.items()}
 
 
-def saying_what_they_return(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """Return those functions of a module that queries may call, by their names in upper case.
+def callable_in_queries(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """Return the functions of a module whose return annotation is a column type, by upper name.
 
-    The others are for the module's own use: no type of a column is what they return.
+    Queries cannot call the others.
     """
     return {
         name.upper(): function

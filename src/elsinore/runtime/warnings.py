@@ -1,4 +1,4 @@
-"""What may be a mistake in a run that was answered: sentences for its user."""
+"""Warnings about possible mistakes in runs that completed, as sentences for users."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": 
 
 
 class NoRowsWarning(UserWarning):
-    """What may be why a query has no rows."""
+    """Queries have no rows; the warning contains possible reasons."""
 
 
 def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence for each query that names types which no event has.
+    """Return a warning for each query that names types without events.
 
     `seen` are the types of the events, the most frequent first.
     """
@@ -55,7 +55,7 @@ def absent_types(plan: Plan, seen: Sequence[str]) -> tuple[str, ...]:
 
 
 def first_few(sentences: Iterable[str], what: str) -> tuple[str, ...]:
-    """Return the first sentences about queries, and how many further queries do `what`.
+    """Return the first sentences about queries, and a last one with the number of further ones.
 
     >>> first_few(["a", "b"], "are odd"), first_few(map(str, range(500)), "are odd")[-1]
     (('a', 'b'), '490 more queries are odd.')
@@ -67,26 +67,26 @@ def first_few(sentences: Iterable[str], what: str) -> tuple[str, ...]:
 
 
 def _absent(plan: Plan, seen: Sequence[str], names: Collection[str]) -> Iterator[str]:
-    """Yield the sentences on the queries of these names."""
-    there = set(seen)
-    wanted = set(names)
+    """Yield the warnings of `absent_types` for the queries of these names."""
+    present = set(seen)
+    selected = set(names)
     shown = ", ".join(map(shown_name, seen[:SEEN_TYPES])) or "none"
     further = f" and {len(seen) - SEEN_TYPES} more" if len(seen) > SEEN_TYPES else ""
     for unit in plan.units:
         for name, types_of_query in zip(unit.names, unit.types_of, strict=True):
-            absent = sorted(set(types_of_query) - there) if name in wanted else []
+            absent = sorted(set(types_of_query) - present) if name in selected else []
             if absent:
                 missing = " or ".join(map(shown_name, absent))
                 yield (
-                    f"{called(name)}: no event has type {missing}.{_meant(absent, seen)} "
+                    f"{called(name)}: no event has type {missing}.{_suggestion(absent, seen)} "
                     f"Types seen: {shown}{further}."
                 )
 
 
-def _meant(absent: Sequence[str], seen: Sequence[str]) -> str:
-    """Return which types that were seen may be meant by those that are absent, as a question.
+def _suggestion(absent: Sequence[str], seen: Sequence[str]) -> str:
+    """Return a question that suggests types with similar names, or "".
 
-    >>> _meant(["Travl"], ["Travel"]), _meant(["A", "Travl", "Pol"], ["Travel", "Pool"])
+    >>> _suggestion(["Travl"], ["Travel"]), _suggestion(["A", "Travl", "Pol"], ["Travel", "Pool"])
     (" Did you mean 'Travel'?", " Did you mean 'Travel' for Travl, 'Pool' for Pol?")
     """
     if len(absent) == 1:
@@ -102,12 +102,12 @@ def warn_of_no_rows(
     find_types: Callable[[], Sequence[str] | None],
     odd: Iterable[str] = (),
 ) -> None:
-    """Warn of what may be why queries have no rows, `empty`.
+    """Issue one NoRowsWarning with possible reasons why the queries `empty` have no rows.
 
-    They name types that no event has, or conditions that nothing satisfies; `find_types` gives the
-    types of the events, the most frequent first, None where they are not known; `odd` is what is
-    odd about the times. This is one warning for all queries: who looks at a result that has no rows
-    may not know of `results.warnings`. The command line says it by itself.
+    Reasons are types without events, conditions that no event satisfies, and `odd`, warnings about
+    times. `find_types` returns the types of the events, the most frequent first, or None if they
+    are unknown. Users who see an empty result may not know of `results.warnings`; the command line
+    prints those, so nothing is issued there.
     """
     if not empty or is_on_the_command_line():
         return
@@ -129,9 +129,9 @@ class SimultaneousEventsWarning(UserWarning):
 def tied_events(
     units: Sequence[Unit], statistics: Iterable[OperatorStatistics | None]
 ) -> tuple[str, ...]:
-    """Return a sentence on simultaneous events (`elsinore.operators.ties`); none if there are none.
+    """Return a warning of simultaneous events (`elsinore.operators.ties`), or nothing.
 
-    `statistics` has those of each unit's operators, None where they are unknown.
+    `statistics` has those of each unit's operators, None if they are unknown.
     """
     numbers = []
     for unit, counted in zip(units, statistics, strict=True):
@@ -150,7 +150,7 @@ def tied_events(
 
 
 def called_all(names: Sequence[str]) -> str:
-    """Return what a message calls some queries.
+    """Return some queries' names for a message, at most `SHOWN_QUERIES`.
 
     >>> called_all(["q"]), called_all(["q", "r"])
     ('query q', 'queries q, r')
@@ -162,7 +162,7 @@ def called_all(names: Sequence[str]) -> str:
 
 
 def warn_of_ties(sentences: Iterable[str]) -> None:
-    """Warn of simultaneous events; the command line does so itself."""
+    """Issue warnings of simultaneous events, except on the command line, which prints them."""
     if is_on_the_command_line():
         return
     for sentence in sentences:
@@ -170,9 +170,9 @@ def warn_of_ties(sentences: Iterable[str]) -> None:
 
 
 def always_null(plan: Plan, is_null: Callable[[str], bool]) -> Iterator[str]:
-    """Yield a sentence for each query whose events are to have a value that no event has.
+    """Yield a warning for each query that requires an attribute that is null in all events.
 
-    `is_null` says whether all events are known to have null in an attribute.
+    `is_null` returns whether an attribute is known to be null in all events.
     """
     for unit in plan.units:
         for attribute in filter(is_null, unit.required):
@@ -184,7 +184,7 @@ def always_null(plan: Plan, is_null: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _calls_within() -> int:
-    """Return how many calls above its caller the first is that this package did not make."""
+    """Return the stack level, from the caller, of the first frame outside of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_own(frame):
         frame, level = frame.f_back, level + 1
@@ -196,9 +196,9 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence for each variable with the name of another type of the events.
+    """Return a warning for each variable that has the name of an event type.
 
-    `SEQ(login error)` is one event, called error, where `SEQ(login, error)` may be meant.
+    `SEQ(login error)` is one event with the variable error; `SEQ(login, error)` may be meant.
     """
     return tuple(
         f"{called(query.name)}: '{event.variable}' in '{event.type} {event.variable}' is a "
@@ -210,10 +210,10 @@ def commas_left_out(queries: Iterable[Query], seen: Collection[str]) -> tuple[st
 
 
 def finer_times(latest: int, kind: TimeKind, options: RunOptions) -> tuple[str, ...]:
-    """Return a sentence where numeric times are so far off that they must count a finer unit.
+    """Return a warning if numeric times are implausibly late and probably in a finer unit.
 
-    `latest` is the latest, in ticks. Numbers after WITHIN count in that unit too where they are
-    bare, so it matters only where a unit is written.
+    `latest` is the latest time in ticks. The unit matters only if the length of a window has a
+    unit, as bare numbers after WITHIN count in the same unit.
     """
     if not (kind.is_number and options.units_written):
         return ()
@@ -252,7 +252,7 @@ def counts_of(query: Query) -> dict[str, ReturnItem]:
 
 
 def overflown_columns(query: Query, table: pa.Table) -> list[str]:
-    """Return the counts of a result that went beyond a double's range."""
+    """Return the columns of counts in a result that overflowed a double."""
     return [
         name
         for name in counts_of(query)
@@ -263,9 +263,9 @@ def overflown_columns(query: Query, table: pa.Table) -> list[str]:
 
 
 def overflow(queries: Iterable[Query], overflown: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Return the one sentence on counts that left a double's range; none where none did.
+    """Return one warning of counts that overflowed a double, or nothing.
 
-    `overflown` has the columns of each query, by its name.
+    `overflown` has the overflowed columns of each query, by its name.
     """
     concerned = [query for query in queries if overflown.get(query.name)]
     if not concerned:

@@ -29,12 +29,12 @@ ZEEK_TYPES = {
 
 
 def read_zeek(path: Path, reading: Reading) -> pa.Table:
-    """Return the table in a log of Zeek: tab-separated, with its `#fields` and `#types`.
+    """Return the table in a Zeek log: tab-separated, with its `#fields` and `#types`.
 
-    Times become timestamps in UTC, exact to the microsecond; counts, ports and intervals numbers
-    (of seconds); all else is text, `-` is null and `(empty)` the empty text.
+    Times become timestamps in UTC, exact to the microsecond; counts, ports and intervals (in
+    seconds) numbers; other types text. `-` is null, `(empty)` the empty text.
 
-    Raise InputError where the file is no such log.
+    Raise InputError for other files.
     """
     content = open_content(path)
     headers = _header_lines(content)
@@ -115,7 +115,7 @@ def _header_lines(content: Content) -> list[bytes]:
 
 
 def _body(content: Content) -> Iterator[bytes]:
-    """Yield the lines that are neither empty nor begin with #, some at a time."""
+    """Yield the lines that are neither empty nor begin with #, in pieces."""
     for lines in _line_groups(content):
         rows = [line for line in lines if line and not line.startswith(b"#")]
         if rows:
@@ -132,9 +132,9 @@ def _line_groups(content: Content) -> Iterator[list[bytes]]:
 
 
 def _epoch_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return seconds since the epoch, as text with decimals, as timestamps; null where none.
+    """Convert texts of seconds since the epoch to timestamps; null for other text.
 
-    In microseconds, or nanoseconds where a value has more decimals.
+    The unit is microseconds, or nanoseconds if a value has more than six decimals.
     """
     parts = pc.extract_regex(
         column.combine_chunks(), r"^(?P<sign>-?)(?P<whole>\d+)\.?(?P<part>\d*)$"
