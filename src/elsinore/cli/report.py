@@ -40,7 +40,7 @@ from elsinore.errors import InputError
 from elsinore.operators import OperatorStatistics
 from elsinore.plan import Sharing
 from elsinore.runtime.sql import evaluate_sql
-from elsinore.runtime.times import TimeKind, to_microseconds
+from elsinore.runtime.times import TimeKind, to_ticks
 from elsinore.words import count
 
 WRITTEN = (
@@ -186,5 +186,5 @@ def _nothing(job: Job) -> str:
 
 
 def _time_kind(job: Job, table: pa.Table) -> TimeKind:
-    _, kind = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)
+    _, kind = to_ticks(evaluate_sql(job.time, table, "time"), job.times.unit)
     return kind

@@ -11,7 +11,7 @@ from elsinore.cli.job import Job
 from elsinore.model.clock import ROWS
 from elsinore.operators import Sample
 from elsinore.runtime.sql import evaluate_sql
-from elsinore.runtime.times import to_microseconds
+from elsinore.runtime.times import to_ticks
 
 
 def sampled(job: Job, table: pa.Table, most: int) -> Sample:
@@ -39,6 +39,6 @@ def first_events(job: Job, table: pa.Table, most: int) -> pa.Table:
         return table
     if job.time == ROWS:
         return table.slice(0, most)
-    micros, _ = to_microseconds(evaluate_sql(job.time, table, "time"), job.times.unit)
+    micros, _ = to_ticks(evaluate_sql(job.time, table, "time"), job.times.unit)
     first = pc.sort_indices(micros).slice(0, most)  # nulls come last
     return table.take(to_arrow(np.sort(to_numpy(first))))

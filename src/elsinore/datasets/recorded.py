@@ -22,7 +22,7 @@ from elsinore.datasets.columns import named_codes
 from elsinore.datasets.smarthome import PROPERTIES
 from elsinore.datasets.taxi import KINDS
 from elsinore.errors import InputError
-from elsinore.runtime.times import to_microseconds
+from elsinore.runtime.times import to_ticks
 
 CABS = ("tpep_", "lpep_", "", "trip_")  # yellow, green, for hire and old files
 TRIP_COLUMNS: Mapping[str, Sequence[str]] = {  # ours, and what they were called over the years
@@ -177,7 +177,7 @@ def _columns(
 
 def _times(column: pa.ChunkedArray, path: str | Path) -> pa.TimestampArray:
     """Return times in microseconds, without a zone: texts, times, or seconds since 1970."""
-    times, _ = to_microseconds(column)
+    times, _ = to_ticks(column)
     if times.null_count > column.null_count:
         unusable = column.filter(pc.and_(pc.is_valid(column), pc.is_null(times)))[0].as_py()
         raise InputError(f"{path} has a time that is none: {unusable!r}")

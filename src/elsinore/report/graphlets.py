@@ -14,7 +14,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from elsinore.errors import InputError
 from elsinore.report.picture import SHARED, SINGLE, save
-from elsinore.runtime.times import TimeKind, from_microseconds
+from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.trends.graphlets import EventCount, Graphlet, HamletGraph, Snapshot
 from elsinore.words import count, listed
 
@@ -36,7 +36,7 @@ def graphlets_table(graph: HamletGraph, kind: TimeKind) -> pa.Table:
             "type": pa.array([graphlet.type for graphlet, _ in rows], pa.string()),
             "shared": pa.array([graphlet.shared for graphlet, _ in rows], pa.bool_()),
             "event": pa.array([event.name for _, event in rows], pa.string()),
-            "time": from_microseconds(times, kind),
+            "time": from_ticks(times, kind),
             "count": pa.array(
                 [None if event.form is None else str(event.form) for _, event in rows], pa.string()
             ),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from elsinore.operators import OperatorStatistics
-from elsinore.runtime.times import TimeKind, from_microseconds
+from elsinore.runtime.times import TimeKind, from_ticks
 from elsinore.trends.statistics import TrendStatistics
 
 
@@ -31,7 +31,7 @@ def records_table(statistics: Sequence[OperatorStatistics], kind: TimeKind) -> p
             "pass": pa.array([row[0] for row in rows], pa.int64()),
             "pattern": pa.array([row[1] for row in rows], pa.string()),
             "queries": pa.array([row[2] for row in rows], pa.string()),
-            "time": from_microseconds(times, kind),
+            "time": from_ticks(times, kind),
             "events": pa.array([record.events for record in records], pa.int64()),
             "could_share": pa.array([record.queries for record in records], pa.int64()),
             "shared": pa.array([record.shared for record in records], pa.int64()),

@@ -47,7 +47,7 @@ def unusable_reasons(
 ) -> pa.Array:
     """Return the reason why each event cannot be used, null for usable events.
 
-    `time` is the column as it was read and `micros` the result of `to_microseconds`; a value that
+    `time` is the column as it was read and `micros` the result of `to_ticks`; a value that
     became null is unusable. An event with several faults shows the first: its time, then its type.
 
     >>> times = pa.array(["1e99", "soon", None])

@@ -225,17 +225,6 @@ def schema_with_numbers(table: pa.Table, time: str) -> pa.Schema:
     return table.schema.set(table.column_names.index(time), pa.field(time, numbers.type))
 
 
-def to_microseconds(
-    column: pa.ChunkedArray | pa.Array, unit: TimeUnit = "s"
-) -> tuple[pa.Int64Array, TimeKind]:
-    """Return `column` as microseconds since the epoch; nanoseconds are rounded down.
-
-    >>> to_microseconds(pa.array([1_999], pa.timestamp("ns")))[0].to_pylist()
-    [1]
-    """
-    return to_ticks(column, unit)
-
-
 def from_ticks(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
     """Return ticks since the epoch as the kind of time the input had.
 
@@ -269,11 +258,6 @@ def from_ticks(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
     exact = _exact_unit(ticks, unit, kind.per_microsecond)
     zone = None if kind.form == "date" else kind.zone
     return values.cast(pa.timestamp(finest, zone)).cast(pa.timestamp(exact, zone))
-
-
-def from_microseconds(values: pa.Array | pa.ChunkedArray, kind: TimeKind) -> pa.Array:
-    """Return microseconds since the epoch as the kind of time the input had (`from_ticks`)."""
-    return from_ticks(values, kind)
 
 
 def _kind(data_type: pa.DataType, unit: TimeUnit) -> TimeKind:
